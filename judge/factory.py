@@ -127,7 +127,13 @@ def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
         return open_dataset(rows, **options, columns=columns, expected=config.model == EXPECTED)
     with config.source.add_error_context("data", "topics", "docs", "trec_runs"):
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
-            raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
+            missing = [f"--{name}" for name in ("topics", "docs") if not getattr(config, name)]
+            raise InputError(
+                "TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset; {what}",
+                what=Message("{options} is missing", options=NameList(missing))
+                if missing
+                else Message("omit {file}", file=config.data),
+            )
         if not (config.trec_runs or config.data):
             raise InputError(
                 "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"

@@ -27,7 +27,7 @@ _Out = Annotated[Path, make_option("TOML file to write; it must not exist.")]
 
 
 def init(out: _Out = Path("judge.toml")) -> None:
-    """Write a configuration file with every option of a run, its default and what it does."""
+    """Write a configuration file with all options of a run. It says what each does, and its default."""
     text = "".join(f"{line}\n" for line in _make_lines(get_ui_translator()))
     try:
         with out.open("x", encoding="utf-8", newline="\n") as file:

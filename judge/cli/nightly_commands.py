@@ -52,7 +52,9 @@ baseline = typer.Typer(
 
 
 def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule = None) -> None:
-    """Run the nightly job: collect, judge, compare with the baseline, notify. The same command again resumes.
+    """Run the nightly job. It collects, judges, compares with the baseline and notifies.
+
+    The same command again resumes it.
 
     Exit code 0: all is fine; 1: an engine became worse; 3: the engines cannot be compared.
     """
@@ -133,7 +135,7 @@ def trend(
     json: JsonOption = False,
     html: Html = None,
 ) -> None:
-    """Show engines and assessor night by night: values, alarms and changes."""
+    """Show engines and assessor night by night. It prints values, alarms and changes."""
     from judge.cli.render.trend_table import print_trend
     from judge.nightly.record import record_to_json
     from judge.nightly.trend import make_trend, read_history

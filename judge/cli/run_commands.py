@@ -168,7 +168,9 @@ def sidebyside(
     b: Annotated[str, typer.Argument(help="Another engine.", show_default=False)],
     config: ConfigOption = None,
 ) -> None:
-    """Ask a model which of two engines' whole lists is better, query by query and in both orders.
+    """Ask a model which of two engines' whole lists is better.
+
+    It is asked query by query and in both orders.
 
     Without a model in -m or --config it is the first model of the run; --base-url is never that of the run.
     The result is added to the run's files.

@@ -107,7 +107,7 @@ def report(
 
 
 def measures() -> None:
-    """List every measure: notation, meaning and source of the formula."""
+    """List every measure. The list has the notation, the meaning and the source of the formula."""
     from judge.cli.render import run_tables
 
     run_tables.print_measures(make_console(), get_ui_translator())

@@ -83,6 +83,8 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     that of `read_lines`. Raise InputError with file, line, field and value for any other grade that is no
     whole number from 0, for two grades of one item, and for a file without a label.
     """
+    if path.suffix.casefold() in (".xlsx", ".xls", ".parquet"):
+        raise InputError("{file}: labels are not read from such a file; save them as CSV", file=path)
     text = read_csv_text(path, warn)
     if not text.strip():
         raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
@@ -293,9 +295,9 @@ def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) ->
         name for (query_id, name), ids in names.documents.items() if query_id == key[0] and key[1] in ids
     )
     return Message(
-        "{label.location}: none of {count:,} labels is about this run. This one has query"
+        "{label.location}: none of the rows ({count:,}) is about this run. This one has query"
         " {label.query_id!r:.80} and {label.item!r:.80}; the run has, say, query {query_id!r:.80} with"
-        " snippet {snippet_id!r} of document {document!r:.80}. Are they labels of another run?",
+        " snippet {snippet_id!r} of document {document!r:.80}. Is the file of another run?",
         label=label,
         count=len(labels),
         query_id=key[0],

@@ -157,8 +157,9 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
     if missing:
         fields = {column: name for name, column in columns.items()}
         raise InputError(
-            "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Rename the right"
-            " one, or name that of a dataset: --columns {field}=NAME",
+            "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Rename the right one"
+            " (upper case, lower case and blanks count), or for judge run say which one it is: --columns"
+            " {field}=NAME",
             place=location,
             name=missing[0],
             columns=cells[:20],

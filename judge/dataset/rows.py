@@ -100,9 +100,8 @@ def parse_object(location: str, text: str) -> dict[str, Any]:
     value = parse_json(location, text)
     if not isinstance(value, dict):
         raise InputError(
-            "{place}: is {type} {text!r}, not an object {{…}}",
+            "{place}: is {text!r}, not an object {{…}}",
             place=location,
-            type=type(value).__name__,
             text=text[:60],
         )
     return value

@@ -68,7 +68,7 @@ def compute_lsa(texts: Sequence[str], dimensions: int = LSA_DIMENSIONS) -> Float
 
     matrix = _compute_tf_idf(texts)
     rank = min(dimensions, *(size - 1 for size in matrix.shape))
-    if rank < 1:
+    if rank < 1 or not matrix.count_nonzero():  # an n-gram of all texts has the weight 0
         raise InputError("{count} texts have too few letters in common for lsa", count=len(texts))
     _, _, axes = svds(matrix, k=rank, rng=np.random.default_rng(0))
     vectors: Floats = matrix @ axes.T

@@ -23,6 +23,8 @@ COLUMN = "fresh"
 _NO = frozenset(("", "0", "0.0", "false", "no", "n", "否"))
 #: Ages in days: a measure is the share of results that are older.
 BOUNDS = (7, 30, 365)
+#: When no result is from this many days before the newest date, the date may be wrong.
+_MAX_GAP = 60
 _DAY = re.compile(r"(\d{4})(?:[-/.]|\s*年\s*)(\d{1,2})(?:[-/.]|\s*月\s*)(\d{1,2})(?!\d)")
 _DAY_FORMATS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%b %d %Y")
 _AGO = re.compile(
@@ -43,8 +45,8 @@ def measure_freshness(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
     dates_by_list = {
         key: [snippet.date for snippet in snippets] for key, snippets in run.lists.items() if key[1] in chosen
     }
-    days = (parse_day(text) for texts in dates_by_list.values() for text in texts)
-    newest = max((day for day in days if day), default=None)
+    days = sorted({day for texts in dates_by_list.values() for text in texts if (day := parse_day(text))})
+    newest = days[-1] if days else None
     if newest is None:
         remarks.append(Message("no result has a date that can be read"))
     else:
@@ -55,6 +57,16 @@ def measure_freshness(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
                 column=COLUMN,
             )
         )
+        if len(days) > 1 and (newest - days[-2]).days > _MAX_GAP:
+            remarks.append(
+                Message(
+                    "{day} may be no date of publication, because the next date of a result is {other_day};"
+                    " if so, write the right day into the column {column!r}",
+                    day=newest.isoformat(),
+                    other_day=days[-2].isoformat(),
+                    column=COLUMN,
+                )
+            )
     values = {
         key: measure_ages(texts, parse_day(chosen[key[1]]) or newest, depth)
         for key, texts in dates_by_list.items()

@@ -25,6 +25,8 @@ from judge.records import Query
 SegmentColumns = Mapping[str, Mapping[str, str]]
 #: A column with more values than this is an id, not a group of queries.
 MAX_VALUES = 20
+#: So is one with more values than this, and another one on every query.
+_MAX_DISTINCT = 5
 _LANG = "lang"
 _DATASET_LANG = "lang (dataset)"
 
@@ -138,7 +140,8 @@ def _group_queries(
 ) -> dict[str, dict[str, frozenset[str]]]:
     """Return the query ids of every value of every column with 2 to 20 values; `lang` comes first.
 
-    A column `lang` of the dataset is left out when it equals the detected languages.
+    Left out are a column with many values and another one on every query, and a column `lang` of the dataset
+    that equals the detected languages.
     """
     members: dict[str, dict[str, set[str]]] = {_LANG: {}}
     for query in queries.values():
@@ -150,6 +153,7 @@ def _group_queries(
         column: {value: frozenset(ids) for value, ids in values.items()}
         for column, values in sorted(members.items(), key=lambda item: (item[0] != _LANG, item[0]))
         if 2 <= len(values) <= MAX_VALUES
+        and (len(values) <= _MAX_DISTINCT or any(len(ids) > 1 for ids in values.values()))
     }
 
 

@@ -154,7 +154,7 @@ def _has_reasoning(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     return any(message.get(name) for name in ("reasoning_content", "reasoning", "thinking")) or any(
-        isinstance(part, Mapping) and part.get("type") in REASONING for part in parts
+        isinstance(part, Mapping) and str(part.get("type")) in REASONING for part in parts
     )
 
 
@@ -175,7 +175,7 @@ def extract_message_text(content: object) -> str:
     if isinstance(content, list):
         return "".join(extract_message_text(part) for part in content)
     if isinstance(content, Mapping):
-        final = content.get("type", "text") not in REASONING
+        final = str(content.get("type", "text")) not in REASONING
         return content["text"] if final and isinstance(content.get("text"), str) else ""
     return content if isinstance(content, str) else ""
 
@@ -186,8 +186,8 @@ def read_usage(raw: object) -> Usage | None:
     None unless the tokens of both the prompt and the completion are there.
     """
     counts = as_mapping(raw)
-    prompt = _count(counts, "prompt_tokens", "input_tokens")
-    completion = _count(counts, "completion_tokens", "output_tokens")
+    prompt = read_count(counts, "prompt_tokens", "input_tokens")
+    completion = read_count(counts, "completion_tokens", "output_tokens")
     if prompt is None or completion is None:
         return None
     prompt_details = as_mapping(counts.get("prompt_tokens_details") or counts.get("input_token_details"))
@@ -196,14 +196,14 @@ def read_usage(raw: object) -> Usage | None:
         or counts.get("output_tokens_details")
         or counts.get("output_token_details")
     )
-    cached = _count(prompt_details, "cached_tokens", "cache_read") or _count(
+    cached = read_count(prompt_details, "cached_tokens", "cache_read") or read_count(
         counts, "prompt_cache_hit_tokens"
     )
-    reasoning = _count(completion_details, "reasoning_tokens", "reasoning")
+    reasoning = read_count(completion_details, "reasoning_tokens", "reasoning")
     return Usage(prompt, cached or 0, completion, reasoning or 0)
 
 
-def _count(counts: Mapping[str, Any], *names: str) -> int | None:
+def read_count(counts: Mapping[str, Any], *names: str) -> int | None:
     """Return the first whole number under one of `names`."""
     for name in names:
         count = counts.get(name)

@@ -11,6 +11,8 @@ import asyncio
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from errno import ETIMEDOUT
+from os import strerror
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
@@ -70,15 +72,18 @@ class Http1Connections:
     async def post(self, body: bytes, seconds: float) -> HttpResponse:
         """Return the response to `body`.
 
-        Raises NotConnected, TimeoutError after `seconds`, another OSError when the connection breaks, and
-        BodyRefused for a response that is too large or not HTTP.
+        Raises NotConnected, TimeoutError without a response after `seconds`, another OSError when the
+        connection breaks, and BodyRefused for a response that is too large or not HTTP.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         connection = self._take_free()
         if connection is None:
-            async with asyncio.timeout_at(deadline):
-                connection = await self._connect()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    connection = await self._connect()
+            except TimeoutError:
+                raise NotConnected from TimeoutError(ETIMEDOUT, strerror(ETIMEDOUT))
         # `asyncio.timeout` takes three times the CPU time of a timer.
         timer = loop.call_at(deadline, connection.end, TimeoutError())
         try:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError
-from judge.models.chat_messages import as_mapping, parse_response
+from judge.models.chat_messages import as_mapping, parse_response, read_count
 from judge.models.endpoint import DASHSCOPE_URL, Endpoint
 from judge.models.error_mapping import ErrorResponse, classify, make_transport_error, shorten
 from judge.models.http_connections import HttpConnections
@@ -99,14 +99,14 @@ class Reranker:
         if type(score) not in (int, float) or parse_score(str(score)) is None:
             body = redact(_encode(answer)[:200], *self._secrets)
             raise make_transport_error(f"the response holds no relevance score: {body}")
-        tokens = as_mapping(answer.get("usage")).get("total_tokens")
+        tokens = read_count(as_mapping(answer.get("usage")), "total_tokens")
         request_id = answer.get("id") or answer.get("request_id")
         return Completion(
             text=str(score),
             model=redact(str(answer.get("model") or self._model), *self._secrets),
             finish_reason="stop",
             params=self.params,
-            usage=Usage(prompt_tokens=tokens) if type(tokens) is int and tokens >= 0 else None,
+            usage=None if tokens is None else Usage(prompt_tokens=tokens),
             request_id=redact(str(request_id), *self._secrets) if request_id else None,
         )
 

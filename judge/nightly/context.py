@@ -186,7 +186,12 @@ def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
     config_before = read_config_if_there(folder)
     before = config_before.identity if config_before else {}
     # The identity has the content of the prompts, the options have their paths.
-    return list(describe_differences(before, config.list_options(), free={"prompts", "examples"}))
+    changes = list(describe_differences(before, config.list_options(), free={"prompts", "examples"}))
+    with suppress(InputError):  # the files of an earlier day may be gone
+        # A night that asked engines has its dataset in its own folder, where it stays.
+        if config.data and factory.load_pooled_dataset(config).fingerprint != before.get("dataset"):
+            changes.append(Message("the dataset changed"))
+    return changes
 
 
 def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo]:

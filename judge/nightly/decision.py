@@ -189,9 +189,9 @@ def find_unavailable(
         no_text = now.no_snippet_share or 0.0
         if before.answered_share - now.answered_share > max_missing:
             sentences[engine] = Message(
-                "{engine}: answered {now.answered_share:.0%} of the queries, {before.answered_share:.0%} at"
-                " the baseline ({now.errors:,} errors, {now.empty:,} empty, {now.absent:,} without a"
-                " ranking)",
+                "{engine}: returned results for {now.answered_share:.0%} of the queries,"
+                " {before.answered_share:.0%} at the baseline ({now.errors:,} errors, {now.empty:,} empty,"
+                " {now.absent:,} not asked)",
                 engine=engine,
                 now=now,
                 before=before,
@@ -206,20 +206,30 @@ def find_unavailable(
 
 
 def find_without_text(
-    shares: Mapping[str, float], baseline: Mapping[str, NightEngineResult], max_empty: float
+    shares: Mapping[str, float],
+    baseline: Mapping[str, NightEngineResult],
+    max_empty: float,
+    *,
+    collected: bool,
 ) -> Iterator[str]:
     """Yield the engines with too many empty snippets for the night to be judged.
 
     `shares` is the share of empty snippets among each engine's results tonight. An engine that had as many
-    at the baseline is accepted.
+    at the baseline is accepted. The dataset is `collected` by the night, or a file of the user.
     """
+    advice = (
+        Message("was a field of its answers renamed? Correct its `fields`")
+        if collected
+        else Message("was a field renamed? Correct the dataset")
+    )
     for engine, share in sorted(shares.items()):
         before = (baseline[engine].no_snippet_share if engine in baseline else None) or 0.0
         if share > max_empty and share - before > _LOST_TEXT:
             yield Message(
                 "{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
-                " {most:.0%}, so nothing was judged: was a field of its answers renamed? Correct its `fields`"
-                " (or raise max_empty_snippets in [nightly]) and run the same command again",
+                " {most:.0%}, so nothing was judged: {advice} (or raise max_empty_snippets in [nightly]) and"
+                " run the same command again",
+                advice=advice,
                 engine=engine,
                 share=share,
                 most=max_empty,
@@ -242,7 +252,7 @@ def find_silent(engines: Mapping[str, NightEngineResult], max_missing: float) ->
     return [
         Message(
             "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
-            " errors, {now.absent:,} without a ranking)",
+            " errors, {now.absent:,} not asked)",
             engine=engine,
             now=results,
         )

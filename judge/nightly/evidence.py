@@ -54,6 +54,7 @@ def check_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
             {engine: share for engine, share in shares.items() if share is not None},
             context.baseline.engines if context.baseline else {},
             context.rules.max_empty_snippets,
+            collected=context.engine_settings is not None,
         )
     )
 

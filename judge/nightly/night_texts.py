@@ -298,13 +298,14 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
         largest[outcome.measure] = max(largest.get(outcome.measure, 0.0), drop)
     if tested:
         drops = t(" or ").join(
-            t("of {measure} under about {drop}", measure=measure, drop=format_number(drop))
+            t("of {measure} by about {drop}", measure=measure, drop=format_number(drop))
             for measure, drop in largest.items()
         )
         yield t(
-            "a drop {drops} would not have been detected with these {queries} (power 80%)",
+            "on these queries ({least} or more) the test detects a drop {drops} with a probability of 80%; it may miss"
+            " a smaller one",
             drops=drops,
-            queries=count_queries(t, min(outcome.n for outcome, _ in tested)),
+            least=f"{min(outcome.n for outcome, _ in tested):,}",
         )
     engines: dict[str, list[str]] = {}
     for outcome in record.outcomes:

@@ -297,5 +297,5 @@ def _find_reason(claims: Sequence[_StatedValue]) -> tuple[str, tuple[str, ...]]:
     for claim in claims:
         for key, value in claim.owner.pairs:
             if fold_key(key) in REASON_KEYS and isinstance(value, JsonText) and value.quoted:
-                return value.value, ()
+                return value.value, () if value.value else ("no_reason",)
     return "", ("no_reason",)

@@ -55,4 +55,6 @@ def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict
         value = {"yes": 1, "no": 0}.get(value) if type(value) is str else None
     if type(value) is not int or not 0 <= value <= scale.top or type(reason) is not str:
         return None
-    return Verdict(value, reason[:MAX_REASON], ("reason_capped",) if len(reason) > MAX_REASON else ())
+    if len(reason) > MAX_REASON:
+        return Verdict(value, reason[:MAX_REASON], ("reason_capped",))
+    return Verdict(value, reason, () if reason else ("no_reason",))

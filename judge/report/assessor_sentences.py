@@ -103,6 +103,12 @@ def describe_controls(t: Translator, summary: Summary) -> Iterator[str]:
                 queries=summary.queries,
             )
     share = controls.false_positives
+    if not controls.pairs:
+        yield t(
+            "control:mismatched: no snippet of another query was judged, because no two queries of one"
+            " language are without a common term."
+        )
+        return
     if share.value is None:
         yield t("control:mismatched: no snippet of another query was judged.")
         return
@@ -189,7 +195,11 @@ def _describe_pair(t: Translator, pair: MemberPair) -> str:
         agreement = t("kappa says nothing")
     else:
         strength = name_strength(t, pair.kappa)
-        agreement = t("agreement: {strength}, kappa {kappa:.3f}", strength=strength, kappa=pair.kappa)
+        agreement = t(
+            "agreement: {strength}, kappa {kappa:.3f}, where near misses count less",
+            strength=strength,
+            kappa=pair.kappa,
+        )
     return t(
         "{pair.a} and {pair.b} give the same grade to {pair.same:.1%} of {pair.n:,} pairs ({agreement}).",
         pair=pair,

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import isinf
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -65,7 +66,7 @@ def make_damage_error(template: str, /, *, place: str | Path, **values: object) 
 def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
     """Return the JSON value in `text`; raise InputError, which names `place`, for invalid JSON.
 
-    NaN and Infinity are not JSON.
+    NaN and Infinity are not JSON, and a number that is too large for a float is not taken as infinity.
     """
     try:
         return _DECODER.decode(text)
@@ -81,7 +82,14 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(Message("{name} is no number of JSON", name=name))
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+def _parse_float(text: str) -> float:
+    value = float(text)
+    if isinf(value):
+        raise ValueError(Message("{name} is too large for a number", name=text[:40]))
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_parse_float)
 
 
 class RunFolder:

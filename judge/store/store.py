@@ -151,7 +151,7 @@ class VerdictStore:
         verdicts: dict[str, StoredVerdict] = {}
         for chunk in split_keys(keys):
             for key, grade, body, checksum in self._select(_FIND_VERDICTS, chunk):
-                if verdict := _read_verdict(key, grade, body, checksum):
+                if verdict := read_verdict(key, grade, body, checksum):
                     verdicts[key] = verdict
                 else:
                     self.corrupt_keys.append(key)
@@ -236,7 +236,7 @@ class VerdictStore:
         refusals = connection.execute(_FIND_REFUSALS.format(marks), keys)
         results: dict[str, StoredAnswer | Lease | Busy] = {**_read_refusals(refusals)}
         for key, grade, body, checksum in connection.execute(_FIND_VERDICTS.format(marks), keys):
-            if verdict := _read_verdict(key, grade, body, checksum):
+            if verdict := read_verdict(key, grade, body, checksum):
                 results[key] = verdict
         holders = dict(
             connection.execute(
@@ -339,7 +339,7 @@ def _read_refusals(rows: Iterable[tuple[str, object]]) -> dict[str, StoredRefusa
 _decode_verdict = msgspec.json.Decoder(StoredVerdict).decode
 
 
-def _read_verdict(key: str, grade: object, body: str, checksum: str) -> StoredVerdict | None:
+def read_verdict(key: str, grade: object, body: str, checksum: str) -> StoredVerdict | None:
     """Return the verdict of a row, None when it is damaged or not what a verdict has."""
     if type(grade) is not int or not 0 <= grade <= GRADED.top:
         return None

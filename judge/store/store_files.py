@@ -14,15 +14,16 @@ from judge.errors import StoreError, explain_error
 from judge.records import Call
 from judge.store.leases import expire_leases, lock_folder
 from judge.store.schema import STORE_ERRORS, connect, open_store
-from judge.store.store import CALL_COLUMNS, read_call
+from judge.store.store import CALL_COLUMNS, read_call, read_verdict
 
 #: Seconds for which another process may keep a store locked.
 _WAIT = 60.0
-#: Copy the verdicts and calls of the store `source` that the other store does not have.
+#: Copy the verdicts and calls of the store `source` that the other store does not have; never a damaged row.
 _MERGE = (
     "INSERT OR REPLACE INTO main.verdicts SELECT * FROM source.verdicts AS new WHERE NOT EXISTS ("
     "SELECT 1 FROM main.verdicts AS old WHERE old.key = new.key AND old.grade = new.grade"
-    " AND old.body = new.body AND old.checksum = new.checksum)",
+    " AND old.body = new.body AND old.checksum = new.checksum)"
+    " AND is_sound(new.key, new.grade, new.body, new.checksum)",
     f"INSERT INTO main.calls (key, {CALL_COLUMNS}, made_at) SELECT key, {CALL_COLUMNS}, made_at"  # noqa: S608  # fixed names
     " FROM source.calls AS new WHERE NOT EXISTS (SELECT 1 FROM main.calls AS old"
     " WHERE old.key = new.key AND old.outcome = new.outcome AND old.made_at = new.made_at)",
@@ -40,6 +41,7 @@ def merge_store(source: Path, target: Path) -> None:
         for path in (target, source):
             open_store(path, _WAIT).close()  # a store that was just created has no tables yet
         with closing(connect(target, _WAIT)) as connection:
+            connection.create_function("is_sound", 4, lambda *row: read_verdict(*row) is not None)
             connection.execute("ATTACH ? AS source", (str(source),))
             connection.execute("BEGIN IMMEDIATE")
             for statement in _MERGE:

@@ -246,7 +246,7 @@ def test_a_guess_at_the_encoding_of_labels_is_a_warning(plain_run: Path, tmp_pat
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("q0 0 d-nothing 1\n", "none of 1 labels is about this run"),
+        ("q0 0 d-nothing 1\n", "none of the rows (1) is about this run"),
         ("q0 0 a 1\nq0 0 b\n", "labels:2: is 'q0 0 b'; labels are"),
         ("query_id,snippet_id,grade\nq0,a,1\nq0,b,good\n", "labels:3: field 'grade' is 'good'"),
         ("q0 0 a 1\nq0 0 a 2\n", "labels:2: field 'grade'"),
@@ -293,7 +293,7 @@ def test_invalid_options_are_refused(plain_run: Path, unfair_run: Path, tmp_path
             plain_run, "--plan", count
         )
     assert not (plain_run / "labels.csv").exists()
-    assert "none of 48 labels is about this run" in run_refused(unfair_run, "--qrels", path)
+    assert "none of the rows (48) is about this run" in run_refused(unfair_run, "--qrels", path)
 
 
 @pytest.fixture(scope="module")
@@ -490,7 +490,7 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
     assert (result["queries_to_label"], result["queries_without_text"], result["empty_pairs"]) == (10, 10, 20)
     order = result["orders"]["P@5"]
     assert (order["queries"], order["people"]) == (10, order["assessor"])
-    assert "ignored: 20 pairs without text, which have grade 0 by rule" in output
+    assert "ignored: 20 pairs without text, which count as grade 0 on both sides" in output
 
 
 def test_few_labelled_queries_give_no_correction_or_a_warning(unfair_run: Path, tmp_path: Path) -> None:

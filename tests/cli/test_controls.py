@@ -161,7 +161,10 @@ def test_one_query_has_no_mismatched_pair(tmp_path: Path) -> None:
         tmp_path / "x",
     )
     assert result.returncode == 0, result.stderr
-    assert "control:mismatched: no snippet of another query was judged." in result.stdout
+    assert (
+        "control:mismatched: no snippet of another query was judged, because no two queries of one language"
+        in result.stdout
+    )
 
 
 def test_a_run_whose_controls_are_not_all_judged_says_so(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_feedback_about_another_run_is_a_remark_by_kind(tmp_path: Path) -> None:
     out, run = judge_with_feedback(tmp_path, "--feedback", path)
     printed = [run.stdout, run_judge("score", out, "--feedback", path).stdout]
     for text in (" ".join(each.split()) for each in printed):
-        assert f"feedback: thumbs: {path}:2: none of 2 labels is about this run" in text
+        assert f"feedback: thumbs: {path}:2: none of the rows (2) is about this run" in text
         assert "feedback: clicks: judged pairs that have them: 1, their queries: 1" in text
 
 

@@ -146,7 +146,7 @@ def test_an_engine_that_broke_is_incomplete_and_not_worse(project: NightlyProjec
     result = project.run_night(day)
     assert (result["status"], result["exit"]) == ("incomplete", 3)
     assert result["reasons"][0].startswith(
-        "amber: answered 8% of the queries, 100% at the baseline (11 errors"
+        "amber: returned results for 8% of the queries, 100% at the baseline (11 errors"
     )
     verdicts_of = {row["verdict"] for row in result["regression_test"]["rows"] if row["engine"] == "amber"}
     assert verdicts_of == {"incomplete"}

@@ -195,7 +195,7 @@ def test_other_labels_are_another_run(tmp_path: Path) -> None:
         (("--check", "5"), "check takes a sample of labelled pairs; add --qrels FILE"),
         (("--ray-address", "ray://there"), "ray_address is that of a Ray cluster; add --on ray"),
         (("--qrels", "absent.txt"), "absent.txt"),
-        (("--qrels", "{labels}"), "none of 1 labels is about this run"),
+        (("--qrels", "{labels}"), "none of the rows (1) is about this run"),
     ],
 )
 def test_labels_that_cannot_be_used_end_the_run_before_a_call(

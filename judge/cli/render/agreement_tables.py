@@ -119,8 +119,8 @@ def _describe_agreement(agreement: LabelAgreement, t: Translator) -> Iterator[st
         )
     if agreement.empty_pairs:
         yield t.translate_plural(
-            "ignored: {count:,} pair without text, which have grade 0 by rule",
-            "ignored: {count:,} pairs without text, which have grade 0 by rule",
+            "ignored: {count:,} pair without text, which counts as grade 0 on both sides",
+            "ignored: {count:,} pairs without text, which count as grade 0 on both sides",
             agreement.empty_pairs,
         )
     if not agreement.wholly_labelled_queries:

@@ -21,7 +21,7 @@ from judge.report.display_text import count_queries, format_p_value
 from judge.report.statements import COUNT_COLUMNS
 
 #: What stands between the engines of a pair, by the outcome.
-_SIGNS = {"better": ">", "not separated": "=?", "undetermined": "??"}
+_SIGNS = {"better": ">", "not separated": "≈", "undetermined": "?"}
 
 
 def print_comparison(
@@ -71,16 +71,19 @@ def _explain_tables(
         if outcomes
         else t("95% interval: with a probability of 95%, the interval contains the true mean."),
         "better": t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
-        "not separated": t("a =? b: the interval does not exclude 0"),
-        "undetermined": t("a ?? b: unjudged snippets could reverse the difference"),
+        "not separated": t("a ≈ b: the interval does not exclude 0"),
+        "undetermined": t("a ? b: unjudged snippets could reverse the difference"),
         t("detectable"): t(
             "detectable: the true difference that a test detects in 4 of 5 cases with so many queries"
         ),
         t("twice"): t("twice: the same for twice as many queries"),
-        t("needed"): t("needed: the number of queries that a pair needs at the least"),
+        t("needed"): t(
+            "needed: of a pair that is not separated, how many queries it needs at the least, if the true"
+            " difference is the largest in its interval; - where there are as many"
+        ),
         t("worst case"): t(
-            "worst case: the range over all grades of unjudged snippets; a tenth of it widens the 95%"
-            " interval on either side"
+            "worst case: the lowest and highest difference over all grades of unjudged snippets; a tenth of"
+            " the distance to each widens the 95% interval on its side"
         ),
         t("queries"): t("queries: how many the mean is over"),
         t("errors"): t("errors: queries on which the engine failed"),
@@ -89,7 +92,7 @@ def _explain_tables(
         t("unique"): t("unique: pages of the pool that no other engine returned"),
         t("ms p95"): t("ms: response time; 95 of 100 take no longer than p95"),
         t("tokens"): t("tokens: the approximate size of an answer"),
-        "-": t("-: no value, for example because no engine has a relevant result"),
+        "-": t("-: no value"),
     }
     yield t("How to read it: all numbers are over queries; two engines are compared on the same queries.")
     yield from (text for term, text in lines.items() if term in titles or term in outcomes or term in cells)
@@ -99,6 +102,7 @@ def _explain_tables(
 
 def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
     yield from map(t, summary.remarks)
+    judged = t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
     yield t(
         "{queries}, {engines}, judged down to rank {run.depth} by {run.assessor}, {repeats}; {pairs},"
         " {run.coverage:.1%} judged",
@@ -106,7 +110,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
         queries=count_queries(t, summary.queries),
         engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
         repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", summary.repeats),
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs),
+        pairs=t("{pairs} in all runs together", pairs=judged) if summary.runs else judged,
     )
     yield assessor_sentences.describe_served_models(t, summary)
     yield sentences.choose_headline(t, summary, measure)

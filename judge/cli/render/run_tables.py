@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -65,8 +66,8 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
     order = summary.sort_engines(summary.measures[0])
     for name, dimension in summary.dimensions.items():
         print_dimension(name, dimension, order, console, t)
-    print_lines((*_describe_result(summary, t), *_describe_limits(summary, t)), console)
     folder = result.folder
+    print_lines((*_describe_result(summary, folder, t), *_describe_limits(summary, t)), console)
     if not saved:
         console.print(
             Text(t("the files in {folder} are unchanged; --save writes this to them", folder=folder))
@@ -164,7 +165,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
         print_table(table, console, {t("95% interval")})
 
 
-def _describe_result(summary: Summary, t: Translator) -> Iterator[str]:
+def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
     deciding = summary.deciding_measure
     pairs = summary.select_pairs(deciding)
@@ -173,7 +174,7 @@ def _describe_result(summary: Summary, t: Translator) -> Iterator[str]:
     yield from sentences.describe_segment_differences(t, summary)
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:_PAIRS])
     if len(pairs) > _PAIRS:
-        yield t("  … and {count:,} more: judge compare RUN", count=len(pairs) - _PAIRS)
+        yield t("  … and {count:,} more: judge compare {folder}", count=len(pairs) - _PAIRS, folder=folder)
     yield from sentences.describe_limits(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
     if summary.stability:

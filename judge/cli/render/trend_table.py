@@ -115,10 +115,18 @@ def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
         yield t("first, last, min and max of engines are without nights whose grades are of another assessor")
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]
     if costs:
+        unknown = len(trend.nights) - len(costs)
         yield t(
-            "paid: ${usd:,.4f} in {nights}",
+            "paid: ${usd:,.4f} in {nights}{unknown}",
             usd=sum(costs),
             nights=t.translate_plural("{count:,} night", "{count:,} nights", len(costs)),
+            unknown=t.translate_plural(
+                "; the cost of {count:,} night is unknown",
+                "; the cost of {count:,} nights is unknown",
+                unknown,
+            )
+            if unknown
+            else "",
         )
     yield t(
         "status: · fine, ! regression, ~ assessor drift, ? not decided, - no baseline; ^ something changed"

@@ -122,8 +122,8 @@ def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str
             highest=highest,
         )
     return make_text(
-        "Mean {mean} over the queries, highest first: from {best} {highest} to {last} {lowest}. Each pair"
-        " of engines is tested on its own; whether lines overlap does not decide.",
+        "Mean {mean} over the queries, highest first: from {best} {highest} to {last} {lowest}. Whether"
+        " engines differ is tested on their differences; whether lines overlap does not decide.",
         mean=name,
         best=best,
         highest=highest,

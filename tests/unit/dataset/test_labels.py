@@ -290,7 +290,7 @@ def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> Non
     data, pool = make_dataset(make_row("q", "e", "one", "D1"))
     with pytest.raises(InputError) as caught:
         match_labels([label("q", "X", 1), label("z", "D1", 0)], data, pool)
-    for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(map_ids(pool)["one"]), "'D1'"):
+    for part in ("labels:1", "none of the rows (2)", "'q'", "'X'", repr(map_ids(pool)["one"]), "'D1'"):
         assert part in str(caught.value)
     with pytest.raises(InputError, match="nothing to compare"):
         match_labels([], data, pool)

@@ -328,7 +328,7 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
     ("content", "words"),
     [
         ('{"query": "q", "snippet": "s"}\n{"query": "q", \n', "d.jsonl:2: is not JSON"),
-        ("[1, 2]\n", "d.jsonl:1: is list"),
+        ("[1, 2]\n", "d.jsonl:1: is '[1, 2]', not an object"),
         ('{"query": "q", "query": "r", "snippet": "s"}\n', "d.jsonl:1: field 'query' is given twice"),
         ('{"query": "q"}\n', "d.jsonl:1: field 'snippet' is missing"),
         ("", "holds no rows"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from judge.config.nightly import NightlyConfig
 from judge.nightly.decision import (
@@ -155,11 +156,16 @@ def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
 
 
 def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None:
-    (text,) = find_without_text({"bing": 0.9, "brave": 0.5}, {}, 0.5)
+    find = partial(find_without_text, collected=True)
+    (text,) = find({"bing": 0.9, "brave": 0.5}, {}, 0.5)
     assert text.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
-    assert list(find_without_text({"bing": 0.9}, {"bing": make_engine(100, no_snippets=0.7)}, 0.5)) == []
-    assert len(list(find_without_text({"bing": 0.9}, {"bing": make_engine(100, no_snippets=0.5)}, 0.5))) == 1
-    assert list(find_without_text({"bing": 1.0}, {}, 1.0)) == []
+    assert "Correct its `fields`" in text
+    (text,) = find_without_text({"bing": 0.9}, {}, 0.5, collected=False)
+    assert "fields" not in text
+    assert "Correct the dataset" in text
+    assert list(find({"bing": 0.9}, {"bing": make_engine(100, no_snippets=0.7)}, 0.5)) == []
+    assert len(list(find({"bing": 0.9}, {"bing": make_engine(100, no_snippets=0.5)}, 0.5))) == 1
+    assert list(find({"bing": 1.0}, {}, 1.0)) == []
 
 
 def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_canaries_explain() -> None:
@@ -182,7 +188,7 @@ def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_cana
 def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
     assert find_silent({"bing": make_engine(100), "brave": make_engine(90, errors=10)}, 0.1) == []
     (text,) = find_silent({"bing": make_engine(100), "brave": make_engine(80, errors=15, absent=5)}, 0.1)
-    assert text.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 without a ranking)")
+    assert text.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 not asked)")
 
 
 def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:

@@ -57,8 +57,8 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
     lines = [format_plain(line) for line in make_message(parse_record(fine)).lines]
     assert lines[:4] == [
         "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
-        "a drop of AP@10 under about 0.041 or of sDCG@10 under about 0.021 would not have been detected with"
-        " these 120 queries (power 80%)",
+        "on these queries (120 or more) the test detects a drop of AP@10 by about 0.041 or of sDCG@10 by"
+        " about 0.021 with a probability of 80%; it may miss a smaller one",
         "bing: AP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002) against the baseline",
         "baidu: AP@10 0.570 (+0.000) against the baseline",
     ]

@@ -143,7 +143,7 @@ def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) 
         )
     )
     assert [each.cost_total_usd for each in result.nights] == [0.0412, None, 0.0412]
-    assert "paid: $0.0824 in 2 nights" in render_trend(result)
+    assert "paid: $0.0824 in 2 nights; the cost of 1 night is unknown" in render_trend(result)
 
 
 def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_what_the_orders_are_over_is_said(unfair_agreement: dict[str, Any]) -> N
 
 def test_what_has_nothing_to_label_is_said(unfair_agreement: dict[str, Any]) -> None:
     text = render_tables({**unfair_agreement, "empty_pairs": 7, "queries_without_text": 1200})
-    assert "ignored: 7 pairs without text, which have grade 0 by rule" in text
+    assert "ignored: 7 pairs without text, which count as grade 0 on both sides" in text
     assert "on all 120 queries that have something to label (1,200 have nothing), estimated from" in text
     assert "no text" not in render_tables(unfair_agreement)
 

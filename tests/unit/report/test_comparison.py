@@ -103,7 +103,7 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[
 
 def test_the_legend_explains_only_what_the_tables_show(three_engines: Mapping[str, Any]) -> None:
     legend = render_tables(three_engines).partition("How to read it: ")[2]
-    for term in ("95% interval", "a =? b", "detectable", "twice", "queries", "errors"):
+    for term in ("95% interval", "a ≈ b", "detectable", "twice", "queries", "errors"):
         assert f"\n{term}: " in legend
     for term in ("worst case", "a ?? b", "ms", "tokens"):
         assert f"\n{term}: " not in legend
@@ -116,7 +116,7 @@ def test_every_engine_and_pair_has_its_row(three_engines: Mapping[str, Any]) -> 
         low, high = mean["ci95"]
         assert re.search(rf"^{engine} +{mean['mean']:.4f} +{low:.3f} to {high:.3f} ", output, re.MULTILINE)
     for row in three_engines["comparisons"][:3]:
-        sign = "=?" if row["winner"] is None else ">"
+        sign = "≈" if row["winner"] is None else ">"
         (line,) = re.findall(rf"^{row['a']} {re.escape(sign)} {row['b']} .*$", output, re.MULTILINE)
         assert f"{row['difference']:+.4f}" in line
         assert f"{row['wins']}/{row['ties']}/{row['losses']}" in line
@@ -161,7 +161,7 @@ def test_a_refusal_names_what_there_is(three_engines: Mapping[str, Any]) -> None
 @pytest.mark.parametrize("pairs", [0, 1, 2, 3])
 def test_pairs_that_are_not_shown_are_counted(three_engines: Mapping[str, Any], pairs: int) -> None:
     output = render_tables(three_engines, pairs=pairs)
-    assert len(re.findall(r"^\w+ (?:>|=\?) \w+ ", output, re.MULTILINE)) == pairs
+    assert len(re.findall(r"^\w+ [>≈] \w+ ", output, re.MULTILINE)) == pairs
     assert (f"{3 - pairs} more: --pairs 3" in output) == (pairs < 3)
 
 

@@ -399,9 +399,9 @@ def test_why_a_query_has_no_value_is_told_by_measure_and_scale() -> None:
 
 
 def test_a_measure_of_lists_says_that_each_engine_leaves_out_queries_of_its_own() -> None:
-    summary = summarise_run(
-        make_run({"A": {"q1": ["text"], "q2": ["text"]}}, {}, measures="Judged@5", depth=5)
-    )
+    grades = {("q1", "text"): 1, ("q2", "text"): 1}
+    run = make_run({"A": {"q1": ["text"], "q2": ["text"]}}, grades, measures="Judged@5", depth=5)
+    summary = summarise_run(run)
     summary = replace(summary, undefined={"Judged@5": 1})
     assert list(sentences.describe_undefined(ENGLISH, summary)) == [
         "Judged@5 leaves out 1 of 2 queries or fewer for each engine: its list has no result."
