@@ -17,7 +17,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest  # noqa: E402
-from hypothesis import settings  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 from tests.support.cases import count_examples  # noqa: E402
 
@@ -37,7 +37,12 @@ os.environ.pop("LANGUAGE", None)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # No test depends on the speed of the machine.
-settings.register_profile("any speed", deadline=None, max_examples=count_examples(30))
+settings.register_profile(
+    "any speed",
+    deadline=None,
+    max_examples=count_examples(30),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("any speed")
 
 

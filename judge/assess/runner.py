@@ -241,6 +241,8 @@ class _PoolRun:
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     task_ended: asyncio.Event = field(default_factory=asyncio.Event)
     failures: ConsecutiveFailures = field(init=False)
+    #: An error that nothing expects of a pair: it is raised when the calls in flight have ended.
+    defect: Exception | None = None
 
     def __post_init__(self) -> None:
         self.failures = ConsecutiveFailures(self.assessor.model)
@@ -280,6 +282,8 @@ class _PoolRun:
             await asyncio.wait([judging])
             for other in others:
                 other.cancel()
+        if self.defect is not None:
+            raise self.defect
 
     async def _judge_in_batches(self, batches: BatchRunner) -> None:
         """Judge the pairs by the replies of batches, as these end, and in realtime what no batch holds."""
@@ -403,6 +407,9 @@ class _PoolRun:
             pass
         except (AccountError, RunIncomplete, StoreError) as reason:
             self.client.cancel_token.cancel(reason)
+        except Exception as defect:  # noqa: BLE001  # in the task group it would end calls that are paid for
+            self.defect = self.defect or defect
+            self.client.cancel_token.cancel(RunIncomplete("judge has a defect: {error!r}", error=defect))
 
     async def _ask_with_reply(
         self, question: Question, lease: PairLease, reply: BatchReply

@@ -110,8 +110,8 @@ class NightlyConfig:
     unjudged snippets could turn a drop into none; it gets a remark when they could hide a drop of
     `min_drop`. `min_coverage` of the pairs must be judged; None takes the option of the run. `min_shared` of
     the baseline's queries must be asked again. An engine (or the assessor) counts as unavailable when the
-    share of queries (or canaries) that it answered is lower by more than `max_missing` than at the baseline,
-    or than that of the others. A night ends before the judging when an engine returns empty snippets in more
+    share of queries (or canaries) that it answered is lower by more than `max_missing` than at the baseline.
+    A night ends before the judging when an engine returns empty snippets in more
     than `max_empty_snippets` of its results, since that means that a field of its answers was renamed.
 
     Assessor. Each canary is judged `canary_repeats` times a night (0: no canaries; then a change of the

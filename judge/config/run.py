@@ -267,7 +267,9 @@ class Config:
         default=(),
         example="{ relevance = 1.0 }",
     )
-    concurrency: CountValue = option("Maximum number of concurrent calls (default 64).", LIMITS, 64)
+    concurrency: Annotated[CountValue, Field(le=100_000)] = option(
+        "Maximum number of concurrent calls (default 64).", LIMITS, 64
+    )
     timeout: Annotated[NumberValue, Field(ge=0.1)] = option(
         "Timeout of a call in seconds (default 60).", LIMITS, 60.0
     )

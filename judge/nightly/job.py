@@ -132,8 +132,8 @@ def _describe_ignored_changes(record: NightRecord, context: NightContext, t: Tra
         return []
     return [
         t(
-            "judge.toml has changed since: {changes}; the night stays as it is; to run it again, remove"
-            " {folder}",
+            "judge.toml or its dataset has changed since: {changes}; the night stays as it is; to run it"
+            " again, remove {folder}",
             changes=t("; ").join(map(t, changed)),
             folder=context.folder.path,
         )

@@ -302,8 +302,8 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
             for measure, drop in largest.items()
         )
         yield t(
-            "on these queries ({least} or more) the test detects a drop {drops} with a probability of 80%; it may miss"
-            " a smaller one",
+            "on these queries ({least} or more) the test detects a drop {drops} with a probability of 80%; it"
+            " may miss a smaller one",
             drops=drops,
             least=f"{min(outcome.n for outcome, _ in tested):,}",
         )

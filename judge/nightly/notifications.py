@@ -32,7 +32,7 @@ from yarl import URL
 
 from judge.characters import escape_controls
 from judge.config.nightly import WebhookOptions
-from judge.errors import InputError
+from judge.errors import InputError, explain_error
 from judge.filesystem import read_text
 from judge.json_text import dump_json
 from judge.messages import ENGLISH, Message, Translator
@@ -93,7 +93,7 @@ def publish(
     lines, commands = format_terminal(message, link, t), []
     if is_github_actions(environ):
         commands = format_annotations(record, t)
-        lines += append_step_summary(format_markdown(message, link, t), environ)
+        lines += append_step_summary(format_markdown(message, link, t), environ, t)
     if webhook is not None:
         lines.append(_send(files, webhook, environ, record, message, t))
     files.write("summary.md", [format_markdown(make_message(record), report)])
@@ -209,7 +209,7 @@ def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def append_step_summary(markdown: str, environ: Mapping[str, str]) -> list[str]:
+def append_step_summary(markdown: str, environ: Mapping[str, str], t: Translator) -> list[str]:
     """Append the Markdown to the step's summary; return a line with the error, if there is one."""
     path = environ.get("GITHUB_STEP_SUMMARY")
     try:
@@ -217,7 +217,7 @@ def append_step_summary(markdown: str, environ: Mapping[str, str]) -> list[str]:
             with Path(path).open("a", encoding="utf-8", newline="\n") as file:
                 file.write(markdown[:_SUMMARY_LENGTH] + "\n")
     except OSError as error:
-        return [f"the step's summary could not be written: {error.strerror or error}"]
+        return [t("the step's summary cannot be written: {error}", error=explain_error(error))]
     return []
 
 

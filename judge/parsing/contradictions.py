@@ -177,6 +177,16 @@ _DENIES_EXTREME = re.compile(
 )
 _CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")
 _SUPPOSED = re.compile(r"[^.。!?\n]{0,40}?(?:\b(?:would|could|might|if|unless)\b|如果|才能|才[会是])")
+#: The top of a scale: "out of 10", "(max 10)", "on a scale from 1 to 5", "1-10 scale", "满分10分", "10分制".
+_SCALE_TOP = re.compile(
+    r"\W{0,4}(?:(?:on|using|with|by|in) )?(?:an? |the )?(?:(?:out )?of [0-9]{1,3}\b"
+    r"|max(?:imum)?(?: (?:is|of|score|grade|points?))?\s?[:=]?\s?[0-9]{1,3}\b"
+    r"|(?:scale|range)\s?(?:of|from|is|:)?\s?(?:[0-9]{1,2}\s?(?:[-–~]|to)\s?)?[0-9]{1,3}\b"
+    r"|(?:[0-9]{1,2}\s?(?:[-–~]|to)\s?)?[0-9]{1,3}(?:[- ]point)? scale\b"
+    r"|满分\s?[为是:]?\s?(?:[0-9]{1,3}|[五十百])|(?:[0-9]{1,3}|[五十百])\s?分制)"
+)
+_NUMBER = re.compile(r"[0-9]{1,3}|[五十百]")
+_CHINESE_NUMBERS = {"五": 5, "十": 10, "百": 100}
 _TAG = re.compile(r"<[^<>\n=]{1,30}>")
 _BLANKS = re.compile(r"[^\S\n]{3,}")
 _BLANK_LINES = re.compile(r"\n\s+")
@@ -196,6 +206,21 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 def has_correction(text: str) -> bool:
     """Return True when prose behind an answer corrects it or takes it back."""
     return _CORRECTION.search(_simplify(text)) is not None
+
+
+def names_other_scale(comment: str, scale: Scale) -> bool:
+    """Return True when the text behind a grade begins with the top of another scale: "(out of 10)"."""
+    match = _SCALE_TOP.match(_simplify(comment))
+    return scale.name == "graded" and match is not None and is_other_top(match[0], scale)
+
+
+def is_other_top(text: str, scale: Scale) -> bool:
+    """Return True when the last number of a description of a scale is not the scale's top."""
+    numbers = _NUMBER.findall(text)
+    if not numbers:
+        return False
+    top = _CHINESE_NUMBERS.get(numbers[-1]) or int(numbers[-1])
+    return top != scale.top + ("point" in text)  # a 4-point scale ends at 3
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:

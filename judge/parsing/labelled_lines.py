@@ -10,7 +10,12 @@ from itertools import takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned
-from judge.parsing.contradictions import contradicts, find_stated_values, has_correction
+from judge.parsing.contradictions import (
+    contradicts,
+    find_stated_values,
+    has_correction,
+    names_other_scale,
+)
 from judge.parsing.final_answer import strip_fence
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
@@ -82,6 +87,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         is_disowned(stated.trail)
         or has_correction(stated.trail)
         or contradicts(flat, stated.grade, scale)
+        or names_other_scale(stated.trail, scale)
         or is_attributed("\n".join(lead))
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
@@ -186,7 +192,12 @@ def _find_statement(sentence: str, scale: Scale) -> tuple[str, str] | None:
     if labelled := _split_label(_BULLET.sub("", sentence, count=1), scale):
         return labelled
     values = find_stated_values(sentence, scale) if _I_GRADE.match(sentence) else set()
-    return (str(values.pop()), "") if len(values) == 1 and None not in values else None
+    if len(values) != 1 or None in values:
+        return None
+    value = str(values.pop())
+    if names_other_scale(sentence.partition(value)[2].lstrip("分级 "), scale):
+        raise ReplyParseError("ambiguous", "the value is on another scale")
+    return value, ""
 
 
 def _is_reason(text: str) -> bool:

@@ -224,6 +224,8 @@ def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
         failures = [
             t("{name} ({count:,})", name=names[kind], count=count) for kind, count in summary.failures.items()
         ]
+        if (others := summary.judgments - summary.judged - sum(summary.failures.values())) > 0:
+            failures.append(t("{name} ({count:,})", name=t("not judged yet"), count=others))
         yield t.translate_plural(
             "{count:,} of {run.judgments:,} judgments has no grade (coverage"
             " {run.coverage:.1%}){failures}. It does not count as “no”: its grade is imputed from"

@@ -146,6 +146,8 @@ class BatchTable:
             rows = self._reader.execute(statement, (batch,)).fetchall()
             for name, params, file_id, server_id, changed_at, requests in rows:
                 time = datetime.fromisoformat(changed_at)
+                if time.tzinfo is None:
+                    raise ValueError(f"the time {changed_at!r} has no time zone")
                 return StoredBatch(name, params, file_id, server_id, time, requests)
         return None
 

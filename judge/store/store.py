@@ -185,10 +185,11 @@ class VerdictStore:
             " GROUP BY v.prompt_version ORDER BY v.prompt_version",
             [model],
         )
-        return [
-            UsageHistory(version, verdicts, calls, counted, Usage(*map(int, tokens)))
-            for version, verdicts, calls, counted, *tokens in rows
-        ]
+        with self._translate_errors():
+            return [
+                UsageHistory(version, verdicts, calls, counted, Usage(*map(int, tokens)))
+                for version, verdicts, calls, counted, *tokens in rows
+            ]
 
     def count_calls_by_second(self, model: str) -> dict[datetime, int]:
         """Return how many calls that led to verdicts of `model` were written in which second, in order.
@@ -211,7 +212,7 @@ class VerdictStore:
     def _translate_errors(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, TypeError, ValueError) as error:
+        except (sqlite3.Error, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, sqlite3.Error) and schema.is_locked(error):
                 self._reader.execute("PRAGMA busy_timeout=0")  # one wait is enough, not one for each read
             raise schema.explain_read_error(self.path, error) from error

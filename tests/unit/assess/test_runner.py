@@ -217,6 +217,33 @@ def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> Non
     assert second == ()
 
 
+def test_a_defect_ends_the_run_after_the_calls_in_flight_which_are_paid_for(tmp_path: Path) -> None:
+    class DefectiveModel(ConstantModel):
+        async def complete(self, prompt: Prompt) -> Completion:
+            number = self.calls
+            completion = await super().complete(prompt)
+            if number == 12:
+                raise AttributeError("nothing expects this")
+            await asyncio.sleep(0.05)  # so the others are in flight then
+            return completion
+
+    model = DefectiveModel('{"reason": "r", "grade": 2}')
+    assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
+
+    async def judge_at_once(store: VerdictStore) -> JudgingResult:
+        client = ModelClient(model, Limits(LEASED, 3, 600, 1), CancelToken())
+        client.limiter.skip_probes()
+        return await judge_pairs(POOL, assessor, store, client, NullProgress())
+
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        with pytest.raises(AttributeError, match="nothing expects this"):
+            asyncio.run(judge_at_once(store))
+        calls = list(store.read_calls(list_request_keys(POOL, assessor, 1)))
+        stored = store.find_verdicts(list_request_keys(POOL, assessor, 1))
+    assert len(stored) == model.calls - 1 >= 12
+    assert [call.outcome for call in calls].count("answered") == len(stored)
+
+
 SIX = build_pool(read_dataset(make_rows(2, 1, 3), lang="auto", max_chars=4000), 10)
 
 

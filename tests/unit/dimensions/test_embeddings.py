@@ -50,9 +50,11 @@ def test_lsa_equals_the_svd_of_scikit_learn() -> None:
     assert compute_lsa(TEXTS).shape == (4, 3)
 
 
-def test_texts_without_a_common_letter_have_no_lsa() -> None:
-    with pytest.raises(InputError, match="2 texts have too few letters in common"):
-        compute_lsa(["ab", "cd"])
+@pytest.mark.parametrize("texts", [["ab", "cd"], ["cats are nice", "dogs are nice"], ["tea", "tea", "tea"]])
+def test_texts_that_share_no_letters_or_all_of_them_have_no_lsa(texts: list[str]) -> None:
+    """A letter of all texts has the weight log(n / n) = 0."""
+    with pytest.raises(InputError, match=f"{len(texts)} texts have too few letters in common"):
+        compute_lsa(texts)
 
 
 @pytest.mark.parametrize(

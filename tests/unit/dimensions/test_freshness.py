@@ -94,3 +94,16 @@ def test_without_the_column_every_query_counts(tmp_path: Path) -> None:
     ]
     assert dimension.find_mean("engine", "undated@10").mean == 0.5
     assert dimension.remarks[0] == "no query has the column 'fresh', so every query counts"
+
+
+@pytest.mark.parametrize(("last", "is_remarked"), [("2026-12-20", False), ("2099-12-31", True)])
+def test_a_date_far_from_all_others_is_remarked(tmp_path: Path, last: str, is_remarked: bool) -> None:
+    rows = [
+        {"query": "q", "engine": "e", "snippet": f"text {day}", "date": day, "fresh": "yes"}
+        for day in ("2026-11-18", "2026-11-20", last)
+    ]
+    result = judge.run(rows, "lexical", out=str(tmp_path / "run"), freshness=True)
+    remarks = [str(remark) for remark in result.summary.dimensions["freshness"].remarks]
+    assert remarks[0].startswith(f"ages are on {last}, the newest date of a result")
+    expected = f"{last} may be no date of publication, because the next date of a result is 2026-11-20; "
+    assert [remark.startswith(expected) for remark in remarks[1:]] == [True] * is_remarked

@@ -140,6 +140,14 @@ def test_a_column_divides_with_2_to_20_values(values: int, divided: bool) -> Non
     assert sum(each.queries for each in result.values()) == (42 if divided else 0)
 
 
+@pytest.mark.parametrize(("queries", "segments"), [(5, 5), (6, 0), (12, 0)])
+def test_many_values_each_on_one_query_are_no_segments(queries: int, segments: int) -> None:
+    assert (
+        len(slice_queries([make_query(number, price=str(number / 7)) for number in range(queries)]))
+        == segments
+    )
+
+
 def test_queries_without_the_column_are_in_none_of_its_slices() -> None:
     """An empty cell is not a value either."""
     result = slice_queries(

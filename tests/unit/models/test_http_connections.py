@@ -167,3 +167,24 @@ def test_a_server_without_tls_is_named() -> None:
     with pytest.raises(NotConnected) as caught:
         asyncio.run(post_with_tls())
     assert isinstance(caught.value.__cause__, ssl.SSLError)
+
+
+def test_a_connection_that_is_not_made_in_time_sends_nothing() -> None:
+    async def post_to_silence() -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()  # the greeting of TLS, which gets no reply
+            writer.close()
+
+        listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = listening.sockets[0].getsockname()[1]
+        connections = Http1Connections(f"https://127.0.0.1:{port}/", {}, ssl.create_default_context)
+        try:
+            await connections.post(b"1", 0.05)
+        finally:
+            await connections.aclose()
+            listening.close()
+
+    with pytest.raises(NotConnected) as caught:
+        asyncio.run(post_to_silence())
+    assert isinstance(caught.value.__cause__, TimeoutError)
+    assert str(caught.value.__cause__).endswith("timed out")

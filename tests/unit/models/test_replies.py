@@ -128,6 +128,13 @@ def test_content_parts_are_joined_without_reasoning() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", [{}, ["thinking"], 3, None])
+def test_a_content_part_of_an_unknown_type_is_text(kind: object) -> None:
+    choice = {"message": {"content": [{"type": kind, "text": "2"}]}, "finish_reason": "stop"}
+    completion = read_completion([choice], model="m", params={}, usage=None, request_id=None)
+    assert (completion.text, completion.reasoning) == ("2", False)
+
+
 def find_finish_reason(finish_reason: object) -> str | None:
     """The finish reason of an answer for which a server says `finish_reason`."""
     choice = {"message": {"content": "2"}, "finish_reason": finish_reason}

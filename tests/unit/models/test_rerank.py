@@ -87,6 +87,14 @@ def test_a_reply_without_a_score_is_an_error(body: object) -> None:
         ask(open_at("server", server.url), PAIR)
 
 
+@pytest.mark.parametrize("count", [-1, 2**64, "9", 1.5])
+def test_a_token_count_that_no_store_holds_is_unknown(count: object) -> None:
+    body = {"results": [{"relevance_score": 0.5}], "usage": {"total_tokens": count}}
+    with serve_reply(Reply(body=json.dumps(body))) as server:
+        [completion] = ask(open_at("server", server.url), PAIR)
+    assert (completion.text, completion.usage) == ("0.5", None)
+
+
 def test_a_server_needs_an_address_and_a_public_one_a_key() -> None:
     how = {"environ": {}, "sampling": SAMPLING, "timeout": 1.0, "concurrency": 1}
     with pytest.raises(SetupError, match="is not the address of a server"):

@@ -196,3 +196,21 @@ def test_nights_of_two_folders_share_a_store_and_nothing_else(tmp_path: Path) ->
         one.configure(rules, store)
         record = one.run_night(day)
         assert (record["status"], one.calls - paid) == ("fine", record["judgments"] - 3)
+
+
+def test_a_finished_night_says_that_its_dataset_has_changed(project: NightlyProject) -> None:
+    freeze(project)
+    day = project.begin_day()
+    first = job.run_nightly(project.toml, day)
+    assert not any("has changed since" in line for line in first.lines)
+    data = project.folder / f"{day}.jsonl"
+    rows = data.read_text(encoding="utf-8").splitlines(keepends=True)
+    data.write_text("".join(rows[:-1]), encoding="utf-8")
+    again = job.run_nightly(project.toml, day)
+    assert again.record == first.record
+    (line,) = (line for line in again.lines if "has changed since" in line)
+    assert line.startswith(
+        "judge.toml or its dataset has changed since: the dataset changed; the night stays as it is"
+    )
+    data.unlink()
+    assert not any("has changed since" in line for line in job.run_nightly(project.toml, day).lines)

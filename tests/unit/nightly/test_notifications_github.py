@@ -107,4 +107,4 @@ def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> N
 def test_a_summary_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     environ = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "step")}
     lines = notifications.publish(tmp_path, parse_record(make_night("2026-05-02")), environ)
-    assert lines[-1] == "the step's summary could not be written: No such file or directory"
+    assert lines[-1] == "the step's summary cannot be written: No such file or directory"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from judge.errors import StoreError
 from judge.nightly import stores
 from judge.records import Call, Usage
+from judge.store import store_files
 from judge.store.leases import Lease
 from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
 
@@ -87,3 +90,20 @@ def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
     shared_store.write_text("no database, and long enough to be looked at by SQLite as if it were one" * 20)
     with pytest.raises(StoreError, match=r"verdicts\.sqlite"):
         begin(shared_store, "2026-05-02")
+
+
+def test_a_damaged_row_never_replaces_a_sound_one(shared_store: Path) -> None:
+    own = put(begin(shared_store, "2026-05-02"), a=3, b=1)
+    for damaged, sound in ((shared_store, own), (own, shared_store)):
+        with closing(sqlite3.connect(damaged)) as connection:
+            connection.execute("UPDATE verdicts SET body = replace(body, 'why', 'wry') WHERE key = 'a'")
+            connection.commit()
+        store_files.merge_store(damaged, sound)
+        assert read_content(sound)[0]["a"] == 3
+        put(damaged, a=3)
+    put(own, c=1)
+    with closing(sqlite3.connect(own)) as connection:
+        connection.execute("UPDATE verdicts SET grade = 2 WHERE key = 'c'")
+        connection.commit()
+    store_files.merge_store(own, shared_store)
+    assert read_content(shared_store)[0] == {"a": 3, "b": 1}

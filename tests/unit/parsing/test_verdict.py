@@ -370,3 +370,40 @@ def test_a_missing_reason_is_flagged(reason: str) -> None:
 def test_a_long_reason_is_capped_and_flagged() -> None:
     verdict = parse_verdict(json.dumps({"reason": "长" * 100_000, "grade": 3}, ensure_ascii=False), GRADED)
     assert (verdict.grade, len(verdict.reason), verdict.flags) == (3, MAX_REASON, ("reason_capped",))
+
+
+@check_each(
+    "reply",
+    [
+        "评分：3（10分制）",
+        "评分：3分，满分为10分。",
+        "理由：只提到店名。\n评分：3（满分10分）",
+        "我给3分（满分10分）",
+        "等级：2（满分5分）",
+        "grade: 2 (on a scale of 1-5)",
+        "Reason: weak.\nGrade: 3 (on a scale from 1 to 10)",
+        "Grade: 3 (max 10)",
+        "Grade: 1 (out of 100)",
+        '{"reason": "weak", "grade": 3} (out of 10)',
+        '{"reason": "weak", "grade": 3, "scale": "1-10"}',
+        '{"reason": "weak", "grade": 3, "max_score": 10}',
+    ],
+)
+def test_a_grade_on_another_scale_is_refused(reply: str) -> None:
+    with pytest.raises(ReplyParseError, match=r"contradicts it|another"):
+        parse_verdict(reply, GRADED)
+
+
+@check_each(
+    "reply",
+    [
+        "Grade: 3 (out of 3)",
+        "Grade: 3 (on a 4-point scale)",
+        "评分：3（满分3分）",
+        '{"reason": "weak", "grade": 3, "scale": "0-3"}',
+        '{"reason": "shows 4.5 out of 5 stars", "grade": 3, "scale": "graded"}',
+        "Reason: the page shows 4.5 out of 5 stars.\nGrade: 3",
+    ],
+)
+def test_a_grade_that_names_its_own_scale_is_read(reply: str) -> None:
+    assert parse_verdict(reply, GRADED).grade == 3

@@ -48,3 +48,10 @@ def test_the_error_of_a_damaged_file_names_the_line_of_code(tmp_path: Path) -> N
         translate_run_errors(tmp_path),
     ):
         folder.parse_object("place", "{}").items().keys()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity"])
+def test_a_number_that_no_float_holds_is_not_json(tmp_path: Path, number: str) -> None:
+    (tmp_path / "night.json").write_text(f'{{"mean": {number}}}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"night\.json: is not JSON"):
+        RunFolder(tmp_path).read("night.json")
