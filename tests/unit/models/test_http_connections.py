@@ -171,9 +171,13 @@ def test_a_server_without_tls_is_named() -> None:
 
 def test_a_connection_that_is_not_made_in_time_sends_nothing() -> None:
     async def post_to_silence() -> None:
+        closed = asyncio.Event()
+
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.read()  # the greeting of TLS, which gets no reply
+            await reader.read()  # the greeting of TLS, which gets no reply, until the client closes
             writer.close()
+            await writer.wait_closed()
+            closed.set()
 
         listening = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = listening.sockets[0].getsockname()[1]
@@ -181,6 +185,7 @@ def test_a_connection_that_is_not_made_in_time_sends_nothing() -> None:
         try:
             await connections.post(b"1", 0.05)
         finally:
+            await asyncio.wait_for(closed.wait(), 60)
             await connections.aclose()
             listening.close()
 
