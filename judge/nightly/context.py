@@ -29,7 +29,7 @@ from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList
 from judge.models.endpoint import redact_url
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
-from judge.nightly.decision import describe_differences
+from judge.nightly.changes import describe_differences
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder

@@ -18,7 +18,7 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message, NameList, Translator
-from judge.nightly import decision, regression_test
+from judge.nightly import changes, regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models
 from judge.nightly.context import NightContext
@@ -50,7 +50,7 @@ def check_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
     shares = compute_no_snippet_shares(results)
     return list(
-        decision.find_without_text(
+        changes.find_without_text(
             {engine: share for engine, share in shares.items() if share is not None},
             context.baseline.engines if context.baseline else {},
             context.rules.max_empty_snippets,
@@ -70,12 +70,12 @@ def gather_evidence(
     baseline, rules = context.baseline, context.rules
     command = rules.make_set_command(context.folder.path)
     assessor_changes = [*assessor_setting_changes, *(check.reasons if check else ())]
-    engine_setting_changes = decision.find_engine_setting_changes(
+    engine_setting_changes = changes.find_engine_setting_changes(
         context.engine_settings, baseline.engine_settings if baseline else None
     )
     if baseline is None or run is None:
         if run is not None:
-            missing = [*missing, *decision.find_silent(run.engines, rules.max_missing)]
+            missing = [*missing, *changes.find_silent(run.engines, rules.max_missing)]
         elif not missing:
             command = Message(
                 'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
@@ -95,10 +95,10 @@ def gather_evidence(
         set_baseline_command=command,
         assessor_changes=[*assessor_changes, *_find_new_models(run.result.summary, baseline, check, rules)],
         missing=missing,
-        query_changes=tuple(decision.find_query_changes(query_drift, rules, command)),
+        query_changes=tuple(changes.find_query_changes(query_drift, rules, command)),
         engine_setting_changes=engine_setting_changes,
-        unavailable=decision.find_unavailable(*engines, rules.max_missing),
-        dropped=tuple(decision.find_dropped(*engines, command)),
+        unavailable=changes.find_unavailable(*engines, rules.max_missing),
+        dropped=tuple(changes.find_dropped(*engines, command)),
         query_drift=query_drift,
     )
     if evidence.query_changes or assessor_setting_changes:
@@ -134,7 +134,7 @@ def _compare(
     outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
     if evidence.assessor_changes:
         moved = check.comparison.shift if check and check.comparison else None
-        drops = tuple(decision.find_possible_drops(outcomes, moved, context.config.grading.top))
+        drops = tuple(changes.find_possible_drops(outcomes, moved, context.config.grading.top))
         return replace(evidence, possible_drops=drops, remarks=(_SUSPENDED,))
     remarks = list(describe_query_drift(evidence.query_drift)) if evidence.query_drift else []
     remarks += regression_test.describe_comparison(combined, outcomes, rules)
@@ -164,7 +164,7 @@ def collect_remarks(
         for ranking in run.result.data.rankings:
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        yield from decision.describe_unanswered(run.engines, errors)
+        yield from changes.describe_unanswered(run.engines, errors)
     yield from evidence.remarks
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES

@@ -37,6 +37,7 @@ from judge.nightly.baseline import (
     read_engine_results,
     read_pointer,
 )
+from judge.nightly.changes import describe_differences, find_assessor_setting_changes
 from judge.nightly.context import (
     NightContext,
     collect_dataset,
@@ -45,7 +46,7 @@ from judge.nightly.context import (
     load_context,
     lock_nights,
 )
-from judge.nightly.decision import Evidence, decide, describe_differences, find_assessor_setting_changes
+from judge.nightly.decision import Evidence, decide
 from judge.nightly.evidence import (
     NightRun,
     check_texts,

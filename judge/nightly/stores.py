@@ -29,8 +29,8 @@ from judge.config.run import Config
 from judge.errors import InputError, StoreError
 from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
 from judge.nightly.baseline import list_finished_canary_runs, load_canary_grades
+from judge.nightly.changes import find_assessor_setting_changes
 from judge.nightly.context import NightContext
-from judge.nightly.decision import find_assessor_setting_changes
 from judge.nightly.record import (
     QUARANTINED_STORE,
     STORE_OF_NIGHT,

@@ -117,7 +117,7 @@ def render_report(
         ],
         differences=_describe_differences(named_summary),
         engines=statements.make_engines_table(named_summary),
-        warnings=[warning for warning in build_texts(statements.warn, named_summary) if warning.en],
+        warnings=[warning for warning in build_texts(statements.list_warnings, named_summary) if warning.en],
         facts=list(statements.list_facts(summary, extras)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(statements.list_pair_tables(named_summary)),

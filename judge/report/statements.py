@@ -201,7 +201,7 @@ def describe_sample(page_data: PageData) -> Text | None:
     )
 
 
-def warn(t: Translator, summary: Summary) -> Iterator[str]:
+def list_warnings(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield the warnings, some of them empty, the most important first; `summary` has display names."""
     if summary.assessor.startswith(LEXICAL):
         yield t(

@@ -6,9 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from judge.config.nightly import NightlyConfig
-from judge.nightly.decision import (
-    Evidence,
-    decide,
+from judge.nightly.changes import (
     describe_unanswered,
     find_dropped,
     find_possible_drops,
@@ -16,8 +14,8 @@ from judge.nightly.decision import (
     find_silent,
     find_unavailable,
     find_without_text,
-    join_reasons,
 )
+from judge.nightly.decision import Evidence, decide, join_reasons
 from judge.nightly.record import (
     EXIT_CODES,
     NightEngineResult,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from judge.nightly.decision import describe_differences
+from judge.nightly.changes import describe_differences
 
 
 def test_what_changed_is_said_in_words_and_no_python() -> None:
