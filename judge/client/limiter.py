@@ -200,13 +200,16 @@ class AdaptiveLimiter:
         """Return the seconds until the next request may be sent, as far as is known now."""
         now, limit = _read_clock(), self._estimator.limit
         first_limit = min(limit, UNCONFIRMED_CONCURRENCY)
+        # Before the first answer: a few requests, one after the other; a failure makes them probes.
         if not self.has_answer and self.in_flight >= first_limit:
             return inf
         if not self.has_answer and self._outage_since is None:
             return self._probed_at + _FIRST_INTERVAL - now
+        # The circuit is open: a probe when the pause has ended, and one more if that has no answer for long.
         if self.probing:
             overdue = self._probed_at + _MAX_PROBE_INTERVAL
             return max(self._opens_at, overdue if self._probes_in_flight else -inf) - now
+        # The circuit is closed: a few requests until a verdict was read, then as many as the server accepts.
         if self.in_flight + 1 > (limit if self._has_verdict else first_limit):
             return inf
         return max(self._opens_at, self._estimator.next_at) - now

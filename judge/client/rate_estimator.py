@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import inf, sqrt
@@ -187,21 +188,28 @@ class RateEstimator:
         if self.slow_start:
             most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
             return most or (len(throttled) > 1 and all(throttled))
-        count, share, at_once = _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
-        if _AT_LIMIT * self._rate_limit <= self.rate < inf:
-            count, share = count - (self._confirmations == _MAX_CONFIRMATIONS), _SHARE_AT_LIMIT
-        most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
-        if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
-            count, share, at_once = _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE
-        latest = sum(throttled[-_WINDOW_REQUESTS:])
-        too_many = sum(throttled) >= max(count, share * len(throttled)) or latest >= at_once
         if len(throttled) > 1 and all(throttled):
             return True
+        count, share, at_once = self._choose_thresholds(requests)
+        latest = throttled[-_WINDOW_REQUESTS:]
+        if sum(throttled) < max(count, share * len(throttled)) and sum(latest) < at_once:
+            return False
+        # A server may throttle some requests at any rate: only more than these count.
         chance = self._compute_chance()
-        return too_many and any(
+        return any(
             sum(part) >= chance * len(part) + _CHANCE_DEVIATIONS * sqrt(chance * (1 - chance) * len(part))
-            for part in (throttled, throttled[-_WINDOW_REQUESTS:])
+            for part in (throttled, latest)
         )
+
+    def _choose_thresholds(self, requests: Sequence[Permit]) -> tuple[int, float, int]:
+        """Return the number and the share of throttled requests, and the number at once, that are too many."""
+        most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
+        if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
+            return _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE
+        if _AT_LIMIT * self._rate_limit <= self.rate < inf:
+            least = _MIN_THROTTLED - (self._confirmations == _MAX_CONFIRMATIONS)
+            return least, _SHARE_AT_LIMIT, _MIN_THROTTLED_AT_ONCE
+        return _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
 
     def forget_limit_by_chance(self) -> None:
         """Forget a limit that was learned when less was known to be throttled by chance."""

@@ -89,7 +89,7 @@ class LeaseWindow:
                 if not waiter.cancelled():
                     self.free(least)
                 raise
-            self._room += least
+            self._room += least  # `free` took so much for this waiter; there may be room for more now
         count = min(wanted, self._room)
         self._room -= count
         return count
