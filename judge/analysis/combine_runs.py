@@ -18,13 +18,15 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun
+from judge.analysis.judged_run import JudgedRun, RunSpec
+from judge.analysis.summary import LabelUse
+from judge.dataset.expected import list_unreturned
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure.measures import Measure, list_default_measures
 from judge.measure.resampling import compute_randomisation_p, holm
 from judge.messages import ENGLISH, Message, NameList, SeparatedNames
-from judge.records import LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
+from judge.records import EXPECTED, LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the grades count as changed between runs.
 _ALPHA = 0.05
@@ -117,9 +119,17 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         unequal = shift.description
     comparable = _choose_measures(runs, tuple(measures), unequal)
     assessor = ENGLISH.join(sorted({run.spec.assessor for run in runs.values()}))
-    # What a run paid is its own: runs share verdicts, so costs don't add up.
-    spec = replace(first.spec, assessor=assessor, repeats=repeats, measures=comparable, cost=None)
-    run = JudgedRun(*_separate(runs, names, data, pooled, repeats), spec)
+    separate, pool, judgments = _separate(runs, names, data, pooled, repeats)
+    # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
+    spec = RunSpec(
+        assessor,
+        first.spec.scale,
+        repeats,
+        comparable,
+        selftest={name: entry for run in runs.values() for name, entry in run.spec.selftest.items()},
+        labels=_combine_expected_labels(runs, separate, pool),
+    )
+    run = JudgedRun(separate, pool, judgments, spec)
     pairs = _list_compared_pairs(names)
     notes = _write_notes(runs, queries, repeats, unequal)
     terms = [] if unequal else [_describe_pool(pooled)]
@@ -264,6 +274,14 @@ def _separate(
     return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), judgments
 
 
+def _combine_expected_labels(runs: Mapping[str, JudgedRun], data: Dataset, pool: Pool) -> LabelUse | None:
+    """Return the use of the expected documents where every run takes its grades from them, else None."""
+    if any(run.spec.labels is None or run.spec.labels.unreturned is None for run in runs.values()):
+        return None
+    unreturned = sum(map(len, list_unreturned(data, pool).values()))
+    return LabelUse(EXPECTED, len(pool.pairs), 0, None, unreturned)
+
+
 def _explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query]) -> str:
     """Return why the runs' grades do not mean the same; empty when they do."""
     assessors = sorted({run.spec.assessor for run in runs.values()})
@@ -274,7 +292,8 @@ def _explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Que
     for run in runs.values():
         versions_of_run: dict[str, set[str]] = {}
         for judgment in run.judgments:
-            if judgment.query_id in queries and judgment.grade is not None:
+            is_label = LABEL in judgment.flags  # which no prompt asked for
+            if judgment.query_id in queries and judgment.grade is not None and not is_label:
                 versions_of_run.setdefault(judgment.query_id, set()).add(judgment.prompt_version)
         if any(versions.setdefault(query, own) != own for query, own in versions_of_run.items()):
             return Message("judged with different prompts")

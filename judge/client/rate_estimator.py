@@ -202,7 +202,7 @@ class RateEstimator:
         )
 
     def _choose_thresholds(self, requests: Sequence[Permit]) -> tuple[int, float, int]:
-        """Return the number and the share of throttled requests, and the number at once, that are too many."""
+        """Return how many throttled requests are too many, in all, as a share, and of the very latest."""
         most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
         if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
             return _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE

@@ -12,6 +12,7 @@ import pytest
 
 from judge.analysis.combine_runs import CombinedRuns, GradeShift, combine_runs
 from judge.analysis.judged_run import JudgedRun, RunSpec
+from judge.analysis.summary import LabelUse
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure.engine_summary import average_engines
@@ -367,3 +368,34 @@ def test_names_of_runs_stand_in_every_note_as_they_were_given() -> None:
     )
     assert re.search(r"\(a b 2, c 1\)", result.notes[0])
     assert result.run.data.engines == ("A (a b)", "A (c)")
+
+
+def _label(combined: JudgedRun, query: str) -> JudgedRun:
+    """The run with labels of people, equal to the assessor's grades, for the pairs of a query."""
+    judgments = tuple(
+        replace(each, assessor="people", prompt_version="", flags=(LABEL,))
+        if each.query_id == query
+        else each
+        for each in combined.judgments
+    )
+    used = LabelUse("labels.csv", len(judgments), 0, None)
+    return replace(combined, judgments=judgments, spec=replace(combined.spec, labels=used))
+
+
+def test_labels_are_no_other_prompt_and_those_of_one_run_are_not_of_all() -> None:
+    rows = [make_row(query, "a", rank, rank) for query in ("q1", "q2") for rank in (1, 2)]
+    plain = run(rows)
+    for labelled in (_label(plain, "q1"), _label(_label(plain, "q1"), "q2")):
+        # Every order of the names: the first run must not speak for the others.
+        for runs in ({"x": plain, "y": labelled}, {"x": labelled, "y": plain}):
+            combined = combine_runs(runs)
+            assert not any("different prompts" in note for note in combined.notes)
+            assert [str(measure) for measure in combined.run.spec.measures] == [
+                "nDCG@5",
+                "AP@5",
+                "P@5",
+                "sDCG@5",
+            ]
+            assert combined.run.spec.labels is None
+    other = combine_runs({"x": plain, "y": _label(run(rows, prompt="graded 2"), "q1")})
+    assert any("different prompts" in note for note in other.notes)
