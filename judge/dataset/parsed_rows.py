@@ -6,6 +6,7 @@ of some queries, and the queries are made from the stored rows, a few hundred at
 
 from __future__ import annotations
 
+import datetime
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -142,7 +143,11 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
         query=query,
         reference=clean.clean_query(unicodedata.normalize("NFC", reference_text)) or None,
         expected=_read_expected(row),
-        extra={name: str(value) for name, value in row.extra.items() if isinstance(value, str | int | float)},
+        extra={
+            name: validation.parse_text(row.location, name, str(value) if isinstance(value, bool) else value)
+            for name, value in row.extra.items()
+            if isinstance(value, str | int | float | datetime.date)
+        },
         engine=engine,
         rank=None if rank is None else _parse_rank(row, rank),
         fields=(snippet or "", title, url, date, docno) if has_snippet else None,

@@ -138,6 +138,11 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
 
 def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
     """Yield the rows of one record: a nested one, a test case of DeepEval, or a row as it is."""
+    for name in record:
+        if not isinstance(name, str | int):
+            raise InputError(
+                "{place}: the name {name!r:.80} of a field is not text; rename it", place=location, name=name
+            )
     record = convert_values(record, columns)
     if "engines" in record:
         return _read_nested(location, record, columns)

@@ -56,7 +56,15 @@ def test_a_run_without_a_grade_is_one_line(name: str, run_without_grades: Path) 
     result = run_judge(name, run_without_grades)
     assert result.returncode == 0, result.stderr
     (line,) = result.stdout.splitlines()
-    assert line.startswith("no pair is judged (0 of 6), so no engine has a value; ")
+    assert line == "no pair is judged (0 of 6), so no engine has a value; run the same command again"
+
+
+def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
+    rows = [{"query": "q", "engine": engine, "snippet": None} for engine in "ab"]
+    words = "-m", "lexical", "--out", tmp_path / "run"
+    assert run_judge("run", write_rows(tmp_path / "d.jsonl", rows), *words).returncode == 3
+    line = run_judge("score", tmp_path / "run").stdout
+    assert line.endswith("; add the missing texts to the dataset, and run it in another --out\n")
 
 
 @check_each(

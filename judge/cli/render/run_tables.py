@@ -87,8 +87,11 @@ def has_grades(result: RunResult) -> bool:
 def describe_no_grades(summary: Summary, t: Translator) -> Text:
     """Return the line that replaces the tables of a run without a grade."""
     line = t(
-        "no pair is judged (0 of {count:,}), so no engine has a value; run the same command again",
+        "no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
         count=summary.judgments,
+        advice=t("add the missing texts to the dataset, and run it in another --out")
+        if set(summary.failures) == {"no_text"}
+        else t("run the same command again"),
     )
     return escape_line(line)
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -614,3 +615,22 @@ def test_a_column_that_may_name_the_engine_is_listed_where_no_field_does(tmp_pat
 def test_rows_of_one_engine_without_other_columns_have_no_remark(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "s"}])
     assert load(path).warnings == ()
+
+
+def test_a_column_of_dates_stays_with_the_query(tmp_path: Path) -> None:
+    import pandas
+
+    rows: list[dict[str, Any]] = [
+        {"query": "q", "snippet": "s", "fresh": pandas.Timestamp("2026-02-01"), "seen": date(2026, 2, 3)},
+        {"query": "r", "snippet": "t", "fresh": pandas.NaT, "seen": None},
+    ]
+    pandas.DataFrame(rows).to_parquet(tmp_path / "d.parquet")
+    for data in (load(rows), load(tmp_path / "d.parquet")):
+        extra = [query.extra for query in data.queries.values()]
+        assert extra == [{"fresh": "2026-02-01", "seen": "2026-02-03"}, {}]
+
+
+def test_a_field_whose_name_is_no_text_is_refused() -> None:
+    row: dict[Any, Any] = {**ROW, ("x", "y"): 1}
+    with pytest.raises(InputError, match=r"row 1: the name \('x', 'y'\) of a field is not text; rename it"):
+        load([row])
