@@ -124,16 +124,21 @@ def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
     options = _ReadOptions(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
     columns = _check_columns(config)
     if rows is not None:
+        named = [name for name in ("data", "topics", "docs", "trec_runs") if getattr(config, name)]
+        if named:
+            raise InputError("the dataset is the rows; omit {names}", names=NameList(named))
         return open_dataset(rows, **options, columns=columns, expected=config.model == EXPECTED)
     with config.source.add_error_context("data", "topics", "docs", "trec_runs"):
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
             missing = [f"--{name}" for name in ("topics", "docs") if not getattr(config, name)]
             raise InputError(
                 "TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset; {what}",
-                what=Message("{options} is missing", options=NameList(missing))
+                what=Message("add {options}", options=NameList(missing))
                 if missing
                 else Message("omit {file}", file=config.data),
             )
+        if not config.trec_runs and (config.topics or config.docs):
+            raise InputError("TREC input is --topics FILE --docs FILE --run FILE…; --run is missing")
         if not (config.trec_runs or config.data):
             raise InputError(
                 "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"
@@ -230,6 +235,8 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
             scale=config.grading.name,
             top=config.grading.top,
         )
+    if scale.name == "graded" and max(matched.grades.values(), default=2) < 2:
+        warnings.append(Message("no label is above 1; if people said yes or no, add --scale binary"))
     fits = config.rerank_thresholds is None and config.has_reranker
     if matched.conflicting:
         warnings.append(

@@ -22,11 +22,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import LineLog, check_regular, explain_unusable, hold_lock, make_folder, read_bytes
 from judge.json_text import dump_json
 from judge.messages import Message
-from judge.records import Pool
+from judge.records import GRADED, Pool
 from judge.runs.folder import RunFolder
 from judge.runs.labelling_plan import format_table, make_row
 
@@ -191,9 +193,11 @@ class LabelLog:
             elif "sealed" in entry:
                 self.sealed = frozenset(self.current)
             else:
-                decision = LabelDecision(**entry)
+                decision = msgspec.convert(entry, LabelDecision)
+                if decision.grade is not None and not 0 <= decision.grade <= GRADED.top:
+                    raise ValueError(f"grade {decision.grade} is on no scale")
                 self._known[decision.id] = self._standing[decision.id] = decision
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise InputError(
                 "{place}: is not a label: {error}; correct or remove the line", place=place, error=error
             ) from None

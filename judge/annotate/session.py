@@ -164,6 +164,19 @@ class AnnotationSession:
     today: str | None = None
     plan: Path | None = None
 
+    def __post_init__(self) -> None:
+        """Raise InputError when a label of the file is above the scale of the run."""
+        top = self.loaded.spec.scale.top
+        for decision in self.labels.current.values():
+            if decision.grade is not None and decision.grade > top:
+                raise InputError(
+                    "{file}: a label has grade {grade}, and the scale of the run is 0-{top}; give another"
+                    " --who",
+                    file=self.labels.path,
+                    grade=decision.grade,
+                    top=top,
+                )
+
     def describe_state(self, at: int | None = None) -> dict[str, Any]:
         """Return all that the page shows, as JSON values: the pair at place `at`, or the next pair to label.
 
@@ -238,8 +251,8 @@ class AnnotationSession:
         left = len(self.tasks.index_of.keys() - self.labels.current.keys())
         if left:
             raise InputError("{count:,} pairs are not labelled yet", count=left)
-        self.labels.seal()
         agreement = self._compute_agreement()
+        self.labels.seal()
         kappa = agreement["kappa_relevant"]["value"] if agreement else None
         strength = None if kappa is None else build_text(name_strength, kappa)._asdict()
         return {**self.export(), "agreement": agreement, "strength": strength}

@@ -313,8 +313,8 @@ def choose_label_scale(
 
     They do not fit when a grade is above it, or when `labels`, the rows of the file, say yes or no and the
     run is graded. Then, and without a run, the scale is binary up to grade 1, else graded. A scale called
-    like the run's has the run's `relevant_from`. Raises InputError for another `name`, and for a grade above
-    the scale.
+    like the run's has the run's `relevant_from`. Raises InputError for another `name`, for a grade above the
+    scale, and for yes where the grade 1 is not relevant.
     """
     if name not in (None, "graded", "binary"):
         raise InputError("--labels-scale is {value!r}; it is graded or binary", value=name)
@@ -322,6 +322,13 @@ def choose_label_scale(
     fits = run is not None and top <= run.top and not any(label.word for label in labels)
     name = name or (run.name if run and fits else "graded" if top > 1 else "binary")
     scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
+    word = next((label for label in labels if label.word and label.grade), None)
+    if word and scale.relevant_from > 1:
+        raise InputError(
+            "{place}: the grade is yes, and other grades of the file are numbers, or the scale is graded;"
+            " write a number for each, or only yes and no",
+            place=word.location,
+        )
     if top > scale.top:
         label = next((label for label in labels if label.grade > scale.top), None)
         what = (

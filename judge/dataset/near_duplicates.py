@@ -17,7 +17,7 @@ A similarity of n-grams would match "is safe" and "is not safe" in long texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 
@@ -131,29 +131,49 @@ def _find_middle(words: _Words) -> _Words:
 
 def is_near_duplicate(a: _Words, b: _Words, query: frozenset[str]) -> bool:
     """Return whether texts with the words `a` and `b` match; `query` has the query's words in lower case."""
+    total = len("".join(a + b))
     for first, second in ((a, b), (b, a)):
-        start = -1
-        while second and second[0] in first[start + 1 :]:
-            start = first.index(second[0], start + 1)
-            size = min(len(first) - start, len(second))
-            if first[start : start + size] != second[:size]:
-                continue
-            outside = (*first[:start], *first[start + size :], *second[size:])
-            total, length = len("".join(a + b)), len("".join(outside))
+        ends = [0, *accumulate(map(len, second))]
+        for start, size in _list_overlaps(first, second):
+            length = total - 2 * ends[size]
             # The characters of the overlap are in both texts.
             if (total - length) / (total + length) >= MIN_OVERLAP:
-                return not any(_changes_grade(word, a + b, query) for word in outside)
+                outside = (*first[:start], *first[start + size :], *second[size:])
+                has_han = any(map(_HAN_CHARACTER.match, a + b))
+                return not any(_changes_grade(word, query, beside_han=has_han) for word in outside)
     return False
 
 
-def _changes_grade(word: str, words: _Words, query: frozenset[str]) -> bool:
-    """Return whether `word`, in one of two texts with these `words`, may change the grade."""
+def _list_overlaps(first: _Words, second: _Words) -> Iterator[tuple[int, int]]:
+    """Yield where `second`, or its beginning up to the end of `first`, is in `first`, and its size in words.
+
+    It takes linear time also for texts that repeat one word (the Z function: Gusfield 1997, chapter 1).
+    """
+    if not second or second[0] not in first:
+        return
+    words = (*second, "\n", *first)  # no word is a line feed
+    lengths = [0] * len(words)
+    left = right = 0
+    for at in range(1, len(words)):
+        size = min(lengths[at - left], right - at) if at < right else 0
+        while at + size < len(words) and words[size] == words[at + size]:
+            size += 1
+        lengths[at] = size
+        if at + size > right:
+            left, right = at, at + size
+        start = at - len(second) - 1
+        if start >= 0 and size == min(len(first) - start, len(second)) > 0:
+            yield start, size
+
+
+def _changes_grade(word: str, query: frozenset[str], *, beside_han: bool) -> bool:
+    """Return whether `word`, which is in one of two texts, may change the grade."""
     if word.lower() in query or any(map(str.isnumeric, word)):
         return True
     if _HAN_CHARACTER.match(word):
         return word in _HAN_NEGATIONS
     # A word without a lower case is a symbol or of a script in which names look like other words.
-    if word != word.lower() or word == word.upper() or any(map(_HAN_CHARACTER.match, words)):
+    if word != word.lower() or word == word.upper() or beside_han:
         return True
     return word in _NEGATIONS or word.endswith(("n't", "n’t"))
 

@@ -197,11 +197,15 @@ def _format_trec_list(engine: str, entry: results_file.QueryEntry) -> str:
     snippets = entry.engines[engine].snippets if engine in entry.engines else ()
     documents = [snippet.document for snippet in snippets if snippet.document is not None]
     query_id, tag = escape_column(entry.query_id), escape_column(engine)
-    seen: dict[str, int] = {}
+    taken = {snippet.document for answer in entry.engines.values() for snippet in answer.snippets}
+    seen: set[str] = set()
     lines = []
     for rank, document in enumerate(documents, start=1):
-        seen[document] = seen.get(document, 0) + 1
-        docno = document if seen[document] == 1 else f"{document}#repeat{seen[document]}"
+        docno, number = document, 1
+        while docno in seen or (number > 1 and docno in taken):
+            number += 1
+            docno = f"{document}#repeat{number}"
+        seen.add(docno)
         lines.append(f"{query_id} Q0 {escape_column(docno)} {rank} {len(documents) - rank + 1} {tag}\n")
     return "".join(lines)
 

@@ -53,7 +53,10 @@ def label(grade: int, place: str = "f:1", *, word: bool = False) -> Label:
 def test_yes_and_no_are_yes_and_no() -> None:
     words = [label(0, word=True), label(1, word=True)]
     assert choose_label_scale([0, 1], GRADED, None, words) == BINARY
-    assert choose_label_scale([0, 1], STRICT, "graded", words) == STRICT
+    lenient = replace(GRADED, relevant_from=1)
+    assert choose_label_scale([0, 1], lenient, "graded", words) == lenient
+    with pytest.raises(InputError, match="f:1: the grade is yes"):
+        choose_label_scale([0, 1], STRICT, "graded", words)
     with pytest.raises(InputError, match="f:3: has grade 2; the binary scale ends at 1"):
         choose_label_scale([0, 1, 2], GRADED, "binary", [label(0), label(1), label(2, "f:3")])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -111,7 +112,17 @@ def test_a_file_that_was_cut_at_any_byte_is_healed_to_its_whole_lines(tmp_path: 
 def test_damage_in_the_middle_is_named_and_nothing_is_thrown_away(tmp_path: Path) -> None:
     (tmp_path / "labels").mkdir()
     path = tmp_path / "labels" / "ann.jsonl"
-    for text in ('{"undo": "x"}\noops\n', '{"undo": "x"}\n{"id": 1}\n', '{"undo": "x"}\n5\n'):
+    label = {"id": "1", "query_id": "q", "snippet_id": "s", "grade": 2, "comment": ""}
+    odd: list[dict[str, object]] = [
+        {"query_id": ["q"]},
+        {"comment": 5},
+        {"grade": 99},
+        {"grade": "3"},
+        {"grade": -1},
+        {"id": None},
+    ]
+    lines = ["oops", '{"id": 1}', "5", "[" * 100_000, *(json.dumps({**label, **each}) for each in odd)]
+    for text in (f'{{"undo": "x"}}\n{line}\n' for line in lines):
         path.write_text(text)
         with (
             pytest.raises(InputError, match=r"ann\.jsonl:2: is not a label"),

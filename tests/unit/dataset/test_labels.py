@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from judge.dataset.labels import Label, MatchedLabels, match_labels, read_labels, select_labellable
+from judge.dataset.labels import (
+    Label,
+    MatchedLabels,
+    choose_label_scale,
+    match_labels,
+    read_labels,
+    select_labellable,
+)
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
-from judge.records import GRADED, Dataset, Judgment, Pool
+from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, ScaleName
 from judge.runs import results_file
 from judge.runs.export import format_qrels
 from tests.support.cases import check_each
@@ -294,3 +301,16 @@ def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> Non
         assert part in str(caught.value)
     with pytest.raises(InputError, match="nothing to compare"):
         match_labels([], data, pool)
+
+
+def test_yes_is_no_grade_of_the_graded_scale(tmp_path: Path) -> None:
+    """It would be the grade 1, which is not relevant there."""
+    words = read_label_file(tmp_path, HEADER + "q,a,yes\nq,b,no\n")
+    assert choose_label_scale([1, 0], GRADED, None, words) == BINARY
+    with_no = read_label_file(tmp_path, HEADER + "q,a,3\nq,b,no\n")
+    assert choose_label_scale([3, 0], GRADED, None, with_no) == GRADED
+    graded: ScaleName = "graded"
+    for text, name in (("q,a,3\nq,b,yes\n", None), ("q,b,no\nq,c,2\nq,a,yes\n", None), ("q,a,yes\n", graded)):
+        labels = read_label_file(tmp_path, HEADER + text)
+        with pytest.raises(InputError, match=r"labels:\d: the grade is yes, and other grades"):
+            choose_label_scale([label.grade for label in labels], GRADED, name, labels)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.dataset.near_duplicates import find_near_duplicates, is_near_duplicate
+from judge.dataset.near_duplicates import MIN_OVERLAP, find_near_duplicates, is_near_duplicate
 from judge.records import Judgment, Pair, Pool, Query, Snippet
 from tests.support.cases import check_each, count_examples
 from tests.support.counted_calls import count_calls
+from tests.support.scaling import MOST, measure_growth
 
 QUERY = Query("q", "signs of anaemia in a puppy", "", "en")
 #: 57 characters without spaces and marks.
@@ -178,3 +180,38 @@ def test_a_text_is_not_compared_with_all_results_of_its_query() -> None:
     with count_calls(is_near_duplicate) as calls:
         assert find_near_duplicates(make_pool(*snippets)).judged_ids == {("q", "200"): "7"}
     assert calls[0] < len(snippets)
+
+
+def _matches_by_definition(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Rules 2 and 3, by trying every place: the first overlap that is long enough decides."""
+    for first, second in ((a, b), (b, a)):
+        for start in range(len(first) if second else 0):
+            size = min(len(first) - start, len(second))
+            if first[start : start + size] != second[:size]:
+                continue
+            outside = (*first[:start], *first[start + size :], *second[size:])
+            total, length = len("".join(a + b)), len("".join(outside))
+            if (total - length) / (total + length) >= MIN_OVERLAP:
+                return "not" not in outside
+    return False
+
+
+_FEW_WORDS = st.lists(st.sampled_from(["a", "bb", "not"]), max_size=40).map(tuple)
+
+
+@given(_FEW_WORDS, st.integers(0, 3), st.integers(0, 3), _FEW_WORDS)
+def test_overlaps_are_those_that_trying_every_place_gives(
+    words: tuple[str, ...], before: int, behind: int, others: tuple[str, ...]
+) -> None:
+    part = words[before : len(words) - behind]
+    for a, b in ((words, part), (part + words[:2], words), (words, others)):
+        assert is_near_duplicate(a, b, frozenset()) == _matches_by_definition(a, b)
+
+
+@pytest.mark.parametrize("piece", ["的", "a ", "a b "])
+def test_texts_that_repeat_a_word_take_linear_time(piece: str) -> None:
+    def make(times: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        words = tuple(piece.split()) * times
+        return (*words, "x"), ("y", *words)
+
+    assert measure_growth(lambda texts: is_near_duplicate(*texts, frozenset()), make, 20_000) < MOST

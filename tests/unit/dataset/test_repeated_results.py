@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import judge
 from judge.dataset.pool import list_firsts, mark_repeated
 from judge.records import Pool, Ranking, Snippet
 from tests.support.counted_text import CountedText, count_comparisons
@@ -22,3 +25,16 @@ def test_the_results_of_a_long_list_are_not_compared_with_all_others() -> None:
     count_comparisons()
     assert sum(mark_repeated(names)) == 200
     assert count_comparisons() <= 2 * len(names)
+
+
+def test_the_name_of_a_repeated_document_is_no_other_document_s(tmp_path: Path) -> None:
+    names = {"a": ("d1", "d1", "d1#repeat2"), "b": ("d1#repeat3", "d2", "d2")}
+    rows = [
+        {"query": "tea", "engine": engine, "rank": rank, "docno": name, "snippet": f"tea {name}"}
+        for engine in names
+        for rank, name in enumerate(names[engine], start=1)
+    ]
+    judge.run(rows, "lexical", out=str(tmp_path))
+    texts = {engine: (tmp_path / f"run.{engine}.trec").read_text(encoding="utf-8") for engine in names}
+    lists = {engine: [line.split()[2] for line in text.splitlines()] for engine, text in texts.items()}
+    assert lists == {"a": ["d1", "d1#repeat4", "d1#repeat2"], "b": ["d1#repeat3", "d2", "d2#repeat2"]}
