@@ -28,7 +28,8 @@ class Evidence:
 
     `unavailable` has a sentence for each engine that gave far fewer answers than at the baseline,
     `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
-    become worse although the assessor changed. `set_baseline_command` makes this night the baseline.
+    become worse although the assessor changed. `set_baseline_command` makes this night the baseline, "" where it
+    cannot be.
     `query_drift` is None where nothing was compared.
     """
 
@@ -95,7 +96,7 @@ def decide(evidence: Evidence) -> Decision:
 
 def _add_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
     """Return the reasons; the last one ends with the command that accepts the change."""
-    if not reasons or not evidence.has_baseline:
+    if not reasons or not evidence.has_baseline or not evidence.set_baseline_command:
         return reasons
     *others, last = reasons
     command = evidence.set_baseline_command

@@ -76,7 +76,9 @@ def gather_evidence(
     if baseline is None or run is None:
         if run is not None:
             missing = [*missing, *changes.find_silent(run.engines, rules.max_missing)]
-        elif not missing:
+        elif missing:
+            command = ""  # there is no run that could be the baseline
+        else:
             command = Message(
                 'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
                 command=command,

@@ -250,3 +250,10 @@ def test_joined_reasons_have_no_advice() -> None:
     parts = ("bing has no data", "depth was 5, now 10", "cannot be compared", "not in this night's dataset")
     for part in parts:
         assert part in joined
+
+
+def test_a_night_without_a_run_is_no_baseline_and_is_not_offered_as_one() -> None:
+    evidence = Evidence(
+        True, set_baseline_command="", assessor_changes=("stricter",), missing=("bing: 90% are empty",)
+    )
+    assert decide(evidence).reasons == ("stricter", "bing: 90% are empty")
