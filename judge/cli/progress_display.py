@@ -137,7 +137,7 @@ class ProgressLines:
         self._began = self._printed_at = self._clock()
         if done < total:
             rest = self._t.translate_plural(
-                "; the other {count:,} is known already", "; the other {count:,} are known already", done
+                "; the other {count:,} needs no call", "; the other {count:,} need no call", done
             )
             count = self._t.translate_plural(self._current.one, self._current.many, total - done)
             self._print(self._add_subject(count + (rest if done else "")))
