@@ -28,8 +28,8 @@ class Evidence:
 
     `unavailable` has a sentence for each engine that gave far fewer answers than at the baseline,
     `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
-    become worse although the assessor changed. `set_baseline_command` makes this night the baseline, "" where it
-    cannot be.
+    become worse although the assessor changed. `set_baseline_command` makes this night the baseline; it
+    is "" where it cannot.
     `query_drift` is None where nothing was compared.
     """
 

@@ -264,8 +264,7 @@ def describe_selftests(t: Translator, summary: Summary) -> Iterator[str]:
         if entry.figures is None:
             yield t(
                 "There is no self-test of {name} with the options of this run. To add one, run judge selftest"
-                " -m {model} with the same options, and with --store if the run is not in the folder runs;"
-                " then judge score RUN --save.",
+                " -m {model} with the same options, then judge score RUN --save.",
                 name=name,
                 model=name.rpartition("/")[0],
             )
