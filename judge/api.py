@@ -22,8 +22,10 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import (
     LabelAgreement,
     LabelSet,
+    check_without_labels,
     compare_with_labels,
     count_queries_without_value,
+    leave_out_examples,
     run_from_labels,
 )
 from judge.analysis.pair_plan import DrawSize, PairPlan, plan_pairs
@@ -37,8 +39,6 @@ from judge.errors import InputError, Interrupted
 from judge.finished_run import rescore
 from judge.measure import ppi
 from judge.measure.measures import parse_measure, resolve_measures
-from judge.messages import Message
-from judge.records import SHOWN_AS_EXAMPLE
 from judge.runs import labelling_plan
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_runs, load_summary
@@ -120,11 +120,12 @@ def score(
     InputError when `run` is not a finished run, its files do not fit together, or an option or a dimension is
     unknown.
     """
-    measures = [measures] if isinstance(measures, str) else measures
-    chosen = list(measures) if measures is not None else None
+    if not isinstance(save, bool):
+        raise InputError("save is {value!r:.80}, not True or False", value=save)
+    chosen = _list_names("measures", measures) if measures is not None else None
     by_option = {"costs": costs, "weights": weights, "diversity_embeddings": embeddings, "feedback": feedback}
-    dimensions = [dimensions] if isinstance(dimensions, str) else dimensions
-    names = {*dimensions, *(name for name, value in by_option.items() if value is not None)}
+    names = {name for name, value in by_option.items() if value is not None}
+    names |= set(_list_names("dimensions", dimensions))
     options = None
     if names:
         from judge.factory import build_dimension_options  # imports what asks models, too
@@ -149,8 +150,11 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
     """
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")
+    for run in runs:
+        if not isinstance(run, str | Path):
+            raise InputError("a run is a {type}, not the path of its folder", type=type(run).__name__)
     paths = [Path(run) for run in runs]
-    names = [measures] if isinstance(measures, str) else [*measures]
+    names = _list_names("measures", measures)
     if len(paths) == 1:
         return (
             _add_measures(RunFolder(paths[0]), names) if names else _load_current_summary(RunFolder(paths[0]))
@@ -176,7 +180,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     """
     folder = RunFolder(Path(run))
     loaded = _load_without_labels(folder)
-    people = _leave_out_examples(loaded, _match_people(loaded, Path(qrels), labels_scale))
+    people = leave_out_examples(loaded, _match_people(loaded, Path(qrels), labels_scale))
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, people), grades=load_summary(folder).grades)
@@ -358,14 +362,7 @@ def _write_record_and_report(folder: RunFolder, name: str, record: object) -> No
 def _load_without_labels(folder: RunFolder) -> JudgedRun:
     """Return the run in `folder`; raise InputError when labels of people are grades of it."""
     loaded = load_run(folder)
-    if loaded.spec.labels:
-        raise InputError(
-            "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
-            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"
-            " another --out on every pair",
-            run=folder.path,
-            file=loaded.spec.labels.source,
-        )
+    check_without_labels(loaded, folder.path)
     return loaded
 
 
@@ -382,27 +379,6 @@ def _match_people(run: JudgedRun, path: Path, labels_scale: ScaleName | None) ->
         len(matched.unmatched),
         first_unmatched=first,
         warnings=tuple(warnings),
-    )
-
-
-def _leave_out_examples(run: JudgedRun, people: LabelSet) -> LabelSet:
-    """Return the labels with those apart that the prompts show: the assessor has read these grades."""
-    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags} & people.grades.keys()
-    if not shown:
-        return people
-    if len(shown) == len(people.grades):
-        raise InputError(
-            "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
-            file=people.source,
-        )
-    warning = Message(
-        "labelled pairs left out, because the prompts show them as examples: {count:,}", count=len(shown)
-    )
-    return replace(
-        people,
-        grades={key: grade for key, grade in people.grades.items() if key not in shown},
-        examples={key: people.grades[key] for key in shown},
-        warnings=(*people.warnings, warning),
     )
 
 
@@ -444,6 +420,17 @@ def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:
         run = load_run(folder)
         measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
         return analyse_run(replace(run, spec=replace(run.spec, measures=measures)))[1]
+
+
+def _list_names(option: str, value: object) -> list[str]:
+    """Return a name, or a list of names, as a list; raise InputError for another value."""
+    names: list[object] = [value]
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        names = list(value)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError("{option} has {value!r:.80}, not a name", option=option, value=name)
+    return [str(name) for name in names]
 
 
 def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401

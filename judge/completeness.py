@@ -59,14 +59,14 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
     for member in members:
         if member.judged < least * of_assessor:
             return RunIncomplete(
-                "{assessor} judged {count:,} of {total:,} pairs, less than --min-coverage"
+                "{assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
                 " {least:.0%}{failures}; {advice}",
                 assessor=member.name,
                 count=member.judged,
                 total=of_assessor,
                 least=least,
                 failures=_describe_failures(judging.failures, member.name),
-                advice=_advise(judging.failures),
+                advice=_advise(each for each in judging.failures if each.assessor == member.name),
             )
     if summary.coverage < least:
         return RunIncomplete(

@@ -87,7 +87,7 @@ def add_comparison(
         if stopped := asker.stopped or check_answers(dimension, judgments, config.min_coverage):
             raise stopped
         price = factory.look_up_price(config, factory.build_model(config, calls=False))
-        cost = make_run_cost(add_costs(asker.costs), price)
+        cost = asker.costs.get(dimension) or make_run_cost(add_costs(()), price)
         remarks = (*result.summary.remarks, _describe_spending(cost, loaded.spec.cost))
         if any(judgment.grade is None for judgment in judgments):
             remarks = (*remarks, describe_unanswered(dimension, judgments))

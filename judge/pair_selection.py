@@ -25,8 +25,8 @@ from judge.models.lexical import extract_terms
 from judge.records import Dataset, Judgment, Pair, Pool, Ranking, Scale
 from judge.stored_records import chain_records
 
-#: Draws for each pair that is wanted, before fewer pairs than wanted are accepted.
-_ATTEMPTS = 50
+#: Draws in a row without a new pair, after which fewer pairs than wanted are accepted.
+_MAX_MISSES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,9 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> MismatchedPa
     ids, rng = sorted(lists), np.random.default_rng(0)
     terms = {query_id: extract_terms(data.queries[query_id].text).keys() for query_id in ids}
     pairs: dict[tuple[str, str], Pair] = {}
-    for _ in range(_ATTEMPTS * count if len(ids) > 1 else 0):
+    misses = 0
+    while len(pairs) < count and len(ids) > 1 and misses < _MAX_MISSES:
+        misses += 1
         query_id, other_id = (ids[at] for at in rng.integers(len(ids), size=2))
         engines = sorted(lists[other_id])
         ranking = lists[other_id][engines[rng.integers(len(engines))]]
@@ -85,9 +87,9 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> MismatchedPa
             and (other_id, snippet.id) in readable
             and (query_id, snippet.id) not in pooled
         ):
+            if (query_id, snippet.id) not in pairs:
+                misses = 0
             pairs[query_id, snippet.id] = make_pair(data, query_id, snippet)
-        if len(pairs) == count:
-            break
     return MismatchedPairs(pairs)
 
 
@@ -137,6 +139,9 @@ def select_pairs(config: Config, pooled: PooledDataset, labels: RunLabels | None
     return PairSelection(
         labels,
         assessor_pool,
-        find_near_duplicates(assessor_pool) if config.near_duplicates else NearDuplicates({}),
+        # A labelled pair of the sample shows the grade of a person, which no other pair takes.
+        find_near_duplicates(labels.select_unlabelled(pooled.pool) if labels else assessor_pool)
+        if config.near_duplicates
+        else NearDuplicates({}),
         draw_mismatched_pairs(pooled.dataset, pooled.pool, config.control_pairs if config.controls else 0),
     )

@@ -106,7 +106,9 @@ def run(
         client = None if judging.stopped else panel[0].client
         dimensions, asker = _measure_dimensions(config, options, judged, client, store_file, listener)
         dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}
-        cost = _compute_cost([judging.cost, *(asker.costs if asker else ())], dimensions, panel)
+        # A dimension has its own cost, unless asking stopped before it was measured.
+        unmeasured = [cost for name, cost in asker.costs.items() if name not in dimensions] if asker else []
+        cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged.spec, selftest=selftests, cost=cost)
         cache = FileCache(name_cache_folder(store_file))
         result = _measure_with_cache(folder, replace(judged, spec=spec, dimensions=dimensions), cache)
@@ -228,7 +230,7 @@ def _load_other_dimensions(folder: RunFolder, own: Container[str]) -> Mapping[st
 def _compute_cost(
     costs: Sequence[Cost], dimensions: Mapping[str, DimensionResult], panel: Iterable[PanelMember]
 ) -> RunCost:
-    """Return the cost of a run: `costs`, and what other commands spent on its dimensions."""
+    """Return the cost of a run: `costs`, and those of its dimensions."""
     own = make_run_cost(add_costs(costs), find_common_price(member.client.limits.price for member in panel))
     return combine_costs(own, filter(None, (each.summary.cost for each in dimensions.values())))
 

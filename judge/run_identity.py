@@ -68,6 +68,7 @@ def open_run_folder(
     if config.out:
         return RunFolder(Path(config.out)), identity
     stem = Path(config.data or config.topics or "rows").name.split(".")[0]
+    stem = stem.encode("utf-8", "replace")[:150].decode(errors="ignore")  # a name has at most 255 bytes
     model_name = config.model.partition("@http")[0].rpartition(":")[2]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     name = "-".join(re.sub(r"[^\w.]+", "_", word) for word in (stem, model_name, digest))

@@ -25,7 +25,7 @@ from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure.measures import Measure, list_default_measures
 from judge.measure.resampling import compute_randomisation_p, holm
-from judge.messages import ENGLISH, Message, NameList, SeparatedNames
+from judge.messages import Message, NameList, SeparatedNames
 from judge.records import EXPECTED, LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the grades count as changed between runs.
@@ -118,7 +118,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     if not unequal and shift and shift.p < _ALPHA:
         unequal = shift.description
     comparable = _choose_measures(runs, tuple(measures), unequal)
-    assessor = ENGLISH.join(sorted({run.spec.assessor for run in runs.values()}))
+    assessor = NameList(sorted({run.spec.assessor for run in runs.values()}))
     separate, pool, judgments = _separate(runs, names, data, pooled, repeats)
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
     spec = RunSpec(
@@ -375,7 +375,10 @@ def _write_notes(
         yield Message("compared on as many repeats as every run has: {repeats:,}", repeats=repeats)
     shared, by_assessor, by_people = _count_regraded(runs, queries, repeats)
     for differing, cause in (
-        (by_assessor, Message("the assessor's noise")),
+        (
+            by_assessor,
+            Message("the assessor's noise") if not unequal else Message("a difference of the assessors"),
+        ),
         (by_people, Message("a change of people's labels")),
     ):
         if differing:
@@ -397,7 +400,7 @@ def _write_notes(
 def _describe_pool(pooled: Pool) -> Message:
     """Return the note on the common pool."""
     return Message(
-        "all runs are measured on one frozen pool, the {results:,} results of all of them: these means are"
-        " not those that a run has alone",
+        "all runs are measured on one pool, the {results:,} results of all of them: these means can differ"
+        " from those of a run alone",
         results=pooled.results,
     )

@@ -137,6 +137,12 @@ class RunLabels:
         # The digest names the whole pool, and keys are cached under it.
         return replace(pool, pairs=pairs, digest="")
 
+    def select_unlabelled(self, pool: Pool) -> Pool:
+        """Return the pool with the pairs that have no label."""
+        length = sum(pair.key not in self.grades for pair in pool.pairs)
+        pairs = select_records(pool.pairs, lambda pair: pair.key not in self.grades, length)
+        return replace(pool, pairs=pairs, digest="")
+
     def _is_judged(self, pair: Pair) -> bool:
         return pair.key not in self.grades or pair.key in self.sample
 

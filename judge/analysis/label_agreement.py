@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,19 @@ from judge.measure.measures import Measure
 from judge.measure.ppi import MeasureCalibration, correct_engines
 from judge.measure.rank_correlation import EngineOrders, compare_rankings
 from judge.measure.score import Scores, score_rankings
-from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, ScaleName, Snippet
+from judge.messages import Message
+from judge.records import (
+    SHOWN_AS_EXAMPLE,
+    Dataset,
+    Judgment,
+    Pair,
+    Pool,
+    Query,
+    Ranking,
+    Scale,
+    ScaleName,
+    Snippet,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +152,42 @@ def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False)
         calibration=calibration,
         references=agreement.PUBLISHED_AGREEMENT,
         warnings=people.warnings,
+    )
+
+
+def check_without_labels(run: JudgedRun, path: Path) -> None:
+    """Raise InputError when labels of people are grades of the run in folder `path`."""
+    if run.spec.labels:
+        raise InputError(
+            "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
+            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"
+            " another --out on every pair",
+            run=path,
+            file=run.spec.labels.source,
+        )
+
+
+def leave_out_examples(run: JudgedRun, people: LabelSet) -> LabelSet:
+    """Return the labels with those apart that the prompts show: the assessor has read these grades.
+
+    Raises InputError when they show all of them.
+    """
+    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags} & people.grades.keys()
+    if not shown:
+        return people
+    if len(shown) == len(people.grades):
+        raise InputError(
+            "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
+            file=people.source,
+        )
+    warning = Message(
+        "labelled pairs left out, because the prompts show them as examples: {count:,}", count=len(shown)
+    )
+    return replace(
+        people,
+        grades={key: grade for key, grade in people.grades.items() if key not in shown},
+        examples={key: people.grades[key] for key in shown},
+        warnings=(*people.warnings, warning),
     )
 
 

@@ -86,8 +86,8 @@ class EnginePair:
 class DimensionSummary:
     """What summary.json says of a dimension: means by engine and measure, and of pairs of engines.
 
-    The most important note is first. `cost` is that of questions that were asked for a finished run; the
-    cost of the run contains it.
+    The most important note is first. `cost` is that of the questions that were asked for it; the cost of the
+    run contains it.
     """
 
     engines: Mapping[str, Mapping[str, DimensionMean]]

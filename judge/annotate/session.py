@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.label_agreement import LabelSet, compare_with_labels
+from judge.analysis.label_agreement import LabelSet, compare_with_labels, leave_out_examples
 from judge.annotate.label_log import LabelDecision, LabelLog, PairKey
 from judge.dataset import textfile
 from judge.dataset.labels import select_labellable
@@ -270,7 +270,7 @@ class AnnotationSession:
         return shlex.join([*words, "--plan", str(self.plan)] if self.plan else words)
 
     def _compute_agreement(self) -> Mapping[str, Any] | None:
-        """Return the agreement; None when no pair has a grade."""
+        """Return the agreement; None when no pair has a grade that the assessor has not read."""
         run_pairs = {pair.key for pair in self.loaded.pool.pairs}
         given = {
             key: decision.grade for key, decision in self.labels.current.items() if decision.grade is not None
@@ -279,6 +279,10 @@ class AnnotationSession:
         if not grades:
             return None
         people = LabelSet(grades, self.loaded.spec.scale, self.labels.table.name, len(given) - len(grades))
+        try:
+            people = leave_out_examples(self.loaded, people)
+        except InputError:  # all of them are examples in the prompts
+            return None
         agreement = to_json(compare_with_labels(self.loaded, people))
         return {name: agreement[name] for name in _TOLD}
 

@@ -270,7 +270,7 @@ def _check_blocks(environment: jinja2.Environment, source: str) -> None:
     blocks = {block.name: block for block in tree.find_all(nodes.Block)}
     if blocks.keys() != _ALLOWED_VARIABLES.keys():
         raise InputError(
-            "has the blocks {blocks}; a prompt has exactly {allowed}",
+            "the blocks are {blocks}; a prompt has exactly the blocks {allowed}",
             blocks=_list_names(blocks),
             allowed=_list_names(_ALLOWED_VARIABLES),
         )

@@ -22,7 +22,7 @@ from judge.client.client import ModelClient
 from judge.errors import JudgeError, ReplyParseError
 from judge.models import Model
 from judge.parsing.final_answer import parse_json_answer
-from judge.pricing import Cost
+from judge.pricing import RunCost, combine_costs, make_run_cost
 from judge.records import GRADED, Completion, Judgment, Pair, Pool, Prompt, Verdict
 from judge.store.store import VerdictStore
 
@@ -81,9 +81,9 @@ class TextAssessor(Assessor):
 class TextAsker:
     """Asks questions of several kinds; `open_client` opens the assessor and the client of a kind.
 
-    `costs` are those of the answers, whether they were asked for now or earlier. `stopped` is the reason when
-    questions have no answer because the asking ended early; no further question is asked then. `judgments`
-    are those of the questions by dimension; without a grade there is no answer.
+    `costs` are those of the answers by dimension, whether they were asked for now or earlier. `stopped` is
+    the reason when questions have no answer because the asking ended early; no further question is asked
+    then. `judgments` are those of the questions by dimension; without a grade there is no answer.
 
     With `stored_only` no question is asked, and only answers in the store are returned. `counts` are then the
     numbers of questions with and without one, by dimension and name of the kind.
@@ -92,7 +92,7 @@ class TextAsker:
     open_client: Callable[[QuestionKind[Any]], tuple[TextAssessor, ModelClient]]
     store: VerdictStore
     progress: ProgressListener
-    costs: list[Cost] = field(default_factory=list)
+    costs: dict[str, RunCost] = field(default_factory=dict)
     stopped: JudgeError | None = None
     judgments: dict[str, list[Judgment]] = field(default_factory=dict)
     stored_only: bool = False
@@ -114,7 +114,9 @@ class TextAsker:
         [result] = asyncio.run(
             judge_with_panel(pool, [PanelMember(assessor, client)], self.store, 1, self.progress)
         )
-        self.costs.append(result.cost)
+        cost = make_run_cost(result.cost, client.limits.price)
+        earlier = self.costs.get(kind.dimension)
+        self.costs[kind.dimension] = combine_costs(cost, [earlier] if earlier else [])
         self.stopped = result.stopped
         self.judgments.setdefault(kind.dimension, []).extend(result.judgments)
         answers: dict[tuple[str, str], Answer] = {}

@@ -269,7 +269,8 @@ class ModelClient:
         is_closed = isinstance(error, NoResponse) and not error.is_page and not self._has_response
         tls = _TLS_HINT if is_closed and endpoint.startswith("http:") else ""
         return Message(
-            "no answer from {endpoint} for {seconds:.0f} s, last error: {error}; check the server{tls}",
+            "no request to {endpoint} succeeded for {seconds:.0f} s, last error: {error}; check the"
+            " server{tls}",
             endpoint=endpoint,
             seconds=seconds,
             error=error,

@@ -122,7 +122,9 @@ def read_toml(path: Path) -> dict[str, Any]:
             return tomllib.loads(file.read().decode("utf-8-sig"))
     except OSError as error:
         raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path) from error
+    except tomllib.TOMLDecodeError as error:
         raise InputError("{file}: is not TOML: {error}", file=path, error=explain_error(error)) from error
 
 

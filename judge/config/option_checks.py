@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from operator import index
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
@@ -208,7 +209,11 @@ def _split_columns(value: object) -> object:
 def _split_table(value: object) -> tuple[str, ...]:
     """Return a table, or texts NAME=VALUE,NAME=VALUE, as NAME=VALUE each."""
     if isinstance(value, Mapping):
-        texts: Iterable[object] = (f"{name}={each}" for name, each in value.items())
+        # 1e-07 is 0.0000001, as the command line takes it.
+        texts: Iterable[object] = (
+            f"{name}={Decimal(repr(each)):f}" if isinstance(each, float) else f"{name}={each}"
+            for name, each in value.items()
+        )
     else:
         texts = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     return tuple(part.strip() for text in texts for part in str(text).split(","))

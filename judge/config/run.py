@@ -129,7 +129,7 @@ class Config:
         ASSESSOR,
         "auto",
     )
-    repeats: Annotated[CountValue, Field(le=1_000)] = option(
+    repeats: Annotated[CountValue, Field(le=100)] = option(
         "Judge the pool N times, to measure stability (default 1).", ASSESSOR, 1
     )
     depth: CountValue = option("Number of ranks to judge (default 10).", ASSESSOR, 10, for_datasets=True)

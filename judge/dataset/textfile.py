@@ -90,6 +90,10 @@ def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
     return io.BufferedReader(_BoundedReader(cast("IO[bytes]", gzip.open(path, "rb")), path, most), 1 << 16)
 
 
+#: The first bytes of a ZIP file, such as an XLSX workbook.
+_ZIP = b"PK\x03\x04"
+
+
 def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]]:
     """Yield every line of the file with its number, from 1; lines end at line feeds only.
 
@@ -98,6 +102,11 @@ def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]
     other encoding, and for a file that cannot be read.
     """
     with translate_read_errors(path):
+        with open_bytes(path) as start:
+            if start.read(len(_ZIP)) == _ZIP:
+                raise InputError(
+                    "{file}: is an XLSX workbook or another ZIP file, not text; save it as CSV", file=path
+                )
         encoding = _detect_encoding(path)
         if encoding == "gb18030":
             if warn is None:

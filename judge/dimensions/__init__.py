@@ -123,6 +123,7 @@ def measure_dimensions(
             results[name] = measure(replace(run, dimensions=results), options)
         elif asker is not None and asker.stopped is None:
             result = measure.measure(run, asker, options)
+            result = replace(result, summary=replace(result.summary, cost=asker.costs.get(name)))
             results[name] = _add_remark(result, asker.judgments.get(name, ()))
     return results
 

@@ -14,6 +14,7 @@ from publicsuffixlist import PublicSuffixList
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
+from judge.dataset.pool import canonicalise_url
 from judge.dimensions import DimensionOptions
 from judge.messages import Message, SeparatedNames
 from judge.records import Dataset
@@ -104,11 +105,14 @@ def find_site(url: str) -> str | None:
 
 
 def read_host(url: str) -> str | None:
-    """Return the host of a URL, None without one."""
+    """Return the host of a URL, with or without a scheme, None for another text."""
     try:
-        return urlsplit(url).hostname or None
+        host = urlsplit(url).hostname
     except ValueError:
         return None
+    if host is None and canonicalise_url(url):
+        host = urlsplit(f"//{url.strip().removeprefix('//')}").hostname
+    return host or None
 
 
 def find_domain(host: str) -> str:

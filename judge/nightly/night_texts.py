@@ -128,7 +128,7 @@ def describe_trend(mean: str, kind: Kind, changes: Sequence[Sequence[Change]]) -
     if kind == "change":
         description = make_text(
             "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
-            " night's difference from the frozen baseline, both on one pool.",
+            " night's difference from the baseline, both on one pool.",
             mean=mean,
         )
     else:

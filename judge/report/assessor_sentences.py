@@ -11,6 +11,7 @@ from judge.measure.panel_agreement import Member, MemberPair, PanelResult
 from judge.measure.resampling import CountedShare, StatisticValue
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import Translator
+from judge.records import ScaleName
 from judge.report import sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import format_interval, format_p_value
@@ -156,7 +157,7 @@ def _describe_panel(t: Translator, summary: Summary, panel: PanelResult) -> Iter
     for member in panel.members:
         yield from _describe_member(t, member)
     for pair in panel.pairs:
-        yield _describe_pair(t, pair)
+        yield _describe_pair(t, pair, summary.scale)
     yield t(
         "The panel takes the middle grade of its {size} members: they differ on {panel.split:,} of"
         " {panel.judged:,} judgments, and {panel.ties:,} are ties, of which it takes the lower grade (for"
@@ -173,7 +174,7 @@ def _describe_member(t: Translator, member: Member) -> Iterator[str]:
         yield t("{name} was not asked before the run stopped.", name=member.name)
     elif member.failed:
         yield t(
-            "{member.name} judged only {member.judged:,} of {asked:,} pairs; on the others the panel"
+            "{member.name} made only {member.judged:,} of {asked:,} judgments; for the others the panel"
             " consists of the other members.",
             member=member,
             asked=member.judged + member.failed,
@@ -188,18 +189,16 @@ def _describe_member(t: Translator, member: Member) -> Iterator[str]:
         )
 
 
-def _describe_pair(t: Translator, pair: MemberPair) -> str:
+def _describe_pair(t: Translator, pair: MemberPair, scale: ScaleName) -> str:
     if pair.same is None:
         return t("{pair.a} and {pair.b} judged no pair both.", pair=pair)
     if pair.kappa is None:
         agreement = t("kappa says nothing")
     else:
         strength = name_strength(t, pair.kappa)
-        agreement = t(
-            "agreement: {strength}, kappa {kappa:.3f}, where near misses count less",
-            strength=strength,
-            kappa=pair.kappa,
-        )
+        agreement = t("agreement: {strength}, kappa {kappa:.3f}", strength=strength, kappa=pair.kappa)
+        if scale == "graded":
+            agreement += t(", where near misses count less")
     return t(
         "{pair.a} and {pair.b} give the same grade to {pair.same:.1%} of {pair.n:,} pairs ({agreement}).",
         pair=pair,

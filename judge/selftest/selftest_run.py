@@ -140,7 +140,9 @@ def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | Non
 def check_testable(model: str) -> None:
     """Raise InputError for the name of a model that gives no reasons."""
     if model.startswith(_NOT_TESTED):
-        raise InputError("a self-test is for models that give reasons; name another -m")
+        raise InputError(
+            "a self-test is for models that give reasons; name one, such as -m openai:NAME or -m lexical"
+        )
 
 
 def _prepare_test(config: Config) -> _PreparedTest:

@@ -89,10 +89,8 @@ def test_half_of_the_members_is_a_quorum_and_is_reported(tmp_path: Path) -> None
             "--out", out,
         )  # fmt: skip
     assert result.returncode == 3
-    assert "openai:deaf/graded judged 6 of 8 pairs, less than --min-coverage 99%" in result.stderr
-    words = (
-        "openai:deaf/graded judged only 6 of 8 pairs; on the others the panel consists of the other members"
-    )
+    assert "openai:deaf/graded made 6 of 8 judgments, less than --min-coverage 99%" in result.stderr
+    words = "openai:deaf/graded made only 6 of 8 judgments; for the others the panel consists of the other members"
     assert words in result.stdout
     members = read_results(out)["summary"]["panel"]["members"]
     assert [(each["judged"], each["failed"]) for each in members] == [(8, 0), (6, 2)]
@@ -237,6 +235,6 @@ def test_members_without_verdicts_give_no_order(tmp_path: Path) -> None:
             "run", data, "-m", "openai:a", "-m", "openai:mute", "--base-url", server.openai_url, "--out", out
         )
     assert result.returncode == 3
-    assert "openai:mute/graded judged only 0 of 12 pairs" in result.stdout
+    assert "openai:mute/graded made only 0 of 12 judgments" in result.stdout
     assert "same order" not in result.stdout
-    assert "openai:mute/graded judged 0 of 12 pairs, less than --min-coverage" in result.stderr
+    assert "openai:mute/graded made 0 of 12 judgments, less than --min-coverage" in result.stderr

@@ -160,3 +160,23 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
         assert paid < 50  # a machine that is busy stops a little later
         outcome = pipeline.run(config, rows=make_rows(5, 1, 10))
         assert outcome.calls_made == 50 - paid
+
+
+def test_a_value_of_another_type_is_named(tmp_path: Path) -> None:
+    api, folder = cast("Any", judge), str(tmp_path / "run")
+    judge.run(ROWS, "lexical", out=folder)
+    before = (Path(folder) / "summary.json").read_bytes()
+    for call, message in (
+        (lambda: api.compare([folder, folder]), "a run is a list, not the path of its folder"),
+        (lambda: api.compare(judge.score(folder)), "a run is a RunResult, not the path of its folder"),
+        (lambda: api.score(folder, 5), "measures has 5, not a name"),
+        (lambda: api.score(folder, [None]), "measures has None, not a name"),
+        (lambda: api.score(folder, dimensions=None), "dimensions has None, not a name"),
+        (lambda: api.score(folder, "P@1", save="no"), "save is 'no', not True or False"),
+        (lambda: judge.run(ROWS, "lexical", out=folder, topics="t"), "the dataset is the rows; omit topics"),
+    ):
+        with pytest.raises(judge.InputError, match=message):
+            call()
+    assert (Path(folder) / "summary.json").read_bytes() == before
+    score = judge.score(folder, weights={"relevance": 0.00001}, costs={"a": 1e-7})
+    assert {"weights", "costs"} <= score.summary.dimensions.keys()

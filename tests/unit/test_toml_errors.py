@@ -62,7 +62,7 @@ def describe(text: str) -> str:
             "DeepEval's verdicts are yes or no: assessor deepeval goes",
         ),
         ("modle = 'x'", "unknown option 'modle'; did you mean 'model'?"),
-        ("repeats = 1001", "repeats is 1001; it must be at most 1,000"),
+        ("repeats = 1001", "repeats is 1001; it must be at most 100"),
         ('out = "a\\u0000b"', "out is 'a\\x00b'; it is a text without the character NUL"),
         ("[nightly]\nmeasures = ['nope']", "[nightly] measures: there is no measure 'nope'"),
         ("[nightly]\nmin_drop = true", "[nightly] min_drop is true; it is a share from 0 to 1"),

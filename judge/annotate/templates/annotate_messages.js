@@ -133,7 +133,7 @@ const TEXTS = {
     empty: "（无文本）",
     reference: "参考答案",
     today: "今天",
-    rules: "评判规则",
+    rules: "评定规则",
     grade: "等级",
     yes: "是",
     no: "否",

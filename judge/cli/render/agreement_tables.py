@@ -191,8 +191,8 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
         )
     else:
         yield t(
-            "No engine is significantly favoured. The largest gap of all pairs is {favoured} over {other},"
-            " {size} {unit}{why}.",
+            "The assessor favours no engine significantly over another. The largest gap of all pairs is"
+            " {favoured} over {other}, {size} {unit}{why}.",
             why="" if difference.ci95 else t(" ({reason})", reason=explain_missing(t, difference)),
             **values,
         )
@@ -223,6 +223,7 @@ def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, Stat
         **{
             t("kappa, relevant from grade {grade}", grade=grade): kappa
             for grade, kappa in agreement.kappa_at.items()
+            if len(agreement.confusion) == len(agreement.confusion[0])  # else only the people's side has it
         },
     }
 

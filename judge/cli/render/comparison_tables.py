@@ -104,9 +104,10 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     yield from map(t, summary.remarks)
     judged = t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
     yield t(
-        "{queries}, {engines}, judged down to rank {run.depth} by {run.assessor}, {repeats}; {pairs},"
+        "{queries}, {engines}, judged down to rank {run.depth} by {assessor}, {repeats}; {pairs},"
         " {run.coverage:.1%} judged",
         run=summary,
+        assessor=summary.assessor,
         queries=count_queries(t, summary.queries),
         engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
         repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", summary.repeats),

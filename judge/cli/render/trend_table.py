@@ -48,7 +48,7 @@ def print_trend(trend: Trend, console: Console, t: Translator) -> None:
 def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
     what = trend.measure or t("no measure")
     if trend.kind == "change":
-        what += t(", change from the frozen baseline on one pool")
+        what += t(", change from the baseline on one pool")
     yield t(
         "{nights}, {first} to {last}: {what}",
         nights=t.translate_plural("{count:,} night", "{count:,} nights", len(trend.nights)),
@@ -111,6 +111,8 @@ def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
 def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
     """Yield the last alarm, which nights the numbers leave out, what all cost, the signs, what happened."""
     yield escape_controls(format_plain(write_headline(t, trend.nights)))
+    if any(row.to_baseline for row in trend.engines.values()):
+        yield t("to baseline: the change on the last night that was compared with the baseline")
     if trend.left_out:
         yield t("first, last, min and max of engines are without nights whose grades are of another assessor")
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]

@@ -288,7 +288,7 @@ def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) ->
         (
             "{% block again %}",
             "{% block agian %}",
-            r"has the blocks agian, system, user; a prompt has exactly",
+            r"the blocks are agian, system, user; a prompt has exactly",
         ),
         ("{% endblock %}", "", r"graded\.jinja:\d+: not a valid template: "),
         (

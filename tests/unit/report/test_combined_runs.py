@@ -115,7 +115,7 @@ def test_all_are_measured_on_what_they_found_together() -> None:
     assert list_means(result.run, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
     assert not result.notes
     (note,) = result.terms
-    assert "one frozen pool" in note
+    assert "one pool" in note
     assert "the 3 results of all" in note
 
 
