@@ -210,8 +210,8 @@ class QueryReader:
             if missing := self.queries - self._answered[engine]:
                 yield Message(
                     "engine {engine!r} has no row for {missing:,} of {queries:,} queries, left out for it. If"
-                    " it returned no results there, write the dataset in the form with one query a line, where"
-                    " its list can be empty",
+                    " it returned no results there, write the dataset in the form with one query a line,"
+                    " where its list can be empty",
                     engine=engine,
                     missing=missing,
                     queries=self.queries,

@@ -196,3 +196,14 @@ def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None
     ideal = read_summary(tmp_path / "run")["controls"]["ideal"]
     # 4 relevant pairs on each of the other seven queries.
     assert (ideal["P@5"]["mean"], ideal["P@5"]["queries"]) == (pytest.approx(0.8), 7)
+
+
+def test_a_draw_of_pairs_that_hardly_exist_ends() -> None:
+    """Two queries without a common term have 2 x 3 snippets, however many are wanted."""
+    rows = [
+        {"query": query, "engine": "a", "rank": rank, "snippet": f"{query} {rank}"}
+        for query in ("green tea", "steam engine")
+        for rank in (1, 2, 3)
+    ]
+    data = read_dataset(rows, lang="en", max_chars=400)
+    assert len(draw_mismatched_pairs(data, build_pool(data, 10), 10**9).pairs) == 6

@@ -64,3 +64,22 @@ def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: P
     assert shown.stdout.count(f"(judgment of snippet {taken[0]['judged_snippet_id']})") == 2
     assert run_judge("score", out, "--save").returncode == 0
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == files
+
+
+def test_a_near_duplicate_never_takes_the_place_of_a_label(tmp_path: Path) -> None:
+    """The labelled pair of the sample is judged too, but it shows the grade of a person."""
+    rows = [
+        {"query_id": "q", "query": "signs of anaemia", "engine": engine, "rank": 1, "snippet": text}
+        for engine, text in (("a", TEXT), ("b", f"“{TEXT}” …"))
+    ]
+    data = write_rows(tmp_path / "data.jsonl", rows)
+    with LoopbackServer(reply_with_grade) as server:
+        words = make_words(data, server)
+        assert run_judge(*words, "--out", tmp_path / "plain").returncode == 0
+        first = read_judgments(tmp_path / "plain")[0]["snippet_id"]
+        (tmp_path / "people.qrels").write_text(f"q 0 {first} 0\n", encoding="utf-8")
+        options = ("--near-duplicates", "--qrels", tmp_path / "people.qrels", "--check", 1)
+        assert run_judge(*words, *options, "--out", tmp_path / "run").returncode == 0
+    judged = {each["snippet_id"]: each for each in read_judgments(tmp_path / "run")}
+    assert [each.get("judged_snippet_id") for each in judged.values()] == [None, None]
+    assert judged[first]["grade"] == 0

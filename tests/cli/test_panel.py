@@ -90,13 +90,29 @@ def test_half_of_the_members_is_a_quorum_and_is_reported(tmp_path: Path) -> None
         )  # fmt: skip
     assert result.returncode == 3
     assert "openai:deaf/graded made 6 of 8 judgments, less than --min-coverage 99%" in result.stderr
-    words = "openai:deaf/graded made only 6 of 8 judgments; for the others the panel consists of the other members"
+    words = "openai:deaf/graded made only 6 of 8 judgments; for the others the panel consists of the other"
     assert words in result.stdout
     members = read_results(out)["summary"]["panel"]["members"]
     assert [(each["judged"], each["failed"]) for each in members] == [(8, 0), (6, 2)]
     rows = read_judgments(out)
     assert sum("panel_short" in row["flags"] for row in rows) == 2
     assert all(row["grade"] is not None for row in rows)
+
+
+def test_the_advice_on_a_member_is_about_its_own_failures(tmp_path: Path) -> None:
+    def reply(request: ChatRequest) -> Reply:
+        assert request.body is not None
+        if request.body["model"] == "refused":
+            error = {"error": {"message": "blocked", "code": "content_filter"}}
+            return Reply(status=400, body=json.dumps(error))
+        return Reply(text="hm") if "0.0" in request.prompt else reply_with_grade(request)
+
+    data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 4))
+    with LoopbackServer(reply) as server:
+        models = ("-m", "openai:plain", "-m", "openai:refused", "--base-url", server.openai_url)
+        result = run_judge("run", data, *models, "--out", tmp_path / "run", "--min-coverage", 0.5)
+    assert "openai:refused/graded made 0 of 8 judgments" in result.stderr
+    assert "the refusal of a content filter is final" in result.stderr
 
 
 def test_members_can_have_servers_of_their_own(tmp_path: Path) -> None:

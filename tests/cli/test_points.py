@@ -46,6 +46,11 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
         assert calls == 9 + 3 + 7  # pairs, queries, relevant pairs
         assert run_judge(*words, "--out", out).returncode == 0
         assert len(server.requests) == calls
+        # Without the option the dimension stays, and so does what was paid for it.
+        paid = read_summary(out)["cost"]
+        plain = run_judge(*make_words(data, server), "--out", out)
+        assert plain.returncode == 0, plain.stderr
+        assert (read_summary(out)["cost"], len(server.requests)) == (paid, calls)
     summary = read_summary(out)
     points = summary["dimensions"]["points"]
     assert points["engines"]["x"]["strict_vital@10"]["mean"] == 1 / 3
@@ -58,6 +63,7 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
     assert remark in run.stdout
     assert "  q3: B; D" in run.stdout
     assert summary["cost"]["calls"] == calls
+    assert points["cost"]["calls"] == 3 + 7
     assert "strict_vital@10" in (out / "report.html").read_text()
     before = (out / "results.json").read_bytes()
     assert run_judge("score", out, "--save").returncode == 0

@@ -216,3 +216,10 @@ def test_thinking_leaves_room_to_think_unless_the_length_is_given() -> None:
     assert Config().sampling.max_tokens == 512
     assert Config(thinking=True).sampling.max_tokens == 8192
     assert Config.load(None, thinking=True, max_tokens=900).sampling.max_tokens == 900
+
+
+def test_a_file_in_another_encoding_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "judge.toml"
+    path.write_bytes('model = "lexical"  # 评测'.encode("gb18030"))
+    with pytest.raises(InputError, match=r"judge\.toml: is not UTF-8; save the file as UTF-8"):
+        Config.load(path)

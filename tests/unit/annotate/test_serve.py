@@ -353,3 +353,16 @@ def test_a_signal_before_the_first_request_ends_the_server_as_a_later_one_does(
     annotate(run, None, "early", ServerAddress("127.0.0.1", 0), opens=False, say=interrupt)
     assert messages[1:] == ["no label was given"]
     assert signal.getsignal(number) is before
+
+
+def test_a_run_whose_grades_are_labels_is_not_labelled_for_an_agreement(tmp_path: Path) -> None:
+    run = judge_queries(tmp_path, 2)
+    labels = tmp_path / "people.qrels"
+    labels.write_text((run / "qrels.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    labelled = tmp_path / "runs" / "labelled"
+    data = next(tmp_path.glob("*.jsonl"))
+    words = ("run", data, "-m", "lexical", "--qrels", labels, "--out", labelled)
+    assert run_judge(*words).returncode == 0
+    result = run_judge("annotate", labelled)
+    assert result.returncode == 2
+    assert "labels of people are grades of this run (people.qrels)" in result.stderr

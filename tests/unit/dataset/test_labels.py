@@ -314,3 +314,11 @@ def test_yes_is_no_grade_of_the_graded_scale(tmp_path: Path) -> None:
         labels = read_label_file(tmp_path, HEADER + text)
         with pytest.raises(InputError, match=r"labels:\d: the grade is yes, and other grades"):
             choose_label_scale([label.grade for label in labels], GRADED, name, labels)
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.xlsx"])
+def test_a_workbook_is_no_label_file_whatever_its_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"PK\x03\x04\x14\x00\x06\x00")
+    with pytest.raises(InputError, match=r"save (?:it|them) as CSV"):
+        read_labels(path)
