@@ -32,8 +32,11 @@ class ConsecutiveFailures:
         self._only_thinking = self._only_thinking + 1 if answer.thinking else 0
         if self._failed >= MAX_CONSECUTIVE_FAILURES:
             return RunIncomplete(
-                "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail}; check"
-                " the server, then run the same command again; all judgments are saved",
+                "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"
+                " {advice}, then run the same command again; all judgments are saved",
+                advice=Message("correct that")
+                if answer.error == "bad_request"
+                else Message("check the server"),
                 count=MAX_CONSECUTIVE_FAILURES,
                 error=answer.error,
                 endpoint=self._model.endpoint,

@@ -318,6 +318,8 @@ def _explain_no_answer(error: Exception) -> str:
         return Message("the request timed out")
     if isinstance(reason, socket.gaierror):
         return Message(reason.strerror or "Name or service not known")
+    if isinstance(reason, aiohttp.ServerDisconnectedError):
+        return Message("the server closed the connection")
     number = getattr(reason, "errno", None)
     return Message(os.strerror(number) if number else type(reason).__name__)
 

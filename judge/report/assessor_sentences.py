@@ -14,7 +14,7 @@ from judge.messages import Translator
 from judge.records import ScaleName
 from judge.report import sentences
 from judge.report.charts.svg import name_mean
-from judge.report.display_text import format_interval, format_p_value
+from judge.report.display_text import format_interval, format_p_value, format_share
 
 
 def describe_served_models(t: Translator, summary: Summary) -> str:
@@ -288,13 +288,9 @@ def _describe_selftest(t: Translator, name: str, figures: SelfTestFigures) -> st
         plain=figures.plain_too_high,
         low=low,
         low_range=_format_share(t, low),
-        language=_format_percentage(figures.language.value),
-        obedient=_format_percentage(figures.obedient.value),
+        language=format_share(figures.language.value, "-"),
+        obedient=format_share(figures.obedient.value, "-"),
     )
-
-
-def _format_percentage(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0%}"
 
 
 def _format_share(t: Translator, share: CountedShare) -> str:

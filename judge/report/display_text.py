@@ -198,7 +198,7 @@ def count_pairs(t: Translator, summary: Summary) -> str:
     return t.translate_plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs)
 
 
-def format_interval(t: Translator, ends: Interval | None, form: str = ".4f") -> str:
+def format_interval(t: Translator, ends: Interval | None, form: str = "z.4f") -> str:
     """Return ` (95%: low to high)`; empty where there is no interval or both ends are equal."""
     if not ends or ends[0] >= ends[1]:
         return ""
@@ -215,9 +215,14 @@ def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
     return f"{format_number(ends[0], form)} … {format_number(ends[1], form)}" if ends else NOTHING
 
 
-def format_share(value: float | None) -> str:
-    """Return a share as a percentage; a dash for None."""
-    return NOTHING if value is None else f"{value:.0%}"
+def format_share(value: float | None, nothing: str = NOTHING) -> str:
+    """Return a share as a percentage, `nothing` for None; only all are 100%, and only none is 0%."""
+    if value is None:
+        return nothing
+    text = f"{value:.0%}"
+    if text == "100%" and value < 1:
+        return ">99%"
+    return "<1%" if text == "0%" and value > 0 else text
 
 
 def format_p_value(p: float | None, nothing: str = "-") -> str:

@@ -200,7 +200,7 @@ def describe_difference(t: Translator, pair: PairComparison) -> str:
 
 
 def _format_difference(t: Translator, row: PairComparison | SegmentContrast) -> str:
-    return f"{row.difference:+.4f}{format_interval(t, row.ci95)}"
+    return f"{row.difference:+z.4f}{format_interval(t, row.ci95)}"  # z: no −0.0000
 
 
 def is_unsure(pair: PairComparison) -> bool:

@@ -15,7 +15,7 @@ from judge.messages import Translator, make_text
 from judge.pipeline import RunEstimate
 from judge.pricing import Cost, add_costs
 from judge.pricing.prices import FREE_PRICE
-from judge.report.display_text import count_calls, count_new_calls, format_run_cost
+from judge.report.display_text import count_calls, count_new_calls, format_run_cost, format_share
 from judge.selftest.probes import RELEVANT_KINDS
 from judge.selftest.selftest_run import PromptResult, SelfTest
 
@@ -259,7 +259,7 @@ def _format_share(share: CountedShare) -> str:
     if share.value is None or share.ci95 is None:
         return "-"
     low, high = (100 * end for end in share.ci95)
-    return f"{share.count}/{share.of} {share.value:.0%} ({low:.0f}-{high:.0f}%)"
+    return f"{share.count}/{share.of} {format_share(share.value)} ({low:.0f}-{high:.0f}%)"
 
 
 def _describe_failures(prompts: Mapping[str, PromptResult], t: Translator) -> Iterator[str]:

@@ -73,6 +73,7 @@ def _explain_tables(
         "better": t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
         "not separated": t("a ≈ b: the interval does not exclude 0"),
         "undetermined": t("a ? b: unjudged snippets could reverse the difference"),
+        "d_z": t("d_z: the mean difference divided by its standard deviation over the queries"),
         t("detectable"): t(
             "detectable: the true difference that a test detects in 4 of 5 cases with so many queries"
         ),
