@@ -22,7 +22,11 @@ from judge.config.loader import NIGHTS_FOLDER
 from judge.messages import ENGLISH
 
 Toml = Annotated[
-    Path, typer.Argument(help="TOML file: the options of a run, [collect], [nightly].", show_default=False)
+    Path,
+    typer.Argument(
+        help="TOML file: the options of a run, [collect], [nightly] (default: judge.toml).",
+        show_default=False,
+    ),
 ]
 Day = Annotated[
     str | None, typer.Option("--date", help="Day of the night, e.g. 2026-05-01 (default: today).")

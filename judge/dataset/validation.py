@@ -55,11 +55,12 @@ def parse_identifier(location: str, name: str, value: object, otherwise: str) ->
     text = _check_name(str(value))
     if text is None:
         raise InputError(
-            "{place}: field {name!r} is {value!r:.240}; an id takes 1 to {most} bytes, has no slash,"
-            " backslash, control or invisible character, and is not '.' or '..'",
+            "{place}: field {name!r} is {value!r:.240} ({length} bytes); an id takes 1 to {most} bytes, has"
+            " no slash, backslash, control or invisible character, and is not '.' or '..'",
             place=location,
             name=name,
             value=value,
+            length=len(str(value).encode("utf-8", "replace")),
             most=_MAX_ID_BYTES,
         )
     return text
