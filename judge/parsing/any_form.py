@@ -19,13 +19,12 @@ from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, m
 from judge.parsing.contradictions import (
     contradicts,
     has_correction,
-    is_other_top,
     is_refusal,
-    names_other_scale,
 )
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.repair import is_damaged, parse_damaged
+from judge.parsing.stated_scale import is_other_scale, names_other_scale
 from judge.parsing.tolerant_json import (
     FENCE,
     JsonObject,
@@ -75,10 +74,6 @@ _COMMENT_DOUBTS = re.compile(
 _JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 #: Between two objects of a list, or two members of an object whose brace is lost.
 _LIST_GAP = re.compile(rf"\s*,\s*(?:[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s*:\s*)?")
-#: Members that name the scale of a grade beside it.
-_SCALE_KEYS = frozenset(
-    ("scale", "range", "max", "maximum", "maxgrade", "maxscore", "outof", "满分", "量表", "分制")
-)
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
@@ -277,11 +272,12 @@ def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
     for key, value in _list_members(node):
         holds_grade = any(fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
         text = value.value if isinstance(value, JsonText) else "" if holds_grade else "…"
-        if states_another(key, text, grade, scale) or (
-            scale.name == "graded"
-            and re.sub(r"[ _-]", "", fold_key(key)) in _SCALE_KEYS
-            and is_other_top(text, scale)
-        ):
+        listed = [
+            each.value
+            for each in (value if isinstance(value, list) else [value])
+            if isinstance(each, JsonText)
+        ]
+        if states_another(key, text, grade, scale) or is_other_scale(key, ", ".join(listed), grade, scale):
             return True
     return False
 
@@ -294,7 +290,7 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
     lead, trail = gaps[0], gaps[-1]
     if is_refusal(lead, is_lead=True):
         raise ReplyParseError("refusal", f"the reply declines before it answers: {lead[:80]!r}")
-    if any(contradicts(gap, grade, scale) for gap in gaps) or names_other_scale(trail, scale):
+    if any(contradicts(gap, grade, scale) or names_other_scale(gap, scale) for gap in gaps):
         raise ReplyParseError("ambiguous", "the text around the object states another value")
     # What leads to the first of two objects with nothing between them leads to both.
     nearest = next(

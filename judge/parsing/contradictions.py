@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.parsing.tolerant_json import flatten
+from judge.parsing.stated_scale import drop_own_scale
+from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import ANY_WORD, AROUND, KEYS, build_label_pattern, find_value, is_contrary
 from judge.records import Scale, ScaleName
 
@@ -148,7 +149,7 @@ _VERDICT_LINE = re.compile(
     r"|[01](?=[^\w\n.)、]{0,8}$))",
     re.MULTILINE,
 )
-_MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=)|\s?[:=])"
+_MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=|[0-9])|\s?[:=])"
 _TOP = re.compile(
     rf"\b(?:top|full|perfect|max(?:imum|imal)?|highest(?: possible)?|best possible) {_MARKS_OF_SCALE}"
     r"|(?:满分|最高(?:分|级|等级|评分|评级))(?!\s?[是为:=(]?\s?[0-9])"
@@ -177,19 +178,6 @@ _DENIES_EXTREME = re.compile(
 )
 _CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")
 _SUPPOSED = re.compile(r"[^.。!?\n]{0,40}?(?:\b(?:would|could|might|if|unless)\b|如果|才能|才[会是])")
-#: The top of a scale: "out of 10", "(max 10)", "on a scale from 1 to 5", "1-10 scale", "满分10分", "10分制".
-_SCALE_TOP = re.compile(
-    r"\W{0,4}(?:(?:on|using|with|by|in) )?(?:an? |the )?(?:(?:out )?of [0-9]{1,3}\b"
-    r"|max(?:imum)?(?: (?:is|of|score|grade|points?))?\s?[:=]?\s?[0-9]{1,3}\b"
-    r"|(?:scale|range)\s?(?:of|from|is|:)?\s?(?:[0-9]{1,2}\s?(?:[-–~]|to)\s?)?[0-9]{1,3}\b"
-    r"|(?:[0-9]{1,2}\s?(?:[-–~]|to)\s?)?[0-9]{1,3}(?:[- ]point)? scale\b"
-    r"|满分\s?[为是:]?\s?(?:[0-9]{1,3}|[五十百])|(?:[0-9]{1,3}|[五十百])\s?分制)"
-)
-_NUMBER = re.compile(r"[0-9]{1,3}|[五十百]")
-_CHINESE_NUMBERS = {"五": 5, "十": 10, "百": 100}
-_TAG = re.compile(r"<[^<>\n=]{1,30}>")
-_BLANKS = re.compile(r"[^\S\n]{3,}")
-_BLANK_LINES = re.compile(r"\n\s+")
 
 
 def is_refusal(text: str, *, is_lead: bool = False) -> bool:
@@ -205,22 +193,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str) -> bool:
     """Return True when prose behind an answer corrects it or takes it back."""
-    return _CORRECTION.search(_simplify(text)) is not None
-
-
-def names_other_scale(comment: str, scale: Scale) -> bool:
-    """Return True when the text behind a grade begins with the top of another scale: "(out of 10)"."""
-    match = _SCALE_TOP.match(_simplify(comment))
-    return scale.name == "graded" and match is not None and is_other_top(match[0], scale)
-
-
-def is_other_top(text: str, scale: Scale) -> bool:
-    """Return True when the last number of a description of a scale is not the scale's top."""
-    numbers = _NUMBER.findall(text)
-    if not numbers:
-        return False
-    top = _CHINESE_NUMBERS.get(numbers[-1]) or int(numbers[-1])
-    return top != scale.top + ("point" in text)  # a 4-point scale ends at 3
+    return _CORRECTION.search(simplify_prose(text)) is not None
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:
@@ -229,14 +202,14 @@ def find_stated_values(text: str, scale: Scale) -> set[int | None]:
     A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
     or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
-    return _find_values(_DENIED.sub(" ", _simplify(text)), scale)
+    return _find_values(_DENIED.sub(" ", simplify_prose(text)), scale)
 
 
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
     if not re.search(r"\w", text):
         return False
-    flat = _simplify(text)
+    flat = simplify_prose(text)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
     return (
         (scale.name == "graded" and str(grade) in denied)
@@ -250,7 +223,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
 
 
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
-    flat = _CONFIDENCE.sub(" ", flat)
+    flat = _CONFIDENCE.sub(" ", drop_own_scale(flat, scale))
     labelled = {
         each["value"] for form in _compile_labelled_value_patterns(scale.name) for each in form.finditer(flat)
     }
@@ -278,15 +251,11 @@ def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> b
     )
 
 
-def _simplify(text: str) -> str:
-    """Return the text flat and in lower case, without tags and long blanks: what the patterns here expect."""
-    return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _TAG.sub("\n", flatten(text)))).lower()
-
-
 _MARKS = f"[{re.escape(AROUND)}]{{0,4}}"
 #: A clause that is nothing but a value between two of the scale, or a doubt.
 _UNCERTAIN = re.compile(
-    rf"(?:^|[.。!?;,])\s{{0,3}}{_MARKS}\[?"
+    rf"(?:^|[.。!?;,]|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))"
+    rf"\s{{0,3}}{_MARKS}\[?"
     r"(?:[0-3](?:\.(?!0+\b)[0-9]{1,2}|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2})|½"
     r"|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|maybe|perhaps|unsure|unclear|nope|not irrelevant"
     rf"|不一定|不确定|不知道|不好说|非相关|不是不相关|是否)\]?{_MARKS}(?:[,;。!?]|\.(?![0-9])|\s?[-–—]\s|$)",

@@ -14,9 +14,9 @@ from judge.parsing.contradictions import (
     contradicts,
     find_stated_values,
     has_correction,
-    names_other_scale,
 )
 from judge.parsing.final_answer import strip_fence
+from judge.parsing.stated_scale import names_other_scale
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
     AROUND,
@@ -82,13 +82,17 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
             "ambiguous", "the answer begins with no value of the scale, and states one later"
         )
     stated = _parse_lines(text, scale) or _parse_sentences(flat, scale)
-    lead = takewhile(lambda line: not _is_reason(line), stated.lead.split("\n"))
+    lead, trail = (
+        "\n".join(takewhile(lambda line: not _is_reason(line), each.split("\n")))
+        for each in (stated.lead, stated.trail)
+    )
     if (
         is_disowned(stated.trail)
         or has_correction(stated.trail)
         or contradicts(flat, stated.grade, scale)
-        or names_other_scale(stated.trail, scale)
-        or is_attributed("\n".join(lead))
+        or names_other_scale(lead, scale)
+        or names_other_scale(trail, scale)
+        or is_attributed(lead)
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
     return stated.grade, stated.reason

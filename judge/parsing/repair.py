@@ -16,6 +16,7 @@ from itertools import islice
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts, has_correction, is_refusal
+from judge.parsing.stated_scale import is_other_scale
 from judge.parsing.tolerant_json import FENCE, Scan, drop_prose_braces, flatten, unescape
 from judge.parsing.vocabulary import (
     ANY_KEY,
@@ -126,8 +127,10 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
 
 def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     """Raise ReplyParseError when another member, a list or a question makes `grade` uncertain."""
-    members = _QUOTED_MEMBER.finditer(flat)
-    if any(states_another(each["key"], each["value"].strip(QUOTES), grade, scale) for each in members):
+    members = [(each["key"], each["value"].strip(QUOTES)) for each in _QUOTED_MEMBER.finditer(flat)]
+    if any(
+        states_another(*member, grade, scale) or is_other_scale(*member, grade, scale) for member in members
+    ):
         raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
     first = _VALUE_FIRST.match(flat)
     if first and find_value(first["value"], scale) not in (None, grade):

@@ -36,6 +36,10 @@ _DOUBLED = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 
+_TAG = re.compile(r"<[^<>\n=]{1,30}>")
+_BLANKS = re.compile(r"[^\S\n]{3,}")
+_BLANK_LINES = re.compile(r"\n\s+")
+
 #: A longer bare word of Chinese is prose; "不相关" is the longest value.
 _LONGEST_WORD = 3
 _MAX_DEPTH = 16
@@ -94,6 +98,11 @@ class _SyntaxBroken(Exception):
 def flatten(text: str) -> str:
     """Return the text with full-width ASCII as ASCII; every character keeps its position."""
     return text.translate(_FULLWIDTH) if _ANY_FULLWIDTH.search(text) else text
+
+
+def simplify_prose(text: str) -> str:
+    """Return the text flat and in lower case, without tags and long blanks."""
+    return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _TAG.sub("\n", flatten(text)))).lower()
 
 
 def unescape(text: str) -> str:

@@ -1,0 +1,120 @@
+"""The scale that a reply names beside its grade: "out of 10", "on a scale of 0 to 3", "满分10分".
+
+A grade of another scale is not a grade of this one, so the reply is refused. A mention of the reply's own
+scale says nothing: its numbers are no values.
+"""
+
+from __future__ import annotations
+
+import re
+
+from judge.parsing.tolerant_json import flatten, simplify_prose
+from judge.records import Scale
+
+_WORDS = {"four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "hundred": 100}
+_CHINESE = {"三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "十": 10, "百": 100}
+_NUMBER = (
+    r"(?:(?<![0-9.])[0-9]{1,3}(?:\.0)?(?![0-9]|\.[0-9])"
+    rf"|\b(?:{'|'.join(_WORDS)})\b|一?[{''.join(_CHINESE)}])"
+)
+_RANGE = (
+    r"(?:(?:from |between )?(?<![0-9.-])(?:[0-9]{1,3}|zero|one)"
+    rf"(?:\s?(?:[-–—~]|\.\.|至|到)\s?|[ -]to[ -]|[ -]and[ -]){_NUMBER})"
+)
+#: What a scale counts. A scale of 4 points, or 4 levels, may be the one from 0 to 3.
+_UNITS = r"(?:[- ]?(?:points?|stars?|levels?|grades?|marks?|likert|rating|分|级|档))"
+_CLOSER = r"(?=\s?(?:[)\].,;:!?。|]|$|\n|[-–—]|because|since))"
+#: Where a sentence about the grade begins, up to the scale.
+_LEAD = (
+    r"(?:(?:note|注|备注|说明)\s?:\s?)?"
+    r"(?:(?:(?:the|this|that|my|your|it|which) )?(?:(?:grade|score|rating|mark)s? )?(?:(?:is|was|are|uses?)"
+    r" )?(?:(?:scored|rated|graded|given|measured|based) )?(?:(?:on|using|with|by|in|at|to) )?(?:an? |the )?"
+    r"|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?)?(?:采用|使用|按照?|基于)?(?:的是)?\s?)"
+)
+_COMPACT = (
+    rf"(?:{_RANGE}|{_NUMBER}){_UNITS}{{0,2}} scale\b|{_NUMBER}(?:-point(?: likert)?| point likert){_CLOSER}"
+    rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale\s?(?:is|of|[:=])?\s?(?:ranging |going |running )?{_RANGE}"
+    rf"|(?:scale of|out of(?: an?)?(?: max\w*| total)?(?: of)?) {_NUMBER}{_UNITS}?"
+    rf"(?! (?!stars|points|marks|this|is|was|as|its|because|possible)[a-z]{{2,20}}s\b)"
+    rf"|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}"
+    rf"|(?:max(?:imum|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?"
+    rf"\s?(?:is|of|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}"
+    rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b)"
+    rf"|(?:满分|总分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制|{_RANGE}\s?(?:分制?|级)"
+)
+#: A range alone, up to its closing bracket.
+_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
+_LEGEND = (
+    r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)"
+    r"\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
+)
+_MENTION = re.compile(rf"(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_COMPACT})", re.MULTILINE)
+#: Every mention holds one of these.
+_MENTION_WORDS = re.compile("scale|point|range|max|highest|out of|满分|总分|最高|[分级]制|[0-9][分级]")
+_FIRST_MENTION = re.compile(
+    rf"(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}}){_LEAD}"
+    rf"(?P<scale>{_COMPACT}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
+    rf"|\A\s{{0,4}}[(\[]?(?P<range>{_BRACKETS})",
+    re.MULTILINE,
+)
+_ANY_NUMBER = re.compile(_NUMBER)
+_ANY_RANGE = re.compile(_RANGE)
+#: The second form is a list of two numbers.
+_ANY_RANGE_ALONE = re.compile(rf"{_RANGE}{_UNITS}?|{_NUMBER}, {_NUMBER}")
+_COUNT = re.compile(rf"({_NUMBER})(?:{_UNITS}|\s?分制)|(?<=scale of )({_NUMBER})")
+_IS_TOP = re.compile(r"max|满分|总分|最高|highest|out ?of")
+#: The members that name the scale of a grade beside them, without blanks and lines in the key.
+_MEMBER = re.compile(
+    r"(?:(?:grad(?:e|ing)|scor(?:e|ing)|rating)?scale|(?:scale|grade|score)?max(?:imum)?"
+    r"(?:grade|score|rating|points?|value|mark)?|outof|total(?:points|score)?|满分[值数]?|总分|最高分|量表|分制)"
+)
+_RANGE_MEMBER = re.compile(r"(?:(?:grade|score|rating|scale)?range|范围|评分范围)")
+
+
+def names_other_scale(prose: str, scale: Scale) -> bool:
+    """Return True when a sentence of prose begins with another scale: "(out of 10)", "Scale: 1-5"."""
+    flat = simplify_prose(prose) if scale.name == "graded" else ""
+    if not _ANY_NUMBER.search(flat):
+        return False
+    matches = _FIRST_MENTION.finditer(flat)
+    return any(_is_other(match["scale"] or match["range"], scale) for match in matches)
+
+
+def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:
+    """Return True for a member that names another scale: `"max_score": 10`, `"scale": "1-5"`."""
+    name, text = re.sub(r"[\s_-]", "", key.casefold()), flatten(value).strip().lower()
+    if scale.name != "graded":
+        return False
+    if _RANGE_MEMBER.fullmatch(name):
+        return _ANY_RANGE_ALONE.fullmatch(text) is not None and _is_other(text, scale)
+    return (
+        _MEMBER.fullmatch(name) is not None
+        and (text != str(grade) or _IS_TOP.search(name) is not None)
+        and _is_other(f"{name}: {text}", scale)
+    )
+
+
+def drop_own_scale(flat: str, scale: Scale) -> str:
+    """Return simplified prose without the mentions of the scale that is asked for."""
+    if not _MENTION_WORDS.search(flat):
+        return flat
+    return _MENTION.sub(lambda match: match[0] if _is_other(match[0], scale) else " ", flat)
+
+
+def _is_other(description: str, scale: Scale) -> bool:
+    """Return True when the numbers of a description are not those of a scale from 0 to the scale's top."""
+    if ranges := _ANY_RANGE.findall(description):
+        return any(_read_numbers(each) != [0, scale.top] for each in ranges)
+    if not _IS_TOP.search(description):
+        counts = [match[1] or match[2] for match in _COUNT.finditer(description)]
+        if any(not set(_read_numbers(each)) <= {scale.top, scale.top + 1} for each in counts):
+            return True
+        description = _COUNT.sub(" ", description)
+    numbers = _read_numbers(description)
+    return bool(numbers) and (max(numbers) != scale.top or (len(numbers) > 1 and min(numbers) != 0))
+
+
+def _read_numbers(text: str) -> list[int]:
+    numbers = (each.lstrip("一") for each in _ANY_NUMBER.findall(text))
+    words = _WORDS | _CHINESE
+    return [words[each] if each in words else int(each.partition(".")[0]) for each in numbers]
