@@ -66,7 +66,7 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
         assert find_violations(result.page) == []
         assert result.page.evaluate("document.documentElement.scrollWidth") <= width
         result.page.get_by_role("button", name="中文").click()
-        expect(top).to_contain_text(f"{DAY}：退化：bing。", use_inner_text=True)
+        expect(top).to_contain_text(f"{DAY}：回归：bing。", use_inner_text=True)
         expect(top.locator("li")).to_contain_text("AP@10 下降 0.100", use_inner_text=True)
         assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
         assert (result.requests, result.console_errors) == ([], [])

@@ -45,7 +45,7 @@ def make_unanswered_night(day: int) -> dict[str, Any]:
         (
             [make_fine_night(19), make_regression()],
             "2026-05-20: regression of bing.",
-            "2026-05-20：退化：bing。",
+            "2026-05-20：回归：bing。",
         ),
     ],
 )

@@ -19,10 +19,10 @@ def format_lines(record: NightRecord) -> list[str]:
 
 def test_a_regression() -> None:
     assert format_lines(parse_record(make_regression())) == [
-        "judge 2026-05-20：退化：bing AP@10 −0.031",
-        "- bing（退化）：AP@10 −0.031（由 0.620 变为 0.589；95% 区间 −0.046 到 −0.016）"
+        "judge 2026-05-20：回归：bing AP@10 −0.031",
+        "- bing（回归）：AP@10 −0.031（由 0.620 变为 0.589；95% 区间 −0.046 到 −0.016）"
         "，p（Holm 校正）小于 0.001，100 条查询",
-        "- bing（退化）：sDCG@10 −0.022（由 0.610 变为 0.588；95% 区间 −0.037 到 −0.007）"
+        "- bing（回归）：sDCG@10 −0.022（由 0.610 变为 0.588；95% 区间 −0.037 到 −0.007）"
         "，p（Holm 校正）小于 0.001，100 条查询",
         "- baidu（提升）：AP@10 +0.030（由 0.570 变为 0.600；95% 区间 +0.015 到 +0.045）"
         "，p（Holm 校正）小于 0.001，100 条查询",
@@ -68,4 +68,4 @@ def test_files_are_the_same_in_both_languages(tmp_path: Path) -> None:
         notifications.publish(tmp_path, record, {}, t=t)
         texts.append([(tmp_path / name).read_text(encoding="utf-8") for name in ("summary.md", "junit.xml")])
     assert texts[0] == texts[1]
-    assert "退化" not in str(texts)
+    assert "回归" not in str(texts)
