@@ -20,10 +20,12 @@ from judge.store.store import CALL_COLUMNS, read_call, read_verdict
 _WAIT = 60.0
 #: Copy the verdicts and calls of the store `source` that the other store does not have; never a damaged row.
 _MERGE = (
-    "INSERT OR REPLACE INTO main.verdicts SELECT * FROM source.verdicts AS new WHERE NOT EXISTS ("
+    "INSERT OR REPLACE INTO main.verdicts SELECT * FROM source.verdicts AS new WHERE CASE WHEN EXISTS ("
     "SELECT 1 FROM main.verdicts AS old WHERE old.key = new.key AND old.grade = new.grade"
-    " AND old.body = new.body AND old.checksum = new.checksum)"
-    " AND is_sound(new.key, new.grade, new.body, new.checksum)",
+    " AND old.body = new.body AND old.checksum = new.checksum) THEN 0"
+    # SQLite decodes texts for a function without the text factory of the connection.
+    " ELSE is_sound(CAST(new.key AS BLOB), new.grade, CAST(new.body AS BLOB), CAST(new.checksum AS BLOB))"
+    " END",
     f"INSERT INTO main.calls (key, {CALL_COLUMNS}, made_at) SELECT key, {CALL_COLUMNS}, made_at"  # noqa: S608  # fixed names
     " FROM source.calls AS new WHERE NOT EXISTS (SELECT 1 FROM main.calls AS old"
     " WHERE old.key = new.key AND old.outcome = new.outcome AND old.made_at = new.made_at)",
@@ -41,7 +43,7 @@ def merge_store(source: Path, target: Path) -> None:
         for path in (target, source):
             open_store(path, _WAIT).close()  # a store that was just created has no tables yet
         with closing(connect(target, _WAIT)) as connection:
-            connection.create_function("is_sound", 4, lambda *row: read_verdict(*row) is not None)
+            connection.create_function("is_sound", 4, _is_sound)
             connection.execute("ATTACH ? AS source", (str(source),))
             connection.execute("BEGIN IMMEDIATE")
             for statement in _MERGE:
@@ -54,6 +56,11 @@ def merge_store(source: Path, target: Path) -> None:
             source=source,
             error=explain_error(error),
         ) from error
+
+
+def _is_sound(key: bytes, grade: object, body: bytes, checksum: bytes) -> bool:
+    key_text, body_text, checksum_text = (each.decode(errors="replace") for each in (key, body, checksum))
+    return read_verdict(key_text, grade, body_text, checksum_text) is not None
 
 
 def copy_store(source: Path, target: Path) -> None:

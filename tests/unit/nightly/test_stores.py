@@ -15,6 +15,7 @@ from judge.records import Call, Usage
 from judge.store import store_files
 from judge.store.leases import Lease
 from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+from tests.support.cases import check_each
 
 
 def put(path: Path, **grades: int) -> Path:
@@ -107,3 +108,13 @@ def test_a_damaged_row_never_replaces_a_sound_one(shared_store: Path) -> None:
         connection.commit()
     store_files.merge_store(own, shared_store)
     assert read_content(shared_store)[0] == {"a": 3, "b": 1}
+
+
+@check_each("column", ["key", "body", "checksum"])
+def test_a_row_that_is_not_utf_8_is_left_out_of_a_merge(tmp_path: Path, column: str) -> None:
+    night = put(tmp_path / column / "night.sqlite", a=3, b=1)
+    with closing(sqlite3.connect(night)) as connection:
+        connection.execute(f"UPDATE verdicts SET {column} = CAST(x'7bff' AS TEXT) WHERE key = 'b'")  # noqa: S608
+        connection.commit()
+    store_files.merge_store(night, tmp_path / column / "shared.sqlite")
+    assert read_content(tmp_path / column / "shared.sqlite")[0] == {"a": 3}
