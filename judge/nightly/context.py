@@ -187,9 +187,13 @@ def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
     before = config_before.identity if config_before else {}
     # The identity has the content of the prompts, the options have their paths.
     changes = list(describe_differences(before, config.list_options(), free={"prompts", "examples"}))
-    with suppress(InputError):  # the files of an earlier day may be gone
-        # A night that asked engines has its dataset in its own folder, where it stays.
-        if config.data and factory.load_pooled_dataset(config).fingerprint != before.get("dataset"):
+    # A night that asked engines has its dataset in its own folder, where it stays.
+    files = [name for name in (config.data, config.topics, config.docs, *config.trec_runs) if name]
+    with suppress(InputError, OSError):  # the files of an earlier day may be gone
+        # To read a large dataset takes long, and most timers start each night several times.
+        written_at = (folder.path / CONFIG_FILE).stat().st_mtime
+        is_newer = any(Path(name).stat().st_mtime >= written_at for name in files)
+        if is_newer and factory.load_pooled_dataset(config).fingerprint != before.get("dataset"):
             changes.append(Message("the dataset changed"))
     return changes
 
