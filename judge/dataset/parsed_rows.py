@@ -80,18 +80,56 @@ class RowsByQuery:
         self.error: InputError | None = None
         self._lines = TemporaryLines(folder)
         self._queries: dict[str, int] = {}
+        #: For each text of a query, by its hash: the first id, and where it stands.
+        self._texts: dict[str, tuple[str, str]] = {}
+        #: Where the first engine stands (True), and where the first one is missing (False).
+        self._engines: dict[bool, str] = {}
         #: For each group of queries: its rows that are not written yet, and the ranges of those that are.
         self._waiting: list[list[bytes]] = []
         self._ranges: list[list[tuple[int, int]]] = []
         self._size = 0
         try:
             for number, row in enumerate(rows):
-                self._add(parse_row(number, row))
+                parsed = parse_row(number, row)
+                self._check_engine(row)
+                self._add(parsed)
         except InputError as error:
             self.error = error
         self._write()
 
+    def _check_engine(self, row: InputRow) -> None:
+        """Raise InputError where some rows have an engine and others have none."""
+        has_engine = row.values.get("engine") is not None
+        if has_engine not in self._engines:
+            self._engines[has_engine] = row.locate_field("engine")
+        if len(self._engines) > 1:
+            raise InputError(
+                "{place} is missing, and {other_place} is given; write the engine in every row, or in none."
+                " Merged cells of a sheet have a value in the first row only: unmerge and fill them",
+                place=self._engines[False],
+                other_place=self._engines[True],
+            )
+
+    def _check_query_id(self, row: ParsedRow) -> None:
+        """Raise InputError where a new query has the text of another one, and one of them has no id."""
+        text_id = make_query_id(row.query)
+        place = row.locate_field("query_id")
+        other_id, other_place = self._texts.setdefault(text_id, (row.query_id, place))
+        if other_id != row.query_id and text_id in (other_id, row.query_id):
+            if other_id == text_id:
+                place, other_place, other_id = other_place, place, row.query_id
+            raise InputError(
+                "{place} is missing, and the same query has the id {query_id!r} at {other_place}; write the"
+                " id in every row of the query. Merged cells of a sheet have a value in the first row only:"
+                " unmerge and fill them",
+                place=place,
+                query_id=other_id,
+                other_place=other_place,
+            )
+
     def _add(self, row: ParsedRow) -> None:
+        if row.query_id not in self._queries:
+            self._check_query_id(row)
         query = self._queries.setdefault(row.query_id, len(self._queries))
         group = query // _QUERIES
         if group == len(self._waiting):

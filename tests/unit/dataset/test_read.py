@@ -634,3 +634,28 @@ def test_a_field_whose_name_is_no_text_is_refused() -> None:
     row: dict[Any, Any] = {**ROW, ("x", "y"): 1}
     with pytest.raises(InputError, match=r"row 1: the name \('x', 'y'\) of a field is not text; rename it"):
         load([row])
+
+
+def test_an_engine_in_some_rows_only_is_refused_with_the_first_row_without_one(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("query,engine,snippet\ntea,a,green\ntea,,black\ntea,b,white\n", "utf-8")
+    message = get_refusal(path)
+    assert message.startswith(f"{path}:3: field 'engine' is missing, and {path}:2: field 'engine' is given")
+    path.write_text("query,engine,snippet\nTotal,,\ntea,a,green\n", "utf-8")
+    assert get_refusal(path).startswith(f"{path}:2: field 'engine' is missing, and {path}:3")
+    path.write_text("query,engine,snippet\ntea,,green\ntea,,black\n", "utf-8")
+    assert load(path).engines == ("engine",)
+
+
+@check_each("with_id", [1, 2, 3])
+def test_a_query_with_and_without_an_id_is_refused(with_id: int) -> None:
+    data = [{"query": "Green tea", "engine": "a", "snippet": f"leaf {number}"} for number in range(3)]
+    data[with_id - 1]["query_id"] = "q7"
+    refused = rf"row {2 if with_id == 1 else 1}: field 'query_id' is missing"
+    with pytest.raises(InputError, match=rf"{refused}, and the same query has the id 'q7' at row {with_id}"):
+        load(data)
+
+
+def test_queries_without_an_id_stand_beside_others_with_one() -> None:
+    data = [{"query": "green tea", "query_id": "q7", "snippet": "leaf"}, {"query": "tea pot", "snippet": "x"}]
+    assert len(load(data).queries) == 2
