@@ -172,7 +172,12 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
     )
     engine = parse_identifier(row.location, row.find_column("engine"), row.values.get("engine"), ONLY_ENGINE)
     rank = row.values.get("rank") if has_snippet else None
-    title, url, date, docno = (read_text(row, name) for name in ("title", "url", "date", "docno"))
+    title, url, date = (read_text(row, name) for name in ("title", "url", "date"))
+    docno = validation.parse_text(
+        row.location,
+        row.find_column("docno"),
+        validation.restore_whole_number(row.values.get("docno")),
+    )
     return ParsedRow(
         number=number,
         location=row.location,

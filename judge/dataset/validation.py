@@ -35,6 +35,16 @@ def normalise_text(text: str) -> str:
     return unicodedata.normalize("NFC", text.strip())
 
 
+def restore_whole_number(value: object) -> object:
+    """Return a float that is a whole number as an int, any other value as it is.
+
+    A column of whole numbers becomes one of floats in pandas where an id is missing.
+    """
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
 def parse_identifier(location: str, name: str, value: object, otherwise: str) -> str:
     """Return the id in field `name`, which can be part of a file name and a column of a TREC file.
 
@@ -42,9 +52,7 @@ def parse_identifier(location: str, name: str, value: object, otherwise: str) ->
     """
     if value is None:
         return otherwise
-    # A column of whole numbers becomes one of floats in pandas where an id is missing.
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        value = int(value)
+    value = restore_whole_number(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(
             "{place}: field {name!r} is {value!r:.80}; an id is text or a whole number",

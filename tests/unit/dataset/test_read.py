@@ -659,3 +659,8 @@ def test_a_query_with_and_without_an_id_is_refused(with_id: int) -> None:
 def test_queries_without_an_id_stand_beside_others_with_one() -> None:
     data = [{"query": "green tea", "query_id": "q7", "snippet": "leaf"}, {"query": "tea pot", "snippet": "x"}]
     assert len(load(data).queries) == 2
+
+
+def test_a_document_id_that_pandas_made_a_float_is_a_whole_number() -> None:
+    (ranking,) = load([{"query": "tea", "snippet": "leaf", "docno": 11.0}]).rankings
+    assert ranking.snippets[0].docno == "11"
