@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -93,6 +94,14 @@ def run(
 
     path, rows = _read_source(data)
     settings = Config.load(Path(config) if config else None, data=path, model=model, **options)
+    if data is not None:  # takes the place of the dataset of the file, in whatever form
+        settings = replace(
+            settings,
+            data=path,
+            topics=settings.topics if "topics" in options else None,
+            docs=settings.docs if "docs" in options else None,
+            trec_runs=settings.trec_runs if "trec_runs" in options else (),
+        )
     if not _is_loop_running():
         return pipeline.run(settings, rows=rows)
     return _run_in_thread(lambda cancel_token: pipeline.run(settings, rows=rows, cancel_token=cancel_token))
@@ -120,7 +129,7 @@ def score(
     InputError when `run` is not a finished run, its files do not fit together, or an option or a dimension is
     unknown.
     """
-    if not isinstance(save, bool):
+    if not isinstance(save, bool | np.bool_):
         raise InputError("save is {value!r:.80}, not True or False", value=save)
     chosen = _list_names("measures", measures) if measures is not None else None
     by_option = {"costs": costs, "weights": weights, "diversity_embeddings": embeddings, "feedback": feedback}
@@ -138,7 +147,7 @@ def score(
             embeddings=embeddings,
             feedback=feedback,
         )
-    return rescore(Path(run), chosen, dimensions=names, options=options, store=store, save=save)
+    return rescore(Path(run), chosen, dimensions=names, options=options, store=store, save=bool(save))
 
 
 def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
@@ -151,7 +160,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")
     for run in runs:
-        if not isinstance(run, str | Path):
+        if not isinstance(run, str | PathLike):
             raise InputError("a run is a {type}, not the path of its folder", type=type(run).__name__)
     paths = [Path(run) for run in runs]
     names = _list_names("measures", measures)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -17,7 +18,7 @@ from judge import pipeline
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import Interrupted
-from tests.support.factories import delay_reply, make_rows, reply_with_grade
+from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
 ROWS = [
@@ -178,5 +179,15 @@ def test_a_value_of_another_type_is_named(tmp_path: Path) -> None:
         with pytest.raises(judge.InputError, match=message):
             call()
     assert (Path(folder) / "summary.json").read_bytes() == before
-    score = judge.score(folder, weights={"relevance": 0.00001}, costs={"a": 1e-7})
+    score = judge.score(folder, weights={"relevance": np.float64(0.00001)}, costs={"a": 1e-7})
     assert {"weights", "costs"} <= score.summary.dimensions.keys()
+
+
+def test_the_dataset_of_a_call_takes_the_place_of_that_of_the_file_of_options(tmp_path: Path) -> None:
+    toml, other = tmp_path / "judge.toml", tmp_path / "other.jsonl"
+    write_rows(other, ROWS)
+    for text in ('data = "absent.jsonl"', 'topics = "t.tsv"\ndocs = "d.tsv"\ntrec_runs = ["a.run"]'):
+        toml.write_text(text, encoding="utf-8")
+        for data in (ROWS, other):
+            result = judge.run(data, "lexical", config=toml, out=str(tmp_path / "run"))
+            assert result.summary.engines.keys() == {"a", "b"}
