@@ -31,6 +31,8 @@ MIN_OVERLAP = 0.9
 _MIDDLE = 8
 #: One of this many characters of a text, at most, is outside the overlap.
 _OUTSIDE = round(1 / (1 - MIN_OVERLAP))
+#: Places that are compared word by word, at most.
+_MAX_PLACES = 50
 _Words = tuple[str, ...]
 #: The number of a pair, and the id and the words of its snippet.
 _Judged = tuple[int, str, _Words]
@@ -133,9 +135,8 @@ def is_near_duplicate(a: _Words, b: _Words, query: frozenset[str]) -> bool:
     """Return whether texts with the words `a` and `b` match; `query` has the query's words in lower case."""
     total = len("".join(a + b))
     for first, second in ((a, b), (b, a)):
-        ends = [0, *accumulate(map(len, second))]
         for start, size in _list_overlaps(first, second):
-            length = total - 2 * ends[size]
+            length = total - 2 * len("".join(second[:size]))
             # The characters of the overlap are in both texts.
             if (total - length) / (total + length) >= MIN_OVERLAP:
                 outside = (*first[:start], *first[start + size :], *second[size:])
@@ -147,10 +148,18 @@ def is_near_duplicate(a: _Words, b: _Words, query: frozenset[str]) -> bool:
 def _list_overlaps(first: _Words, second: _Words) -> Iterator[tuple[int, int]]:
     """Yield where `second`, or its beginning up to the end of `first`, is in `first`, and its size in words.
 
-    It takes linear time also for texts that repeat one word (the Z function: Gusfield 1997, chapter 1).
+    Few places begin like `second`, and are compared one after the other. Texts that repeat one word take
+    linear time, too (the Z function: Gusfield 1997, chapter 1).
     """
-    if not second or second[0] not in first:
-        return
+    last = -1
+    for _ in range(_MAX_PLACES):
+        try:
+            last = first.index(second[0], last + 1)
+        except (IndexError, ValueError):  # no word, or no further place
+            return
+        size = min(len(first) - last, len(second))
+        if first[last : last + size] == second[:size]:
+            yield last, size
     words = (*second, "\n", *first)  # no word is a line feed
     lengths = [0] * len(words)
     left = right = 0
@@ -162,7 +171,7 @@ def _list_overlaps(first: _Words, second: _Words) -> Iterator[tuple[int, int]]:
         if at + size > right:
             left, right = at, at + size
         start = at - len(second) - 1
-        if start >= 0 and size == min(len(first) - start, len(second)) > 0:
+        if start > last and size == min(len(first) - start, len(second)) > 0:
             yield start, size
 
 
