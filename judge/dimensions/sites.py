@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -105,13 +106,15 @@ def find_site(url: str) -> str | None:
 
 
 def read_host(url: str) -> str | None:
-    """Return the host of a URL, with or without a scheme, None for another text."""
+    """Return the host of a URL, None for another text; without a scheme, the host ends in a public suffix."""
     try:
         host = urlsplit(url).hostname
     except ValueError:
         return None
     if host is None and canonicalise_url(url):
-        host = urlsplit(f"//{url.strip().removeprefix('//')}").hostname
+        host = urlsplit(f"//{url.strip().removeprefix('//')}").hostname or ""
+        if re.search(r"\s", host) or _load_suffixes().publicsuffix(host, accept_unknown=False) is None:
+            return None
     return host or None
 
 

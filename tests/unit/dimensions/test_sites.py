@@ -27,6 +27,10 @@ from tests.support.factories import list_rows
         ("//news.example.com/a", "example.com"),
         ("example.com:8080/a?b=c", "example.com"),
         ("no address", None),
+        ("see chapter 3.4", None),
+        ("1.2", None),
+        ("report.2024.pdf", None),
+        ("the end of a.com", None),
         ("http://[broken", None),
     ],
 )
