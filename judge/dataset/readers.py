@@ -17,7 +17,7 @@ from judge.dataset import rows, textfile
 from judge.dataset.rows import InputRow
 from judge.dataset.textfile import Warn, read_lines
 from judge.errors import InputError, SetupError, explain_error
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 _DELIMITERS = ",;\t|"
@@ -178,10 +178,10 @@ def _read_cells(
     return {name: cell for name, cell in named if name and (cell or name == snippet)}
 
 
-def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn | None) -> Iterator[InputRow]:
-    """Yield the rows of the first sheet of a workbook, with all cells as text."""
+def _read_xlsx(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
+    """Yield the rows of the first visible sheet of a workbook, with all cells as text."""
     header: list[str] = []
-    for location, cells in read_sheet(path):
+    for location, cells in _read_sheet(path, warn):
         if not any(cells):
             continue
         if not header:
@@ -236,8 +236,8 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
-def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield the location `path: sheet 'NAME' row N` and the texts of each row of the first sheet.
+def _read_sheet(path: Path, warn: Warn | None) -> Iterator[tuple[str, list[str]]]:
+    """Yield the location `path: sheet 'NAME' row N` and the texts of each row of the first visible sheet.
 
     A formula is never evaluated: its cell has the value saved in the file, or the text of the formula if
     there is none. Raise InputError for a file that is not a workbook, SetupError without the extra.
@@ -251,7 +251,7 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
         content: IO[bytes] = io.BytesIO(file.read()) if packed else file
         try:
             _check_workbook(path, content)
-            yield from _read_sheet_rows(path, content)
+            yield from _read_sheet_rows(path, content, warn)
         except _WORKBOOK_ERRORS as error:
             raise InputError(
                 "{file}: is not an XLSX workbook: {error}", file=path, error=explain_error(error)
@@ -277,24 +277,42 @@ def _check_workbook(path: Path, content: IO[bytes]) -> None:
         )
 
 
-def _read_sheet_rows(path: Path, content: IO[bytes]) -> Iterator[tuple[str, list[str]]]:
+def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn | None) -> Iterator[tuple[str, list[str]]]:
     from openpyxl import load_workbook
 
     with closing(load_workbook(content, read_only=True)) as book:
-        if not book.worksheets:
+        visible = [each for each in book.worksheets if each.sheet_state == "visible"]
+        if not visible:
             raise InputError(
                 "{file}: the workbook has no sheet with cells; put the rows in its first sheet", file=path
             )
-        sheet = book.worksheets[0]
+        sheet = visible[0]
+        if visible[1:] and warn:
+            warn(
+                Message(
+                    "{file}: only its first visible sheet {name!r} is read, not {others}",
+                    file=path,
+                    name=sheet.title,
+                    others=SeparatedNames(repr(each.title) for each in visible[1:]),
+                )
+            )
         sheet.reset_dimensions()  # the size in the file may be wrong
+        is_empty = True
         with closing(load_workbook(content, read_only=True, data_only=True)) as saved_book:
-            saved = saved_book.worksheets[0]
+            saved = saved_book[sheet.title]
             saved.reset_dimensions()
             values = saved.iter_rows(values_only=True) if _has_formulas(content) else repeat(())
             for number, (row, saved_row) in enumerate(zip(sheet.iter_rows(), values, strict=False), start=1):
                 location = f"{path}: sheet {sheet.title!r} row {number}"
                 texts = [_format_cell(_read_cell(cell, saved_row, index)) for index, cell in enumerate(row)]
+                is_empty &= not any(texts)
                 yield location, texts
+            if is_empty and visible[1:]:
+                raise InputError(
+                    "{file}: sheet {name!r} is empty; put the rows in the first visible sheet",
+                    file=path,
+                    name=sheet.title,
+                )
 
 
 def _has_formulas(content: IO[bytes]) -> bool:

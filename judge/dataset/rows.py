@@ -139,6 +139,13 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
 def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
     """Yield the rows of one record: a nested one, a test case of DeepEval, or a row as it is."""
     for name in record:
+        if name is None:  # as csv.DictReader names the cells to the right of the last column
+            raise InputError(
+                "{place}: has more values than the header has names: {value!r:.80}; in CSV, a text with a"
+                " comma needs quotation marks",
+                place=location,
+                value=record[name],
+            )
         if not isinstance(name, str | int):
             raise InputError(
                 "{place}: the name {name!r:.80} of a field is not text; rename it", place=location, name=name

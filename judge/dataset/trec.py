@@ -270,7 +270,8 @@ def _read_documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
 def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
     if not line.startswith("{"):
         docno, separator, text = line.partition("\t")
-        if not separator:
+        # A line is read without the tab at its end, so a document without text is an id.
+        if not separator and len(line.split()) > 1:
             raise InputError(
                 "{place}: is {line!r}; a document is an id, a tab and its text, or JSON",
                 place=location,

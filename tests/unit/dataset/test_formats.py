@@ -257,6 +257,29 @@ def test_a_formula_counts_as_what_was_saved_with_it_or_as_its_text(tmp_path: Pat
     assert [snippet.text for snippet in ranking.snippets] == ["2"]
 
 
+def test_the_first_visible_sheet_is_read_and_named_where_there_are_others(tmp_path: Path) -> None:
+    import openpyxl
+
+    book, path = openpyxl.Workbook(), tmp_path / "d.xlsx"
+    book.active.append(["query", "snippet"])
+    book.active.append(["old", "leaf"])
+    for name in ("Data", "More"):
+        sheet = book.create_sheet(name)
+        if name == "Data":
+            sheet.append(["query", "snippet"])
+            sheet.append(["tea", "leaf"])
+    book.active.sheet_state = "hidden"
+    book.save(path)
+    data = read_file(path)
+    assert [query.text for query in data.queries.values()] == ["tea"]
+    assert data.warnings[0] == f"{path}: only its first visible sheet 'Data' is read, not 'More'"
+    book["Data"].sheet_state = "hidden"
+    book.active.sheet_state = "visible"
+    book.move_sheet("More", -2)
+    book.save(path)
+    assert "sheet 'More' is empty; put the rows in the first visible sheet" in get_refusal(path)
+
+
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 no archive"])
 def test_what_is_no_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
     assert "d.xlsx: is not an XLSX workbook" in get_refusal(write_content(tmp_path, "d.xlsx", content))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
@@ -664,3 +665,24 @@ def test_queries_without_an_id_stand_beside_others_with_one() -> None:
 def test_a_document_id_that_pandas_made_a_float_is_a_whole_number() -> None:
     (ranking,) = load([{"query": "tea", "snippet": "leaf", "docno": 11.0}]).rankings
     assert ranking.snippets[0].docno == "11"
+
+
+def test_a_row_with_more_values_than_names_is_refused() -> None:
+    (row,) = csv.DictReader(["query,snippet", "apple pie,apples, with cream"])
+    with pytest.raises(
+        InputError, match=r"row 1: has more values than the header has names: \[' with cream'\]"
+    ):
+        load([row])
+
+
+def test_a_document_without_text_is_an_empty_snippet(tmp_path: Path) -> None:
+    for name, content in (
+        ("t.tsv", "1\ttea\n"),
+        ("d.tsv", "d1\t\nd2\tleaf\n"),
+        ("a.run", "1 Q0 d1 1 2.0 a\n1 Q0 d2 2 1.0 a\n"),
+    ):
+        (tmp_path / name).write_text(content, "utf-8")
+    data = read_trec_dataset(
+        tmp_path / "t.tsv", tmp_path / "d.tsv", [tmp_path / "a.run"], lang="auto", max_chars=4000
+    )
+    assert [snippet.flags for snippet in data.rankings[0].snippets] == [("empty_snippet",), ()]
