@@ -449,7 +449,9 @@ def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | N
         repeated = data.columns[data.columns.duplicated()]
         if len(repeated):
             raise InputError("the data frame has several columns {name!r}; keep one", name=repeated[0])
-        return None, data.to_dict("records")
+        # A named index is a column that pandas keeps apart.
+        levels = [name for name in data.index.names if name is not None and name not in data.columns]
+        return None, (data.reset_index(level=levels) if levels else data).to_dict("records")
     if data is not None and not isinstance(data, Iterable):
         raise InputError(
             "the dataset is {value!r:.80}; give the path of a file, a data frame, or rows that are mappings",

@@ -191,3 +191,9 @@ def test_the_dataset_of_a_call_takes_the_place_of_that_of_the_file_of_options(tm
         for data in (ROWS, other):
             result = judge.run(data, "lexical", config=toml, out=str(tmp_path / "run"))
             assert result.summary.engines.keys() == {"a", "b"}
+
+
+def test_the_named_index_of_a_data_frame_is_a_column(tmp_path: Path) -> None:
+    for index in (["engine"], ["engine", "query_id"]):
+        frame = pd.DataFrame(ROWS).set_index(index)
+        assert judge.run(frame, "lexical", out=str(tmp_path / "x")).summary.engines.keys() == {"a", "b"}
