@@ -45,8 +45,8 @@ from judge.runs.folder import RunFolder
 _MAX_CONSECUTIVE_FAILURES = 10
 #: Errors that a firewall returns for one query that it takes for an attack; two in a row mean the engine.
 _ERRORS_OF_ONE_QUERY = frozenset({"auth", "not_found"})
-#: Pause in seconds after a throttled request without Retry-After.
-_DEFAULT_PAUSE = 1.0
+#: The shortest pause in seconds after a throttled request.
+_LEAST_PAUSE = 1.0
 #: Characters that cannot be read in a refusal that is not text in its charset; error codes are ASCII.
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 #: Seconds that calls under way get after the collection is cancelled.
@@ -314,14 +314,13 @@ class Collector:
 
     def _pause_after(self, engine: EngineSession, error: CallError) -> CallError:
         """Pause the engine as long as it asks for; return `error`, made final when that is too long."""
-        wait = error.retry_after
-        if wait is None:
-            if error.kind == "rate_limit":
-                engine.pacer.pause(_DEFAULT_PAUSE)
-            return error
+        wait = error.retry_after or 0.0
         if wait > self.limits.max_wait:
             return AccountError(error.kind, f"{error.detail}; Retry-After is {wait:,.0f} s, above --max-wait")
-        engine.pacer.pause(wait)
+        # Retry-After may be 0, or a date that has passed.
+        least = _LEAST_PAUSE if error.kind == "rate_limit" else 0.0
+        if wait or least:
+            engine.pacer.pause(max(wait, least))
         return error
 
 

@@ -98,8 +98,11 @@ def test_nobody_is_asked_before_the_time_that_retry_after_names(tmp_path: Path) 
     assert again.at - first.at >= 0.99
 
 
-def test_an_engine_that_throttles_gets_a_pause_without_retry_after(tmp_path: Path) -> None:
-    busy = Page(status=429, body="")
+@pytest.mark.parametrize("retry_after", [None, "0", "0.001", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_an_engine_that_throttles_gets_a_pause_of_a_second_at_least(
+    tmp_path: Path, retry_after: str | None
+) -> None:
+    busy = Page(status=429, headers={"Retry-After": retry_after} if retry_after else {}, body="")
     write_queries(tmp_path, "tea")
     with EngineServer(lambda request: busy if request.attempt == 1 else return_three(request)) as server:
         result = collect_results(tmp_path, server, "exa")
