@@ -172,6 +172,9 @@ def make_trend(
 
 def _check_name(name: str, names: Collection[str], what: str) -> str:
     if name not in names:
+        for each in names:
+            if each.casefold() == name.casefold():
+                return each
         raise InputError(
             "no night has a trend of {what} {name!r}; there is {names}",
             what=what,
@@ -207,17 +210,21 @@ def _name_assessors(nights: Iterable[NightRecord]) -> list[str]:
     """Return a name of the assessor of each night's grades.
 
     It is that of the night that became the baseline, and another one on a night of assessor drift. So it is
-    another one from the night on whose drift was accepted, which makes that night the baseline.
+    another one from the night on whose drift was accepted, which makes that night the baseline. Where the
+    record of that night is missing, the assessor counts as another one.
     """
+    nights = tuple(nights)
+    accepted = {night.baseline.name for night in nights if night.baseline}
     by_day: dict[str, str] = {}
-    names: list[str] = []
+    name = ""
     for night in nights:
-        name = by_day.get(night.baseline.name, "") if night.baseline else ""
-        if night.status == "assessor drift" and night.baseline:
-            name = f"drifted from {night.baseline.id}"
-        by_day[night.date.isoformat()] = name
-        names.append(name)
-    return names
+        day = night.date.isoformat()
+        if night.baseline:
+            name = by_day.get(night.baseline.name, f"that of {night.baseline.name}")
+            if night.status == "assessor drift":
+                name = f"that of {day}" if day in accepted else f"drifted from {night.baseline.id}"
+        by_day[day] = name
+    return list(by_day.values())
 
 
 def list_engines(nights: Iterable[NightRecord]) -> tuple[str, ...]:

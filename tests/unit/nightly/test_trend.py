@@ -6,6 +6,7 @@ import io
 import json
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -132,6 +133,51 @@ def test_ends_are_of_the_new_assessor_once_its_drift_is_accepted(tmp_path: Path)
         "first, last, min and max of engines are without nights whose grades are of another assessor" in lines
     )
     assert any(line.startswith("2026-05-03  ~  another assessor; assessor drift") for line in lines)
+
+
+def make_drifted_night(day: str, value: float) -> dict[str, Any]:
+    return make_night(day, {"bing": value}, status="assessor drift", exit=3)
+
+
+def summarise(tmp_path: Path, *nights: dict[str, Any]) -> tuple[tuple[float | None, ...], list[str]]:
+    """Return the ends of the trend, and the days on which the assessor changed."""
+    result = make_trend(trend.read_history(write_nights(tmp_path, [*nights])))
+    row = result.engines["bing"]
+    days = [night.date.isoformat() for night in result.nights if "assessor" in night.changed]
+    return (row.first, row.last, row.min, row.max), days
+
+
+def test_a_second_drift_from_one_baseline_is_of_another_assessor_than_the_accepted_one(
+    tmp_path: Path,
+) -> None:
+    accepted = make_drifted_night("2026-05-03", 0.2)
+    baseline = {**accepted["baseline"], "name": "2026-05-03", "id": "2026-05-03-ffff0000"}
+    ends, days = summarise(
+        tmp_path,
+        make_night("2026-05-01", {"bing": 0.6}, status="no baseline", baseline=None),
+        make_drifted_night("2026-05-02", 0.9),
+        accepted,
+        make_night("2026-05-04", {"bing": 0.22}, baseline=baseline),
+        make_night("2026-05-05", {"bing": 0.21}, status="no baseline", baseline=None),
+    )
+    assert (ends, days) == ((0.2, 0.21, 0.2, 0.22), ["2026-05-02", "2026-05-03"])
+
+
+def test_a_baseline_whose_night_is_missing_is_of_another_assessor(tmp_path: Path) -> None:
+    accepted = make_drifted_night("2026-05-03", 0.2)
+    baseline = {**accepted["baseline"], "name": "2026-05-03", "id": "2026-05-03-ffff0000"}
+    ends, _ = summarise(
+        tmp_path,
+        make_night("2026-05-01", {"bing": 0.6}, status="no baseline", baseline=None),
+        make_night("2026-05-04", {"bing": 0.22}, baseline=baseline),
+        make_night("2026-05-05", {"bing": 0.21}, baseline=baseline),
+    )
+    assert ends == (0.22, 0.21, 0.21, 0.22)
+
+
+def test_the_name_of_a_measure_is_read_in_upper_and_lower_case(tmp_path: Path) -> None:
+    history = trend.read_history(write_nights(tmp_path, [make_night("2026-05-01", {"bing": 0.6})]))
+    assert make_trend(history, measure="sdcg@10").measure == "sDCG@10"
 
 
 def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) -> None:
