@@ -325,5 +325,7 @@ def make_axes(rows: Sequence[Sequence[TrendValue]], *, same_span: bool, include_
     axes = []
     for (low, high), span in zip(ends, spans, strict=True):
         start = (low + high - span) / 2
+        if low >= 0 and high <= 1:  # no share is outside
+            start = min(max(start, 0.0), max(0.0, 1 - span))
         axes.append(make_axis([start, start + span], 4).cut(start, start + span))
     return axes

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from judge.errors import InputError
-from judge.messages import Text, build_text, make_text
+from judge.messages import Text, Translator, build_text, make_text
 from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import CHANGE_TEXTS, SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
@@ -88,9 +88,13 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
         has_stored=any(
             text.en == text.zh for night in nights for text in night_texts.describe_reasons(night)
         ),
-        damaged=[truncate_with_ellipsis(sentence, SENTENCE_LENGTH) for sentence in history.damaged],
+        damaged=[build_text(_shorten, sentence) for sentence in history.damaged],
         unfinished=[build_text(night_texts.describe_unfinished, day) for day in history.begun],
     )
+
+
+def _shorten(t: Translator, sentence: str) -> str:
+    return truncate_with_ellipsis(t(sentence), SENTENCE_LENGTH)
 
 
 # The charts: every engine by a measure, night by night, and the canaries

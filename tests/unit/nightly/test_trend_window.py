@@ -40,6 +40,12 @@ def test_slopes_compare_when_spans_are_alike() -> None:
     assert steep.locate(0.3) - steep.locate(0.1) == pytest.approx(0.2 / 0.22)
 
 
+def test_an_axis_of_shares_ends_at_all_and_begins_at_none() -> None:
+    (full,) = make_axes([[TrendValue(1.0, None, 9)]], same_span=False, include_zero=False)
+    (empty,) = make_axes([[TrendValue(0.0, None, 9)]], same_span=False, include_zero=False)
+    assert (full.high, empty.low) == (1.0, 0.0)
+
+
 def test_noise_is_no_mountain() -> None:
     values = [TrendValue(0.5, None, 9), TrendValue(0.5001, None, 9)]
     (frame,) = make_axes([values], same_span=True, include_zero=False)
