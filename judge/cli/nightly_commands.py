@@ -82,6 +82,14 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
         )
     for line in night.lines:
         print_command(line)
+    if day is not None and day > today:
+        print_message(
+            "{day} is after today, {today}: judge trend shows this night last, until that day has passed; if"
+            " the day is wrong, remove {folder}",
+            day=day,
+            today=today,
+            folder=night.folder,
+        )
     sys.exit(night.record.exit)
 
 

@@ -79,9 +79,10 @@ _CANARY_STORE = "verdicts.sqlite"
 
 @dataclass(frozen=True, slots=True)
 class NightReport:
-    """A night's record, and the lines that the command prints about it."""
+    """A night's record and folder, and the lines that the command prints about it."""
 
     record: NightRecord
+    folder: Path
     lines: tuple[str, ...]
 
 
@@ -119,7 +120,7 @@ def run_nightly(
             notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t, advice)
         lines = notifications.publish(folder.path, record, environ, webhook, t)
         notes += _try_to_draw("trend", lambda: write_trend_page(context.nights), t)
-    return NightReport(record, (*lines, *notifications.escape_commands(notes, environ)))
+    return NightReport(record, folder.path, (*lines, *notifications.escape_commands(notes, environ)))
 
 
 def _describe_ignored_changes(record: NightRecord, context: NightContext, t: Translator) -> list[str]:

@@ -280,6 +280,12 @@ def test_a_translation_holds_the_values_of_the_message(message: Message) -> None
         assert list_values(chinese) == {"names", "total"}
     else:
         assert list_values(chinese) == list_values(english)
+        assert list_conversions(chinese) == list_conversions(english)
+
+
+def list_conversions(text: str) -> set[tuple[str, str]]:
+    """Return the values that a message shows by `!r` or `!s`."""
+    return {(name, how) for _, name, _, how in Formatter().parse(text) if name and how}
 
 
 def test_counts_and_lists_follow_the_language() -> None:
