@@ -109,6 +109,8 @@ class BatchRunner:
     status: str = ""
     #: The reserved costs of the batches that this process submitted.
     _costs: dict[str, Sequence[float]] = field(default_factory=dict)
+    #: The number of requests without a reply, by batch, when its files were last read.
+    _absent: dict[str, int] = field(default_factory=dict)
     _ended: int = 0
     _most_requests: int = 0
 
@@ -377,6 +379,8 @@ class BatchRunner:
     async def _read_replies(
         self, status: BatchStatus, questions: Mapping[str, Question], params: RequestParams
     ) -> dict[str, BatchReply]:
+        if status.id in self._absent and not status.files:  # a batch can end before its files have ids
+            status = await self.api.retrieve(status.id)
         replies: dict[str, BatchReply] = {}
         unprocessed: set[str] = set()
         has_lines = False
@@ -396,9 +400,13 @@ class BatchRunner:
         if status.status == "completed":
             # The batch is complete, so a request without a line may have been processed.
             missing = RetryableError("transport", "the files of the batch hold no reply", maybe_billed=True)
-            if not has_lines and len(questions) >= _MIN_FAILED:  # a page instead of the files, for example
+            absent = questions.keys() - replies.keys() - unprocessed
+            # No file, or a page instead of one, for example. A file that arrived cut is longer the next time.
+            is_unread = not has_lines and (not status.files or len(questions) >= _MIN_FAILED)
+            if absent and (is_unread or self._absent.get(status.id) != len(absent)):
+                self._absent[status.id] = len(absent)
                 raise missing
-            replies |= dict.fromkeys(questions.keys() - replies.keys() - unprocessed, missing)
+            replies |= dict.fromkeys(absent, missing)
         return replies
 
     def _check_end(self, status: BatchStatus, replies: int, requests: int) -> bool:

@@ -192,18 +192,9 @@ class OpenAIBatchApi:
             with self._map_errors():
                 content = self._client.files.with_streaming_response.content
                 async with content(file_id, timeout=_FILE_TIMEOUT) as response:
-                    rest = b""
-                    async for chunk in response.http_response.aiter_bytes():
-                        *lines, rest = (rest + chunk).split(b"\n")
-                        if len(rest) > MAX_BYTES:
-                            raise error_mapping.make_transport_error(
-                                f"{self._server.public}: a line of replies is too long"
-                            )
-                        for line in lines:
-                            if (answer := self._read_line(line)) is not None:
-                                yield answer
-                    if (answer := self._read_line(rest)) is not None:
-                        yield answer
+                    async for line in _split_lines(response.http_response.aiter_bytes()):
+                        if (answer := self._read_line(line)) is not None:
+                            yield answer
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -284,6 +275,22 @@ class OpenAIBatchApi:
             body = {"error": dict(error)}
         is_status = type(status) is int and 100 <= status < 600
         return BatchLine(line["custom_id"], status if is_status else 500, body)
+
+
+async def _split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the lines of a file without those that are longer than `MAX_BYTES`."""
+    rest, is_too_long = b"", False
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines and is_too_long:
+            del lines[0]
+            is_too_long = False
+        for line in lines:
+            yield line
+        if len(rest) > MAX_BYTES:
+            rest, is_too_long = b"", True
+    if not is_too_long:
+        yield rest
 
 
 def _count(counts: Mapping[str, Any], name: str) -> int:

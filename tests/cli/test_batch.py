@@ -149,6 +149,18 @@ def test_a_request_without_a_line_may_be_billed(tmp_path: Path) -> None:
     assert read_cost(tmp_path / "one/run")["maybe_billed"] == 1
 
 
+def test_a_line_that_is_too_long_costs_only_its_own_request(tmp_path: Path) -> None:
+    def reply(request: ChatRequest) -> Reply:
+        is_long = not request.headers and "0.1.3 " in extract_fenced(request.prompt)
+        return Reply(text="x" * 2**23 * 2) if is_long else reply_with_grade(request)
+
+    with BatchServer(reply) as server:
+        result = run_judge(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
+        assert count_realtime_requests(server) == 2
+    assert read_cost(tmp_path / "one/run")["maybe_billed"] == 1
+
+
 def test_the_rest_of_an_expired_batch_is_submitted_again(tmp_path: Path) -> None:
     ends = {1: "expired", 2: "expired"}
     rules = BatchRules(end_status=lambda number: ends.get(number, "completed"), processed=7)

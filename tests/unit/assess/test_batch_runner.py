@@ -42,7 +42,8 @@ class MemoryBatchApi:
     """A Batch API in this process: a line of a request is its key and spaces, up to 100 bytes.
 
     Batch N has the status `end_status[N]`, else completed, after more than `polls` requests for it. The files
-    of a batch are pages without lines for `pages` requests; those of the batch `deleted` do not exist.
+    of a batch are pages without lines for `pages` requests, then cut behind as many lines as `cuts` has for
+    each; those of the batch `deleted` do not exist. Their ids are there after `late` requests for the batch.
     """
 
     def __init__(self, terms: BatchTerms, polls: int = 0, end_status: dict[int, str] | None = None) -> None:
@@ -54,6 +55,8 @@ class MemoryBatchApi:
         self._polls_by_batch = Counter[str]()
         self._files: list[list[str]] = []
         self.pages = 0.0
+        self.cuts: list[int] = []
+        self.late = 0
         self.deleted = ""
 
     def make_line(self, custom_id: str, prompt: Prompt, params: RequestParams) -> bytes:
@@ -81,7 +84,9 @@ class MemoryBatchApi:
         if self._polls_by_batch[batch_id] <= self._polls:
             return BatchStatus(batch_id, "in_progress", 3, len(self.batches[int(batch_id) - 1]))
         status = self._end_status.get(int(batch_id), "completed")
-        return BatchStatus(batch_id, status, error="token_limit_exceeded" if status == "failed" else "")
+        files = ("replies",) if self._polls_by_batch[batch_id] > self._polls + self.late else ()
+        error = "token_limit_exceeded" if status == "failed" else ""
+        return BatchStatus(batch_id, status, files=files, error=error)
 
     async def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
         if batch.id == self.deleted:
@@ -89,7 +94,8 @@ class MemoryBatchApi:
         if self.pages > 0:
             self.pages -= 1
             return
-        for key in self.batches[int(batch.id) - 1] if batch.status == "completed" else ():
+        keys = self.batches[int(batch.id) - 1] if batch.status == "completed" and batch.files else []
+        for key in keys[: self.cuts.pop(0) if self.cuts else None]:
             yield BatchLine(key, 200, {})
 
     async def aclose(self) -> None:
@@ -174,6 +180,30 @@ def test_a_page_instead_of_the_replies_is_read_again(tmp_path: Path) -> None:
     assert result.stopped is None
     assert [len(batch) for batch in api.batches] == [249]
     assert result.cost.maybe_billed == 0
+
+
+def test_a_file_that_arrives_cut_is_read_again(tmp_path: Path) -> None:
+    api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6))
+    api.cuts = [100, 200]
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert (result.stopped, result.calls_made, result.cost.maybe_billed) == (None, 250, 0)
+
+
+def test_requests_that_no_reading_finds_are_judged_in_realtime(tmp_path: Path) -> None:
+    api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6))
+    api.cuts = [100, 200, 200]
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert (result.stopped, result.calls_made, result.cost.maybe_billed) == (None, 250 + 49, 49)
+
+
+@pytest.mark.parametrize("terms", [BatchTerms(1000, 10**6, 10**6), BatchTerms(5, 10**6, 10**6)])
+def test_a_batch_that_ends_before_its_files_have_ids_is_retrieved_again(
+    terms: BatchTerms, tmp_path: Path
+) -> None:
+    api = MemoryBatchApi(terms)
+    api.late = 3
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert (result.stopped, result.calls_made, result.cost.maybe_billed) == (None, 250, 0)
 
 
 def test_replies_that_cannot_be_read_stay_in_their_batch(tmp_path: Path) -> None:
