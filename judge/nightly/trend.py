@@ -211,20 +211,25 @@ def _name_assessors(nights: Iterable[NightRecord]) -> list[str]:
 
     It is that of the night that became the baseline, and another one on a night of assessor drift. So it is
     another one from the night on whose drift was accepted, which makes that night the baseline. Where the
-    record of that night is missing, the assessor counts as another one.
+    record of that night is missing, the assessor counts as another one. A baseline that is no night is of
+    the assessor of the night before.
     """
     nights = tuple(nights)
     accepted = {night.baseline.name for night in nights if night.baseline}
-    by_day: dict[str, str] = {}
+    names: list[str] = []
+    by_baseline: dict[str, str] = {}
     name = ""
     for night in nights:
         day = night.date.isoformat()
         if night.baseline:
-            name = by_day.get(night.baseline.name, f"that of {night.baseline.name}")
+            of_night = is_day(night.baseline.name)
+            key = night.baseline.name if of_night else night.baseline.id
+            name = by_baseline.setdefault(key, f"that of {key}" if of_night else name)
             if night.status == "assessor drift":
                 name = f"that of {day}" if day in accepted else f"drifted from {night.baseline.id}"
-        by_day[day] = name
-    return list(by_day.values())
+        by_baseline[day] = name
+        names.append(name)
+    return names
 
 
 def list_engines(nights: Iterable[NightRecord]) -> tuple[str, ...]:

@@ -175,6 +175,22 @@ def test_a_baseline_whose_night_is_missing_is_of_another_assessor(tmp_path: Path
     assert ends == (0.22, 0.21, 0.21, 0.22)
 
 
+def test_a_baseline_that_is_no_night_is_of_the_assessor_of_the_night_before(tmp_path: Path) -> None:
+    drifted = make_drifted_night("2026-05-03", 0.2)
+    plain, other = ({**drifted["baseline"], "name": "best", "id": f"best-{each}"} for each in ("f0", "f1"))
+    nights = [
+        make_night("2026-05-01", {"bing": 0.6}, status="no baseline", baseline=None),
+        make_night("2026-05-02", {"bing": 0.61}, baseline=plain),
+        {**drifted, "baseline": plain},
+        make_night("2026-05-04", {"bing": 0.62}, baseline=plain),
+    ]
+    ends, days = summarise(tmp_path, *nights)
+    assert (ends, days) == ((0.6, 0.62, 0.6, 0.62), ["2026-05-03", "2026-05-04"])
+    accepted = make_night("2026-05-04", {"bing": 0.21}, baseline=other)
+    ends, days = summarise(tmp_path, *nights[:3], accepted)
+    assert (ends, days) == ((0.2, 0.21, 0.2, 0.21), ["2026-05-03"])
+
+
 def test_the_name_of_a_measure_is_read_in_upper_and_lower_case(tmp_path: Path) -> None:
     history = trend.read_history(write_nights(tmp_path, [make_night("2026-05-01", {"bing": 0.6})]))
     assert make_trend(history, measure="sdcg@10").measure == "sDCG@10"
