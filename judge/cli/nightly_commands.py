@@ -72,25 +72,30 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
         typer.echo(make_schedule(schedule, toml, get_ui_translator()), nl=False)
         return
     with raise_on_signals():
-        today = date.today().isoformat()
         night = job.run_nightly(
             toml,
-            today if day is None else day,
+            date.today().isoformat() if day is None else day,
             make_progress_listener(),
             make_progress_listener(CANARIES),
             get_ui_translator(),
         )
     for line in night.lines:
         print_command(line)
-    if day is not None and day > today:
+    _warn_after_today(night.record.date, night.folder)
+    sys.exit(night.record.exit)
+
+
+def _warn_after_today(day: date, folder: Path) -> None:
+    """Print a warning where the night of `day`, in `folder`, is after today."""
+    today = date.today()
+    if day > today:
         print_message(
             "{day} is after today, {today}: judge trend shows this night last, until that day has passed; if"
             " the day is wrong, remove {folder}",
             day=day,
             today=today,
-            folder=night.folder,
+            folder=folder,
         )
-    sys.exit(night.record.exit)
 
 
 @baseline.command("set", cls=GroupedCommand)
@@ -159,5 +164,7 @@ def trend(
         print_json(record_to_json(result))
     else:
         print_trend(result, make_console(), t)
+        last = result.nights[-1].date
+        _warn_after_today(last, folder / last.isoformat())
     if html is not None:
         typer.echo(write_trend_page(folder, html), err=json)

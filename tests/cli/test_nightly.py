@@ -324,4 +324,6 @@ def test_a_night_after_today_is_named(tmp_path: Path) -> None:
         result = run_judge("nightly", project.toml, "--date", "2999-01-01")
         assert result.returncode == 0
         assert "2999-01-01 is after today" in result.stdout
-        assert f"if the day is wrong, remove {project.nights / '2999-01-01'}" in result.stdout
+        warning = f"if the day is wrong, remove {project.nights / '2999-01-01'}"
+        assert warning in result.stdout
+        assert warning in run_judge("trend", project.nights).stdout
