@@ -253,25 +253,35 @@ def _separate(
     pooled: Pool,
     repeats: int,
 ) -> tuple[Dataset, Pool, tuple[Judgment, ...]]:
-    """Return snippets and judgments with the run in their ids, so that each engine keeps its own grades."""
+    """Return snippets and judgments with the run in their ids, so that each engine keeps its own grades.
+
+    A pair without a grade in any run has one id, so that one grade is estimated for it.
+    """
     run_of = {engine: name for (name, _), engine in names.items()}
+    used = {
+        name: [each for each in run.judgments if each.query_id in data.queries and each.repeat <= repeats]
+        for name, run in runs.items()
+    }
+    graded = {judgment.key for each in used.values() for judgment in each if judgment.grade is not None}
+
+    def mark(name: str, key: tuple[str, str]) -> str:
+        return f"{name}/{key[1]}" if key in graded else key[1]
 
     def mark_snippets(ranking: Ranking) -> Ranking:
-        mark = run_of[ranking.engine]
+        name, query_id = run_of[ranking.engine], ranking.query_id
         return replace(
             ranking,
-            snippets=tuple(replace(snippet, id=f"{mark}/{snippet.id}") for snippet in ranking.snippets),
+            snippets=tuple(replace(each, id=mark(name, (query_id, each.id))) for each in ranking.snippets),
         )
 
     separate = replace(data, rankings=tuple(map(mark_snippets, data.rankings)))
-    judgments = tuple(
-        replace(judgment, snippet_id=f"{name}/{judgment.snippet_id}")
-        for name, run in runs.items()
-        for judgment in run.judgments
-        if judgment.query_id in data.queries and judgment.repeat <= repeats
-    )
+    judgments: dict[tuple[str, str, int], Judgment] = {}
+    for name, of_run in used.items():
+        for judgment in of_run:
+            marked = replace(judgment, snippet_id=mark(name, judgment.key))
+            judgments.setdefault((*marked.key, marked.repeat), marked)
     # A pair that two runs have was judged in both; its document stays one.
-    return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), judgments
+    return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), (*judgments.values(),)
 
 
 def _combine_expected_labels(runs: Mapping[str, JudgedRun], data: Dataset, pool: Pool) -> LabelUse | None:

@@ -137,12 +137,26 @@ def test_a_page_that_both_runs_show_is_one_document() -> None:
 def test_what_was_judged_is_counted_in_every_run_that_judged_it() -> None:
     rows = make_list("A", [3, None])
     combined = combine_runs({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).run
-    assert len(combined.pool.pairs) == 4
-    assert len(combined.judgments) == 8
+    # The pair that failed in both runs is one.
+    assert len(combined.pool.pairs) == 3
+    assert len(combined.judgments) == 6
     assert sum(judgment.grade is not None for judgment in combined.judgments) == 4
     assert combined.pool.results == 4
     names = {(pair.query.id, pair.snippet.id) for pair in combined.pool.pairs}
     assert {(judgment.query_id, judgment.snippet_id) for judgment in combined.judgments} == names
+
+
+def test_a_pair_that_no_run_could_judge_has_one_estimate() -> None:
+    """The same lists with the same failures differ in nothing, whatever the missing grades are."""
+    rows = [row for number in range(8) for row in make_list("E", [3, None, number % 3], f"q{number}")]
+    nights = combine_runs({"night1": run(rows), "night2": run(rows)})
+    assert len({judgment.snippet_id for judgment in nights.run.judgments if judgment.error}) == 8
+    one, two = list_means(nights.run, "nDCG@5").values()
+    assert one == two is not None
+    # A pair that one of the runs judged keeps its grade there, and has an estimate in the other.
+    judged = [{**row, "snippet": row["snippet"].replace("grade=-", "grade=1")} for row in rows]
+    result = combine_runs({"night1": run(judged), "night2": run(rows)})
+    assert sum(judgment.grade is None for judgment in result.run.judgments) == 8
 
 
 def test_the_order_of_the_runs_changes_no_number() -> None:
