@@ -33,6 +33,7 @@ from judge.report.display_text import (
     isolate,
     truncate_with_ellipsis,
 )
+from judge.report.payload import name_error
 
 STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in EXIT_CODES}
 #: The letter and the text of each change from one night to the next.
@@ -271,7 +272,11 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
     if record.canaries:
         yield _describe_canaries(record.canaries, t)
     if record.coverage is not None:
-        kinds = t.list_names(f"{count:,} {isolate(kind)}" for kind, count in record.failures.items() if count)
+        kinds = t.list_names(
+            t("{name} ({count:,})", name=isolate(name_error(t, kind)), count=count)
+            for kind, count in record.failures.items()
+            if count
+        )
         yield t(
             "{night.judged:,} of {night.judgments:,} judged ({night.coverage:.1%}), {queries}{failures}",
             night=record,

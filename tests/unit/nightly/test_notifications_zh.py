@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from judge.messages import CHINESE, ENGLISH
 from judge.nightly import notifications
@@ -33,6 +34,16 @@ def test_a_regression() -> None:
         "备注：",
         "- 2 new",
     ]
+
+
+def test_kinds_of_failures_are_in_chinese() -> None:
+    counts: dict[str, Any] = {"judgments": 20, "judged": 17, "coverage": 0.85, "queries": 5}
+    record = parse_record(make_night("2026-05-20", failures={"transport": 2, "later_kind": 1}, **counts))
+    line = "- 已评定 17/20（85.0%），5 条查询；失败：连接失败（2）、later_kind（1）"
+    assert line in format_lines(record)
+    assert "- 17 of 20 judged (85.0%), 5 queries; failed: transport (2), later_kind (1)" in format_terminal(
+        make_message(record), ""
+    )
 
 
 def test_a_fine_night() -> None:
