@@ -156,7 +156,13 @@ def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False)
 
 
 def check_without_labels(run: JudgedRun, path: Path) -> None:
-    """Raise InputError when labels of people are grades of the run in folder `path`."""
+    """Raise InputError when labels of people or expected documents are grades of the run in folder `path`."""
+    if run.spec.labels and run.spec.labels.unreturned is not None:
+        raise InputError(
+            "{run}: the expected documents are the grades of this run, so there is no assessor to measure;"
+            " judge the dataset with a model in another --out",
+            run=path,
+        )
     if run.spec.labels:
         raise InputError(
             "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from math import exp
+from operator import itemgetter
 from typing import Any
 
 from judge.errors import RequestRejected
@@ -45,13 +46,12 @@ class DecisionModel:
         tokens = TOKENS[prompt.scale.name]
         probabilities = read_probabilities(completion.logprobs, tokens)
         if probabilities is None:
+            candidates = _read_candidates(completion.logprobs)
             detail = Message(
-                "the first token, {token!r}, is no grade with a log-probability", token=completion.text[:20]
+                "the server returned no log-probabilities; omit 'decision:', or take another server"
             )
-            if not as_mapping(completion.logprobs).get("content"):
-                detail = Message(
-                    "the server returned no log-probabilities; omit 'decision:', or take another server"
-                )
+            if candidates:
+                detail = Message("the first token, {token!r}, is no grade", token=candidates[0][0][:20])
             raise RequestRejected("bad_request", detail, usage=completion.usage)
         grade = probabilities.index(max(probabilities))
         shares = ", ".join(f"{at}: {share:.1%}" for at, share in enumerate(probabilities))
@@ -69,21 +69,31 @@ def read_probabilities(logprobs: object, tokens: tuple[str, ...]) -> list[float]
     """Return the probability of each of `tokens` among them; None unless the most probable token is one.
 
     `logprobs` is that of a choice, in the form of OpenAI. Spaces, case and width of a token do not count.
-    With a token or a log-probability that cannot be read, the most probable token is not known.
     """
-    content = as_mapping(logprobs).get("content")
-    first = as_mapping(content[0]) if isinstance(content, list) and content else {}
-    candidates = first.get("top_logprobs")
     sums = dict.fromkeys(tokens, 0.0)
-    best, best_token = float("-inf"), ""
-    for candidate in map(as_mapping, candidates if isinstance(candidates, list) else ()):
-        token, logprob = candidate.get("token"), candidate.get("logprob")
-        if not isinstance(token, str) or not isinstance(logprob, int | float) or not logprob <= _ROUNDING:
-            return None
-        token = unicodedata.normalize("NFKC", token).strip().casefold()
+    candidates = [(_fold(token), logprob) for token, logprob in _read_candidates(logprobs)]
+    for token, logprob in candidates:
         if token in sums:
             sums[token] += exp(max(logprob, _SMALLEST))
-        if logprob > best:
-            best, best_token = logprob, token
     total = sum(sums.values())
-    return [value / total for value in sums.values()] if best_token in sums and total else None
+    return [value / total for value in sums.values()] if total and candidates[0][0] in sums else None
+
+
+def _read_candidates(logprobs: object) -> list[tuple[str, float]]:
+    """Return the candidates for the first token with their log-probabilities, the most probable one first.
+
+    With a token or a log-probability that cannot be read, the most probable one is not known: return none.
+    """
+    content = as_mapping(logprobs).get("content")
+    listed = as_mapping(content[0]).get("top_logprobs") if isinstance(content, list) and content else None
+    candidates = []
+    for each in map(as_mapping, listed if isinstance(listed, list) else ()):
+        token, logprob = each.get("token"), each.get("logprob")
+        if not isinstance(token, str) or not isinstance(logprob, int | float) or not logprob <= _ROUNDING:
+            return []
+        candidates.append((token, logprob))
+    return sorted(candidates, key=itemgetter(1), reverse=True)
+
+
+def _fold(token: str) -> str:
+    return unicodedata.normalize("NFKC", token).strip().casefold()

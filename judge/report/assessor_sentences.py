@@ -106,8 +106,8 @@ def describe_controls(t: Translator, summary: Summary) -> Iterator[str]:
     share = controls.false_positives
     if not controls.pairs:
         yield t(
-            "control:mismatched: no snippet of another query was judged, because no two queries of one"
-            " language are without a common term."
+            "control:mismatched: no snippet of another query was judged. A snippet is of a query in the same"
+            " language that has no term in common, and is not in the pool already."
         )
         return
     if share.value is None:

@@ -162,7 +162,7 @@ def test_one_query_has_no_mismatched_pair(tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert (
-        "control:mismatched: no snippet of another query was judged, because no two queries of one language"
+        "control:mismatched: no snippet of another query was judged. A snippet is of a query in the same"
         in result.stdout
     )
 

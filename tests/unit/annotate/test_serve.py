@@ -366,3 +366,12 @@ def test_a_run_whose_grades_are_labels_is_not_labelled_for_an_agreement(tmp_path
     result = run_judge("annotate", labelled)
     assert result.returncode == 2
     assert "labels of people are grades of this run (people.qrels)" in result.stderr
+
+
+def test_a_run_whose_grades_are_expected_documents_has_no_assessor_to_label_for(tmp_path: Path) -> None:
+    rows = [{"query": "tea", "snippet": "leaf", "docno": "d1", "expected": "d1"}]
+    data, run = write_rows(tmp_path / "expected.jsonl", rows), tmp_path / "runs" / "expected"
+    assert run_judge("run", data, "-m", "expected", "--scale", "binary", "--out", run).returncode == 0
+    result = run_judge("annotate", run)
+    assert result.returncode == 2
+    assert "the expected documents are the grades of this run" in result.stderr
