@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from judge.errors import InputError, StoreError
 from judge.messages import CHINESE
 from judge.nightly import job
+from tests.support.factories import write_rows
 from tests.support.fake_engines import EngineServer, Page
 from tests.support.fake_server import Reply
 from tests.unit.collect.engine_calls import write_queries
@@ -214,3 +216,27 @@ def test_a_finished_night_says_that_its_dataset_has_changed(project: NightlyProj
     )
     data.unlink()
     assert not any("has changed since" in line for line in job.run_nightly(project.toml, day).lines)
+
+
+def test_a_changed_dataset_in_trec_form_is_named_where_a_file_is_newer_than_the_night(tmp_path: Path) -> None:
+    topics, docs, ranking = (tmp_path / name for name in ("topics.tsv", "docs.jsonl", "run.trec"))
+    topics.write_text("q1\tapple pie\n", encoding="utf-8")
+    write_rows(docs, [{"docno": f"d{rank}", "text": f"apple pie {rank}"} for rank in (1, 2)])
+    lines = [f"q1 Q0 d{rank} {rank} {9 - rank} a\n" for rank in (1, 2)]
+    ranking.write_text("".join(lines), encoding="utf-8")
+    toml = tmp_path / "judge.toml"
+    toml.write_text(
+        f'model = "lexical"\ntopics = "{topics}"\ndocs = "{docs}"\ntrec_runs = ["{ranking}"]\n'
+        f'[nightly]\nfolder = "{tmp_path / "nights"}"\ncanary_repeats = 0\n',
+        encoding="utf-8",
+    )
+
+    def is_named() -> bool:
+        lines = job.run_nightly(toml, "2026-05-01").lines
+        return any("has changed since: the dataset changed" in line for line in lines)
+
+    assert [is_named(), is_named()] == [False, False]
+    ranking.write_text(lines[0], encoding="utf-8")
+    assert is_named()
+    os.utime(ranking, (0, 0))
+    assert not is_named()
