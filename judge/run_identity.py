@@ -35,6 +35,14 @@ _REPLACED_OPTIONS = frozenset(
         *(name for name, each in list_options(Config).items() if each.group == INPUT),
     }
 )
+#: Options that name files which a run reads.
+_INPUT_FILES = ("data", "topics", "docs", "trec_runs", "qrels", "examples", "feedback")
+#: The names of the files that a run writes.
+_WRITTEN_FILE = re.compile(
+    r"(?:config|results|summary)\.json|(?:judgments|members)\.jsonl|scores\.csv|qrels\.txt|report\.html"
+    r"|run\..+\.trec",
+    re.IGNORECASE,
+)
 #: The name on the Python package index, where `judge` is another project.
 _DISTRIBUTION = "search-judge"
 
@@ -63,9 +71,13 @@ def make_identity(
 def open_run_folder(
     config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
 ) -> tuple[RunFolder, Mapping[str, Any]]:
-    """Return the run's folder and identity; without `--out` the folder is named after the identity."""
+    """Return the run's folder and identity; without `--out` the folder is named after the identity.
+
+    Raises InputError for a folder in which the run would overwrite a file that it reads.
+    """
     identity = make_identity(config, dataset, assessors, labels)
     if config.out:
+        _check_inputs(config, Path(config.out).resolve())
         return RunFolder(Path(config.out)), identity
     stem = Path(config.data or config.topics or "rows").name.split(".")[0]
     stem = stem.encode("utf-8", "replace")[:150].decode(errors="ignore")  # a name has at most 255 bytes
@@ -73,6 +85,19 @@ def open_run_folder(
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     name = "-".join(re.sub(r"[^\w.]+", "_", word) for word in (stem, model_name, digest))
     return RunFolder(Path("runs") / name), identity
+
+
+def _check_inputs(config: Config, folder: Path) -> None:
+    for option in _INPUT_FILES:
+        value = getattr(config, option) or ()
+        for name in (value,) if isinstance(value, str) else value:
+            path = Path(name).resolve()
+            if path.parent == folder and _WRITTEN_FILE.fullmatch(path.name):
+                raise InputError(
+                    "{file}: the run reads this file, and would overwrite it in {folder}; name another --out",
+                    file=name,
+                    folder=config.out,
+                )
 
 
 def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, Any]) -> None:

@@ -34,6 +34,7 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+
 _GZIP = b"\x1f\x8b"
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 
@@ -119,7 +120,9 @@ def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]
             )
         try:
             with io.TextIOWrapper(open_bytes(path), encoding, newline="\n") as file:
-                yield from number_lines(file, path)
+                for number, line in number_lines(file, path):
+                    # The decoder of GB18030 keeps the byte-order mark.
+                    yield number, line.removeprefix("\ufeff") if number == 1 else line
         except UnicodeDecodeError:
             raise _make_decode_error(path, encoding) from None
 

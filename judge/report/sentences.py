@@ -32,7 +32,7 @@ def name_dimension(t: Translator, name: str) -> str:
 
 def warn_few_queries(t: Translator, summary: Summary) -> str:
     """Return the warning about intervals over few queries; empty when there are enough."""
-    counts = [pair.n for pair in summary.select_pairs(summary.deciding_measure)]
+    counts = [pair.n for pair in summary.select_pairs(summary.deciding_measure) if pair.n]
     means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
     if min(counts or (mean.n for mean in means if mean.ci95), default=FEW_QUERIES) >= FEW_QUERIES:
         return ""

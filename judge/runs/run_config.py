@@ -10,6 +10,7 @@ from typing import Any
 
 from judge.errors import InputError
 from judge.messages import Message, join_messages
+from judge.records import BINARY, GRADED
 from judge.runs import record_json
 from judge.runs.folder import RunFolder, translate_run_errors
 
@@ -20,8 +21,12 @@ _HASHED = {
     "labels": Message("the labels or the sample of --check changed"),
     "prompts": Message("the prompts changed"),
 }
-#: Options that change a hash by themselves: it is not named beside them.
-_IN_HASH = {"dataset": {"lang", "max_chars"}, "prompts": {"scale", "assessor"}}
+#: Options that change another part by themselves: it is not named beside them.
+_CHANGED_BY = {
+    "dataset": {"lang", "max_chars"},
+    "prompts": {"scale", "assessor"},
+    "relevant_from": {"scale"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +94,20 @@ def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
         folder.write_json(CONFIG_FILE, {**folder.read(CONFIG_FILE), "identity": identity})
 
 
+def _resolve_scale(identity: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the identity with the grade from which a pair is relevant, which may be left to the scale."""
+    by_scale: dict[str, int] = {scale.name: scale.relevant_from for scale in (BINARY, GRADED)}
+    given = identity.get("relevant_from")
+    by_default = by_scale.get(str(identity.get("scale")))
+    return {**identity, "relevant_from": by_default if given is None else given}
+
+
 def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
     """Raise InputError when `folder` holds a run with other options than `identity`."""
     config = read_config_if_there(folder)
     if config is None or not config.identity:
         return
-    stored = config.identity
+    stored, identity = _resolve_scale(config.identity), _resolve_scale(identity)
     differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
     if differing:
         changes = join_messages(
@@ -107,7 +120,7 @@ def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
                 now=identity.get(name),
             )
             for name in differing
-            if _IN_HASH.get(name, set()).isdisjoint(differing)
+            if _CHANGED_BY.get(name, set()).isdisjoint(differing)
         )
         raise InputError(
             "{file}: holds another run: {changes}. Name another --out", file=folder.path, changes=changes

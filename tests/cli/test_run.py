@@ -581,3 +581,25 @@ def test_without_judgments_the_range_is_wide_and_reported(tmp_path: Path) -> Non
     assert high - low == pytest.approx(3 / 5 / 4)
     assert "nDCG@10: queries left out until more is judged (" in result.stdout
     assert "none judged in the pool is relevant): engine0 1, engine1 1\n" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["results.json", "Results.JSON", "qrels.txt", "run.a.trec"])
+def test_a_run_does_not_overwrite_a_file_that_it_reads(tmp_path: Path, name: str) -> None:
+    folder, rows = tmp_path / "data", [{"query_id": "q1", "query": "tea", "snippet": "leaf", "docno": "d1"}]
+    folder.mkdir()
+    content = {
+        "results.json": json.dumps(rows),
+        "Results.JSON": json.dumps(rows),
+        "qrels.txt": "q1 0 d1 3\n",
+        "run.a.trec": "q1 Q0 d1 1 9.25 a\n",
+    }[name]
+    (folder / name).write_text(content, encoding="utf-8")
+    data = write_rows(tmp_path / "d.jsonl", rows)
+    (tmp_path / "t.tsv").write_text("q1\ttea\n", encoding="utf-8")
+    (tmp_path / "docs.tsv").write_text("d1\tleaf\n", encoding="utf-8")
+    trec = ("--topics", tmp_path / "t.tsv", "--docs", tmp_path / "docs.tsv", "--run", folder / name)
+    words = {"qrels.txt": (data, "--qrels", folder / name), "run.a.trec": trec}.get(name, (folder / name,))
+    result = run_judge("run", *words, "-m", "lexical", "--out", folder)
+    assert result.returncode == 2
+    assert "the run reads this file, and would overwrite it" in result.stderr
+    assert (folder / name).read_text(encoding="utf-8") == content

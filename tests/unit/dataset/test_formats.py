@@ -162,12 +162,13 @@ def test_the_same_rows_give_the_same_bytes_of_judgments(tmp_path: Path) -> None:
     assert len(judgments) == 1
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.csv.gz"])
 def test_chinese_that_is_not_utf8_is_gb18030_and_one_warning_says_so(
-    tmp_path: Path, expected_dataset: Dataset, name: str
+    tmp_path: Path, expected_dataset: Dataset, name: str, mark: str
 ) -> None:
     text = write_json_lines() if "jsonl" in name else write_delimited(",")
-    path = write_content(tmp_path, name, text.encode("gb18030"))
+    path = write_content(tmp_path, name, (mark + text).encode("gb18030"))
     data = read_file(path)
     assert data == replace(expected_dataset, warnings=data.warnings)
     assert data.warnings == (

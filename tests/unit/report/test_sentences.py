@@ -193,6 +193,10 @@ def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_we
     assert describe(1, 1) == ""
     assert "10" in describe(9, 1)
     assert describe(9, 1) == describe(9, 2)
+    # An engine that failed on every query shares none with the others.
+    means = {engine: {"P@5": make_mean(0.5, 50)} for engine in "abc"}
+    pairs = make_pair(n=50), make_pair(b="c", n=0)
+    assert sentences.warn_few_queries(t, make_summary(means, *pairs)) == ""
 
 
 def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None:

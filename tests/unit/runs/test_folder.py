@@ -41,6 +41,15 @@ def test_the_refusal_of_another_run_names_what_the_user_changed(
     assert str(caught.value) == f"{tmp_path}: holds another run: {words}. Name another --out"
 
 
+def test_a_default_that_is_given_is_no_other_run(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    for before, now in ((None, 2), (2, None)):
+        folder.write_json("config.json", {"identity": {**IDENTITY, "relevant_from": before}})
+        check_identity(folder, {**IDENTITY, "relevant_from": now})
+        with pytest.raises(InputError, match="relevant_from was 2, now 1"):
+            check_identity(folder, {**IDENTITY, "relevant_from": 1})
+
+
 def test_the_error_of_a_damaged_file_names_the_line_of_code(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     with (
