@@ -133,14 +133,15 @@ def _find_middle(words: _Words) -> _Words:
 
 def is_near_duplicate(a: _Words, b: _Words, query: frozenset[str]) -> bool:
     """Return whether texts with the words `a` and `b` match; `query` has the query's words in lower case."""
-    total = len("".join(a + b))
+    text = "".join(a + b)
+    total = len(text)
     for first, second in ((a, b), (b, a)):
         for start, size in _list_overlaps(first, second):
             length = total - 2 * len("".join(second[:size]))
             # The characters of the overlap are in both texts.
             if (total - length) / (total + length) >= MIN_OVERLAP:
                 outside = (*first[:start], *first[start + size :], *second[size:])
-                has_han = any(map(_HAN_CHARACTER.match, a + b))
+                has_han = _HAN_CHARACTER.search(text) is not None
                 return not any(_changes_grade(word, query, beside_han=has_han) for word in outside)
     return False
 
@@ -153,10 +154,9 @@ def _list_overlaps(first: _Words, second: _Words) -> Iterator[tuple[int, int]]:
     """
     last = -1
     for _ in range(_MAX_PLACES):
-        try:
-            last = first.index(second[0], last + 1)
-        except (IndexError, ValueError):  # no word, or no further place
+        if not second or second[0] not in first[last + 1 :]:
             return
+        last = first.index(second[0], last + 1)
         size = min(len(first) - last, len(second))
         if first[last : last + size] == second[:size]:
             yield last, size
