@@ -23,6 +23,8 @@ _MERGE = (
     "INSERT OR REPLACE INTO main.verdicts SELECT * FROM source.verdicts AS new WHERE CASE WHEN EXISTS ("
     "SELECT 1 FROM main.verdicts AS old WHERE old.key = new.key AND old.grade = new.grade"
     " AND old.body = new.body AND old.checksum = new.checksum) THEN 0"
+    " WHEN (typeof(new.key), typeof(new.grade), typeof(new.body), typeof(new.checksum))"
+    " != ('text', 'integer', 'text', 'text') THEN 0"
     # SQLite decodes texts for a function without the text factory of the connection.
     " ELSE is_sound(CAST(new.key AS BLOB), new.grade, CAST(new.body AS BLOB), CAST(new.checksum AS BLOB))"
     " END",

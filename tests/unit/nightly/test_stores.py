@@ -110,11 +110,18 @@ def test_a_damaged_row_never_replaces_a_sound_one(shared_store: Path) -> None:
     assert read_content(shared_store)[0] == {"a": 3, "b": 1}
 
 
-@check_each("column", ["key", "body", "checksum"])
-def test_a_row_that_is_not_utf_8_is_left_out_of_a_merge(tmp_path: Path, column: str) -> None:
-    night = put(tmp_path / column / "night.sqlite", a=3, b=1)
+@check_each(
+    "column, value",
+    [
+        *((column, "CAST(x'7bff' AS TEXT)") for column in ("key", "grade", "body", "checksum")),
+        ("body", "CAST(body AS BLOB)"),
+    ],
+)
+def test_a_row_that_holds_no_text_is_left_out_of_a_merge(tmp_path: Path, column: str, value: str) -> None:
+    night, shared = put(tmp_path / "night.sqlite", a=3, b=1), tmp_path / "shared.sqlite"
     with closing(sqlite3.connect(night)) as connection:
-        connection.execute(f"UPDATE verdicts SET {column} = CAST(x'7bff' AS TEXT) WHERE key = 'b'")  # noqa: S608
+        connection.execute(f"UPDATE verdicts SET {column} = {value} WHERE key = 'b'")  # noqa: S608
         connection.commit()
-    store_files.merge_store(night, tmp_path / column / "shared.sqlite")
-    assert read_content(tmp_path / column / "shared.sqlite")[0] == {"a": 3}
+    store_files.merge_store(night, shared)
+    with closing(sqlite3.connect(shared)) as connection:
+        assert connection.execute("SELECT key, grade FROM verdicts").fetchall() == [("a", 3)]
