@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, st
 
 
 def convert_values(record: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return the record with NumPy and pandas values as Python values, and missing ones as None.
+    """Return the record with names as text, NumPy and pandas values as Python values, missing ones as None.
 
     Missing values are NaN, NA and NaT, which do not equal themselves. NaN and Infinity in JSON are not JSON
     values, and are missing, too. Such a rank stays, as an error.
@@ -79,7 +80,7 @@ def convert_values(record: Mapping[str, Any], columns: Mapping[str, str]) -> dic
             is_missing = not isfinite(value) and name != columns.get("rank", "rank")
         else:
             is_missing = (value == value) is not True
-        converted[name] = None if is_missing else value
+        converted[str(name)] = None if is_missing else value
     return converted
 
 
@@ -146,9 +147,11 @@ def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str
                 place=location,
                 value=record[name],
             )
-        if not isinstance(name, str | int):
+        if not isinstance(name, str | Real):
             raise InputError(
-                "{place}: the name {name!r:.80} of a field is not text; rename it", place=location, name=name
+                "{place}: the name {name!r:.80} of a field is neither text nor a number; rename it",
+                place=location,
+                name=name,
             )
     record = convert_values(record, columns)
     if "engines" in record:

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -631,10 +632,18 @@ def test_a_column_of_dates_stays_with_the_query(tmp_path: Path) -> None:
         assert extra == [{"fresh": "2026-02-01", "seen": "2026-02-03"}, {}]
 
 
-def test_a_field_whose_name_is_no_text_is_refused() -> None:
-    row: dict[Any, Any] = {**ROW, ("x", "y"): 1}
-    with pytest.raises(InputError, match=r"row 1: the name \('x', 'y'\) of a field is not text; rename it"):
-        load([row])
+def test_a_field_whose_name_is_neither_text_nor_a_number_is_refused() -> None:
+    for name in (("x", "y"), b"x", date(2026, 1, 2)):
+        row: dict[Any, Any] = {**ROW, name: 1}
+        expected = f"row 1: the name {name!r} of a field is neither text nor a number; rename it"
+        with pytest.raises(InputError, match=re.escape(expected)):
+            load([row])
+
+
+def test_a_field_whose_name_is_a_number_has_its_digits_as_its_name() -> None:
+    row: dict[Any, Any] = {**ROW, 2024: "a", np.int64(7): "b", 1.5: "c", np.float64(2.5): "d", True: "e"}
+    (query,) = load([row]).queries.values()
+    assert query.extra == {"2024": "a", "7": "b", "1.5": "c", "2.5": "d", "True": "e"}
 
 
 def test_an_engine_in_some_rows_only_is_refused_with_the_first_row_without_one(tmp_path: Path) -> None:
