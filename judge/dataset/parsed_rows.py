@@ -82,8 +82,8 @@ class RowsByQuery:
         self._queries: dict[str, int] = {}
         #: For each text of a query, by its hash: the first id, and where it stands.
         self._texts: dict[str, tuple[str, str]] = {}
-        #: Where the first engine stands (True), and where the first one is missing (False).
-        self._engines: dict[bool, str] = {}
+        #: For each of these fields: where it is given first (True), and where it is missing first (False).
+        self._places: dict[str, dict[bool, str]] = {"engine": {}, "query_id": {}}
         #: For each group of queries: its rows that are not written yet, and the ranges of those that are.
         self._waiting: list[list[bytes]] = []
         self._ranges: list[list[tuple[int, int]]] = []
@@ -91,24 +91,30 @@ class RowsByQuery:
         try:
             for number, row in enumerate(rows):
                 parsed = parse_row(number, row)
-                self._check_engine(row)
+                self._check_blanks(row)
                 self._add(parsed)
         except InputError as error:
             self.error = error
         self._write()
 
-    def _check_engine(self, row: InputRow) -> None:
-        """Raise InputError where some rows have an engine and others have none."""
-        has_engine = row.values.get("engine") is not None
-        if has_engine not in self._engines:
-            self._engines[has_engine] = row.locate_field("engine")
-        if len(self._engines) > 1:
-            raise InputError(
-                "{place} is missing, and {other_place} is given; write the engine in every row, or in none."
-                " Merged cells of a sheet have a value in the first row only: unmerge and fill them",
-                place=self._engines[False],
-                other_place=self._engines[True],
-            )
+    def _check_blanks(self, row: InputRow) -> None:
+        """Raise InputError where some rows have an engine and others have none, or some ids are blank.
+
+        A record without the field `query_id` has no blank id.
+        """
+        for name, places in self._places.items():
+            if name == "query_id" and name not in row.values:
+                continue
+            is_given = row.values.get(name) is not None
+            if is_given not in places:
+                places[is_given] = row.locate_field(name)
+            if len(places) > 1:
+                raise InputError(
+                    "{place} is missing, and {other_place} is given; fill it in every row, or in none. Merged"
+                    " cells of a sheet have a value in the first row only: unmerge and fill them",
+                    place=places[False],
+                    other_place=places[True],
+                )
 
     def _check_query_id(self, row: ParsedRow) -> None:
         """Raise InputError where a new query has the text of another one, and one of them has no id."""

@@ -171,9 +171,14 @@ def is_test_case(names: Collection[str], columns: Mapping[str, str]) -> bool:
 def expand_cells(
     location: str, header: Collection[str], cells: Mapping[str, Any], columns: Mapping[str, str]
 ) -> Iterator[InputRow]:
-    """Yield the rows of a row of a table, which holds a result, or a test case of DeepEval."""
+    """Yield the rows of a row of a table, which holds a result, or a test case of DeepEval.
+
+    A blank `query_id` is None, which differs from a table without that column.
+    """
     if not is_test_case(header, columns):
-        return iter([make_flat_row(location, cells, columns)])
+        name = columns.get("query_id", "query_id")
+        blank = {name: None} if name in header else {}
+        return iter([make_flat_row(location, {**blank, **cells}, columns)])
     no_results = {name: "" for name in header if name in _CONTEXT_FIELDS}
     return _read_test_case(location, {**no_results, **cells})
 

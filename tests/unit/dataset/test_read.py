@@ -30,9 +30,9 @@ def load(source: Path | Sequence[Mapping[str, Any]], columns: Mapping[str, str] 
     return read_dataset(source, lang="auto", max_chars=4000, columns=columns)
 
 
-def get_refusal(path: Path) -> str:
+def get_refusal(path: Path, columns: Mapping[str, str] | None = None) -> str:
     with pytest.raises(InputError) as caught:
-        load(path)
+        load(path, columns=columns)
     text = str(caught.value)
     assert "\n" not in text
     return text
@@ -664,6 +664,22 @@ def test_a_query_with_and_without_an_id_is_refused(with_id: int) -> None:
     refused = rf"row {2 if with_id == 1 else 1}: field 'query_id' is missing"
     with pytest.raises(InputError, match=rf"{refused}, and the same query has the id 'q7' at row {with_id}"):
         load(data)
+
+
+def test_a_blank_cell_among_ids_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("query_id,query,snippet\nq7,green tea,leaf\n,Total,\n,Sum,\n", "utf-8")
+    expected = f"{path}:3: field 'query_id' is missing, and {path}:2: field 'query_id' is given; fill it"
+    assert get_refusal(path).startswith(expected)
+    path.write_text("no,query,snippet\n,green tea,leaf\nq7,tea pot,leaf\n", "utf-8")
+    expected = f"{path}:2: field 'no' is missing, and {path}:3: field 'no' is given; fill it"
+    assert get_refusal(path, columns={"query_id": "no"}).startswith(expected)
+    path.write_text("query_id,query,snippet\n,green tea,leaf\n,tea pot,leaf\n", "utf-8")
+    assert len(load(path).queries) == 2
+    with_null = [{**ROW, "query": "tea pot", "query_id": None}, ROW]
+    for source in (with_null, write_rows(tmp_path / "d.jsonl", with_null)):
+        with pytest.raises(InputError, match=r"1: field 'query_id' is missing, and .*2: field 'query_id' is"):
+            load(source)
 
 
 def test_queries_without_an_id_stand_beside_others_with_one() -> None:
