@@ -307,11 +307,13 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn | None) -> Itera
                 texts = [_format_cell(_read_cell(cell, saved_row, index)) for index, cell in enumerate(row)]
                 is_empty &= not any(texts)
                 yield location, texts
-            if is_empty and visible[1:]:
+            if is_empty and book.worksheets[1:]:
                 raise InputError(
-                    "{file}: sheet {name!r} is empty; put the rows in the first visible sheet",
+                    "{file}: sheet {name!r} is empty, and only the first visible sheet is read, not {others};"
+                    " move the sheet with the rows to the front, and show it",
                     file=path,
                     name=sheet.title,
+                    others=SeparatedNames(repr(each.title) for each in book.worksheets if each is not sheet),
                 )
 
 
