@@ -232,7 +232,7 @@ def _read_expected(row: InputRow) -> tuple[str, ...] | None:
             if value.lstrip().startswith("[")
             else value.split()
         )
-    items = value if isinstance(value, list | tuple) else [value]
+    items = [*map(validation.restore_whole_number, value if isinstance(value, list | tuple) else [value])]
     if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
         raise InputError(
             '{place} is {value!r:.80}, not a list of docnos and URLs such as ["d1", "https://a.example/b"]',

@@ -688,8 +688,10 @@ def test_queries_without_an_id_stand_beside_others_with_one() -> None:
 
 
 def test_a_document_id_that_pandas_made_a_float_is_a_whole_number() -> None:
-    (ranking,) = load([{"query": "tea", "snippet": "leaf", "docno": 11.0}]).rankings
-    assert ranking.snippets[0].docno == "11"
+    rows = [{"query": "tea", "snippet": "leaf", "docno": 11.0, "expected": 11.0}]
+    data = read_dataset(rows, lang="auto", max_chars=4000, expected=True)
+    assert data.rankings[0].snippets[0].docno == "11"
+    assert data.queries[data.rankings[0].query_id].expected == ("11",)
 
 
 def test_a_row_with_more_values_than_names_is_refused() -> None:
