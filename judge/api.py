@@ -98,9 +98,9 @@ def run(
         settings = replace(
             settings,
             data=path,
-            topics=settings.topics if "topics" in options else None,
-            docs=settings.docs if "docs" in options else None,
-            trec_runs=settings.trec_runs if "trec_runs" in options else (),
+            topics=settings.topics if options.get("topics") else None,
+            docs=settings.docs if options.get("docs") else None,
+            trec_runs=settings.trec_runs if options.get("trec_runs") else (),
         )
     if not _is_loop_running():
         return pipeline.run(settings, rows=rows)

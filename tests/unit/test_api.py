@@ -189,7 +189,7 @@ def test_the_dataset_of_a_call_takes_the_place_of_that_of_the_file_of_options(tm
     for text in ('data = "absent.jsonl"', 'topics = "t.tsv"\ndocs = "d.tsv"\ntrec_runs = ["a.run"]'):
         toml.write_text(text, encoding="utf-8")
         for data in (ROWS, other):
-            result = judge.run(data, "lexical", config=toml, out=str(tmp_path / "run"))
+            result = judge.run(data, "lexical", config=toml, topics=None, out=str(tmp_path / "run"))
             assert result.summary.engines.keys() == {"a", "b"}
 
 
