@@ -202,8 +202,15 @@ _LEADS_TO_OTHER_TEXT = re.compile(
     r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z",
     re.IGNORECASE,
 )
-#: Limits of the text that is searched in front of an object, and of the text behind it.
-_NEAR, _LONGEST = 400, 4_000
+#: What says what a page is about, or what kind of page it is.
+_DESCRIBES_PAGE = re.compile(
+    r"\s?(?:is|was)? ?(?:all |only |mainly )?about\b"
+    r"|\s?(?:is|was)? ?(?:an?|the) (?:(?!of|from|in|on|by)[\w-]+ ){0,3}(?:page|homepage|list)\b(?!['’])"
+    r"|[是为]?[^,。]{0,16}(?:页面|网页|官网)[。.]?\Z",
+    re.IGNORECASE,
+)
+#: Limits of the text that is searched in front of an object, and of the text behind an answer.
+_NEAR, MAX_TRAIL = 400, 4_000
 
 
 def may_wrap(key: str) -> bool:
@@ -332,7 +339,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     `is_last` is False for prose with another object behind it.
     """
     # A longer text is not an explanation of a verdict.
-    if len(trail.strip()) > _LONGEST:
+    if len(trail.strip()) > MAX_TRAIL:
         return True
     text = _MEMBER_VALUE.sub(r"\g<0>\n", flatten(trail))
     if _ROLE.search(text):
@@ -362,6 +369,8 @@ def _disowns(sentence: str) -> bool:
     if subject is None:
         return False
     predicate = sentence[subject.end() :]
+    if _DESCRIBES_PAGE.match(predicate):
+        return False
     return bool(
         _PART_OF.search(predicate)
         or _ORIGIN.search(_IS_ABOUT.sub(" ", predicate))

@@ -10,7 +10,15 @@ from functools import cache
 
 from judge.parsing.stated_scale import drop_own_scale
 from judge.parsing.tolerant_json import simplify_prose
-from judge.parsing.vocabulary import ANY_WORD, AROUND, KEYS, build_label_pattern, find_value, is_contrary
+from judge.parsing.vocabulary import (
+    ANY_WORD,
+    AROUND,
+    KEYS,
+    SPELLED_GRADES,
+    build_label_pattern,
+    find_value,
+    is_contrary,
+)
 from judge.records import Scale, ScaleName
 
 _REFUSAL = re.compile(
@@ -56,7 +64,8 @@ _CORRECTION = re.compile(
     r"|not (?:so )?sure (?:about|of) (?:that|this|it|the (?:grade|verdict|score))|(?:the correct|a better"
     r"|the right|the real|the true) (?:answer|grade|verdict|score|rating))|(?:grade|score|verdict|rating"
     r"|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is|was|are)(?: not"
-    r"|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?|errors?|not right|right"
+    r"|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?"
+    r"|errors?(?! (?:page|message|code))|not right|right"
     r"|correct|invalid|void|off|inaccurate)\b|更正|修正|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改"
     r"|调整|改|更新)[为成到]|改(?:给|判|评)|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand"
     r"|count|apply)|重新(?:看|考虑|评|审视|判断|想|思考)|再(?:想|考虑|看|斟酌)|不对[,。!，]|(?:说|给|搞|弄|判"
@@ -65,6 +74,14 @@ _CORRECTION = re.compile(
     r"当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正"
     r"|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前"
     r"|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)"
+    r"|\bdeserves? (?:less|more|better|an? (?:lower|higher))\b"
+    r"|\ban? (?:lower|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b"
+    r"|\bnot (?:\w+ )?(?:confident|certain|convinced) (?:in|about|of) (?:this|that|the|my)"
+    r" (?:grade|score|verdict|rating|answer)"
+    r"|\b(?:give|rate|grade|score|be) (?:it |this )?(?:an? )?[0-3] ?(?:to|or|[-–]) ?[0-3]\b"
+    r"|[评给判打]得?[高低]了|(?:等级|评分|判定|结论)存疑"
+    r"|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定|结论)|给[0-3][分级]?也[行可说]|还是[是否0-3]吧"
+    r"|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]|[0-3][分级]?[到至][0-3][分级]?之间"
 )
 #: What begins an explanation right behind a verdict.
 _EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"
@@ -79,17 +96,6 @@ _RELEVANCE = re.compile(
     re.MULTILINE,
 )
 _NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无|無")
-_SPELLED = {
-    "zero": "0",
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "零": "0",
-    "一": "1",
-    "二": "2",
-    "两": "2",
-    "三": "3",
-}
 #: A number in front of what it counts or names ("step 3", "第2"), a scale and the number of
 #: a list item state no value.
 _NO_VALUE = re.compile(
@@ -101,6 +107,11 @@ _NO_VALUE = re.compile(
     r"|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out "
     r"of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])",
     re.MULTILINE,
+)
+_UNITS_OF_TIME = "[天日年月周]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
+#: A grade that prose says the snippet asks for.
+_DEMANDED = re.compile(
+    r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|索要|要求给?)[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?"
 )
 #: How sure a reply says to be is not a value.
 _CONFIDENCE = re.compile(
@@ -211,9 +222,10 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
         return False
     flat = simplify_prose(text)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
+    stated = _DEMANDED.sub(" ", _DENIED.sub(" ", flat) if denied else flat)
     return (
         (scale.name == "graded" and str(grade) in denied)
-        or bool(_find_values(_DENIED.sub(" ", flat) if denied else flat, scale) - {grade})
+        or bool(_find_values(stated, scale) - {grade})
         or any(is_contrary(each["value"], grade, scale) for each in _VERDICT_LINE.finditer(flat))
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
         or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
@@ -231,7 +243,7 @@ def _find_values(flat: str, scale: Scale) -> set[int | None]:
     bare = {
         each["value"] for form in _compile_bare_value_patterns(scale.name) for each in form.finditer(flat)
     }
-    values = {find_value(_SPELLED.get(text, text), scale) for text in bare} - {None}
+    values = {find_value(SPELLED_GRADES.get(text, text), scale) for text in bare} - {None}
     values |= {find_value(text, scale) for text in labelled}
     if _UNCERTAIN.search(flat):
         values.add(None)
@@ -281,7 +293,7 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
         re.compile(
             rf"(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?"
             rf"{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a |just )?(?P<value>{value})"
-            rf"(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of|steps?)\b(?! 3))",
+            rf"(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))",
             re.MULTILINE,
         ),
         re.compile(
@@ -296,7 +308,7 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
 @cache
 def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a value without a label."""
-    stop = rf"(?={_MARKS}(?:[.。!,;:)\]}}】|?→]|[-–—](?![0-9A-Za-z])|$))"
+    stop = rf"(?={_MARKS}(?:[.,:](?![0-9])|[。!;)\]}}】|?→]|[-–—](?![0-9A-Za-z])|$))"
     if scale_name == "binary":
         value = r"(?P<value>(?:yes|no)(?![A-Za-z])|[是否](?![\u4e00-\u9fff]))"
         start = (

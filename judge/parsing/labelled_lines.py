@@ -9,7 +9,7 @@ from functools import cache
 from itertools import takewhile
 
 from judge.errors import ReplyParseError
-from judge.parsing.attribution import is_attributed, is_disowned
+from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
 from judge.parsing.contradictions import (
     contradicts,
     find_stated_values,
@@ -22,6 +22,7 @@ from judge.parsing.vocabulary import (
     AROUND,
     LABEL_LEAD,
     REASON_LABELS,
+    SPELLED_GRADES,
     build_label_pattern,
     find_value,
     parse_value,
@@ -50,8 +51,21 @@ _NO_VALUE_FIRST = re.compile(
     r"|未知|不详|不确定|不一定|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)",
     re.IGNORECASE,
 )
-#: A sentence in which the assessor grades.
+#: A sentence in which the assessor gives a grade, up to it; the grade ends the clause, or a scale follows.
 _I_GRADE = re.compile(
+    r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"
+    r"(?:(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award) "
+    r"(?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){0,4}"
+    r"(?:as |at )?(?:an? )?(?:(?:grade|score|rating) )?(?:of )?"
+    r"|我?(?:会|将)?(?:给出|给|评为|判为|评定为|判定为|打)(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
+    rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?"
+    r"(?=\s{0,4}(?:\Z|[.。,;!(]|[-–—]\s|因为|由于|(?:because|since|as|out of|on|of) ))",
+    re.IGNORECASE,
+)
+
+
+#: A sentence in which the assessor says yes or no.
+_I_JUDGE = re.compile(
     r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?(?:(?:i|we)(?:['’]d|"
     r" would| will)? (?:give|assign|rate|grade|score|award)\b"
     r"|我?(?:给出|给|评为|判为|评定为|打|判定为)(?!予))",
@@ -87,7 +101,8 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         for each in (stated.lead, stated.trail)
     )
     if (
-        is_disowned(stated.trail)
+        len(stated.trail) > MAX_TRAIL
+        or is_disowned("\n".join(line for line in stated.trail.split("\n") if not _is_reason(line)))
         or has_correction(stated.trail)
         or contradicts(flat, stated.grade, scale)
         or names_other_scale(lead, scale)
@@ -195,13 +210,15 @@ def _find_statement(sentence: str, scale: Scale) -> tuple[str, str] | None:
     """Return the value and the comment of a sentence that begins with a label, or grades: "I give it a 2"."""
     if labelled := _split_label(_BULLET.sub("", sentence, count=1), scale):
         return labelled
-    values = find_stated_values(sentence, scale) if _I_GRADE.match(sentence) else set()
-    if len(values) != 1 or None in values:
-        return None
-    value = str(values.pop())
-    if names_other_scale(sentence.partition(value)[2].lstrip("分级 "), scale):
-        raise ReplyParseError("ambiguous", "the value is on another scale")
-    return value, ""
+    if scale.name == "graded":
+        match = _I_GRADE.match(sentence)
+        if match is None:
+            return None
+        if names_other_scale(sentence[match.end() :], scale):
+            raise ReplyParseError("ambiguous", "the value is on another scale")
+        return SPELLED_GRADES.get(match["value"].lower(), match["value"]), ""
+    values = find_stated_values(sentence, scale) if _I_JUDGE.match(sentence) else set()
+    return (str(values.pop()), "") if len(values) == 1 and None not in values else None
 
 
 def _is_reason(text: str) -> bool:

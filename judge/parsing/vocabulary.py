@@ -31,14 +31,21 @@ SAME_QUESTION = re.compile(
     r"(?:relevan(?:t|ce|cy)|verdict|grade|label|score|rating|answer|result|judge?ment|decision"
     r"|相关[性度]?|判定|结论|判断|结果|答案|等级|评分|分数|得分|评级|标签)"
 )
+#: The key of a member that gives the verdict in another way, such as `adjusted_grade` and `调整后等级`.
+_VARIANT = re.compile(
+    r"(?!max|min|top|scale|满分|最高|最低)(?:.{1,40}(?:grade|verdict|等级|判定|结论)"
+    r"|(?:adjusted|new|true|second|real|better|reconsidered|latest|amended|my|assigned|last|modified|total|actual)"
+    r"[ _-]?(?:score|rating|label|relevance|judge?ment)"
+    r"|(?:调整|修改|真实|重新|最后|综合|总|新).{0,4}(?:评分|分数|得分|评级|判断))"
+)
 #: Words in a key beside the verdict's own that make its value a later one.
 _LATER = re.compile("final|correct|revis|updat|actual|instead|最终|更正|修正|修订|实际")
 #: Words that announce a value in prose, by scale, as alternatives of a regular expression.
 LABELS: dict[ScaleName, str] = {
     "binary": r"verdict|answer|judge?ment|decision|conclusion|relevan(?:t|ce)|label"
-    r"|判定|结论|判断|判决|答案|结果|是否相关|相关性|标签",
+    r"|评定|判定|结论|判断|判决|答案|结果|是否相关|相关性|标签",
     "graded": r"grade|score|rating|answer|relevance|label"
-    r"|等级|评分|分数|得分|评级|打分|级别|分值|答案|结果|相关[性度]|标签",
+    r"|评定|等级|评分|分数|得分|评级|打分|级别|分值|答案|结果|相关[性度]|标签",
 }
 #: Words in front of a label.
 LABEL_LEAD = (
@@ -59,6 +66,9 @@ _NO_VALUE = ("", "null", "None", "none", "无")
 _YES = ("yes", "是", "是的", "相关", "相關", "relevant", "true")
 _NO = ("no", "否", "不是", "不相关", "不相關", "无关", "無關", "irrelevant", "not relevant", "false")
 _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
+SPELLED_GRADES = {"zero": "0", "one": "1", "two": "2", "three": "3"} | dict(
+    zip("零一二两三", "01223", strict=True)
+)
 #: As alternatives of a regular expression, longer ones first.
 ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
@@ -245,7 +255,8 @@ def states_another(key: str, value: str, grade: int, scale: Scale) -> bool:
         return True
     if not is_contrary(value, grade, scale):
         return False
-    return bool(SAME_QUESTION.fullmatch(name) or get_close_matches(name, KEYS[scale.name], cutoff=0.8))
+    is_same = SAME_QUESTION.fullmatch(name) or _VARIANT.fullmatch(name)
+    return bool(is_same or get_close_matches(name, KEYS[scale.name], cutoff=0.8))
 
 
 def fold_key(key: str) -> str:
