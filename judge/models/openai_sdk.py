@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import IO, Any, Final, Literal
 
@@ -187,14 +187,22 @@ class OpenAIBatchApi:
         return self._read_status(await self._send(self._client.batches.with_raw_response.retrieve(batch_id)))
 
     async def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
-        """Yield the lines of the files of replies and errors, in any order."""
+        """Yield the lines of the files of replies and errors, in any order.
+
+        Raises CallError for a file that arrived cut.
+        """
         for file_id in batch.files:
+            line = b""
             with self._map_errors():
                 content = self._client.files.with_streaming_response.content
                 async with content(file_id, timeout=_FILE_TIMEOUT) as response:
                     async for line in _split_lines(response.http_response.aiter_bytes()):
                         if (answer := self._read_line(line)) is not None:
                             yield answer
+            if not _ends_whole(line):
+                raise error_mapping.make_transport_error(
+                    f"{self._server.public}: a file of replies ends within a line", *self._server.secrets
+                )
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -278,19 +286,26 @@ class OpenAIBatchApi:
 
 
 async def _split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the lines of a file without those that are longer than `MAX_BYTES`."""
+    """Yield the lines of a file without those that are longer than `MAX_BYTES`, and what follows the last."""
     rest, is_too_long = b"", False
     async for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
-        if lines and is_too_long:
-            del lines[0]
-            is_too_long = False
-        for line in lines:
+        for line in lines[is_too_long:]:
             yield line
-        if len(rest) > MAX_BYTES:
-            rest, is_too_long = b"", True
-    if not is_too_long:
-        yield rest
+        is_too_long = len(rest) > MAX_BYTES or (is_too_long and not lines)
+        if is_too_long:
+            rest = b""
+    yield rest
+
+
+def _ends_whole(rest: bytes) -> bool:
+    """Return whether what follows the last line feed of a file is nothing, or a whole line."""
+    with suppress(RecursionError):
+        try:
+            json.loads(rest.strip() or b"{}")
+        except ValueError:
+            return False
+    return True
 
 
 def _count(counts: Mapping[str, Any], name: str) -> int:

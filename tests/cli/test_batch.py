@@ -149,6 +149,20 @@ def test_a_request_without_a_line_may_be_billed(tmp_path: Path) -> None:
     assert read_cost(tmp_path / "one/run")["maybe_billed"] == 1
 
 
+@pytest.mark.parametrize("status", ["completed", "cancelled"])
+def test_requests_whose_replies_are_cut_off_are_not_paid_again(status: str, tmp_path: Path) -> None:
+    rules = BatchRules(end_status=lambda number: status, processed=PAIRS - 2, is_cut=True)
+    with BatchServer(reply_with_grade, rules) as server:
+        words = make_batch_words(tmp_path, server)
+        result = run_judge(*words, "--attempts", "1", "--max-wait", "0")
+        assert result.returncode == 3
+        assert "a file of replies ends within a line; the same command goes on from here" in result.stderr
+        rules.is_cut = False
+        run_judge(*words)
+        assert_submitted_once(server)
+        assert count_realtime_requests(server) == 1
+
+
 def test_a_line_that_is_too_long_costs_only_its_own_request(tmp_path: Path) -> None:
     def reply(request: ChatRequest) -> Reply:
         is_long = not request.headers and "0.1.3 " in extract_fenced(request.prompt)

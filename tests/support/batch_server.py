@@ -27,7 +27,7 @@ class BatchRules:
     for its status. An expired or a cancelled batch has replies to the first `processed` requests. `is_failed`
     returns whether a request has an error instead of a response, `is_missing` whether it is in no file.
     `refusal` is the status and the error with which the API refuses to create a batch. An upload returns an
-    object of the kind `uploaded`.
+    object of the kind `uploaded`. With `is_cut`, a file arrives without its second half.
     """
 
     polls: int = 0
@@ -40,6 +40,7 @@ class BatchRules:
     refusal: tuple[int, dict[str, Any]] | None = None
     is_absent: bool = False
     uploaded: str = "file"
+    is_cut: bool = False
 
 
 @dataclass
@@ -106,7 +107,8 @@ class BatchServer(LoopbackServer):
                 batches = [self._show(name) for name in reversed(self._batches)]
                 return web.json_response({"object": "list", "data": batches, "has_more": False})
             case "content":
-                return web.Response(body=self._files[path.split("/")[1]])
+                content = self._files[path.split("/")[1]]
+                return web.Response(body=content[: len(content) // 2] if self.rules.is_cut else content)
         name = path.split("/")[1]
         if name not in self._batches:
             return _make_error(404, {"message": f"No batch found with id '{name}'."})
