@@ -46,7 +46,7 @@ class RerankAssessor(Assessor):
         fit = Message("stated thresholds")
         if self._fits:
             fit = Message(
-                "fitted on {count} labelled scores, on which it agrees better with people than on others",
+                "fitted on {count} labelled pairs, on which it agrees better with people than on others",
                 count=self._labels,
             )
         return [
@@ -75,13 +75,14 @@ class RerankAssessor(Assessor):
     ) -> tuple[Judgment, ...]:
         """Return the judgments with the grades of thresholds that are fitted on `labels` by pair."""
         if self._fits:
-            pairs = [
-                (each.score, labels[each.query_id, each.snippet_id])
+            scores = [
+                ((each.query_id, each.snippet_id), each.score)
                 for each in judgments
                 if each.score is not None and (each.query_id, each.snippet_id) in labels
             ]
-            self._labels = len(pairs)
-            self._thresholds = fit_thresholds(pairs, self.scale.top) if pairs else ()
+            self._labels = len({pair for pair, _ in scores})
+            labelled = [(score, labels[pair]) for pair, score in scores]
+            self._thresholds = fit_thresholds(labelled, self.scale.top) if labelled else ()
         return tuple(map(self._grade, judgments))
 
     def _grade(self, judgment: Judgment) -> Judgment:

@@ -89,9 +89,9 @@ def test_thresholds_are_fitted_on_labels(data: Path, tmp_path: Path) -> None:
         labels.write_text(
             "".join(f"q0 0 {x['snippet_id']} {x['grade']}\n" for x in graded if x["query_id"] == "q0")
         )
-        fitted = run_reranker(data, server, tmp_path / "r" / "b", "--qrels", labels)
+        fitted = run_reranker(data, server, tmp_path / "r" / "b", "--qrels", labels, "--repeats", "2")
         assert fitted.returncode == 0, fitted.stderr
-        assert "fitted on 8 labelled scores" in fitted.stdout
+        assert "fitted on 8 labelled pairs" in fitted.stdout
         again = {(x["query_id"], x["snippet_id"]): x["grade"] for x in read_judgments(tmp_path / "r" / "b")}
         assert again == {(x["query_id"], x["snippet_id"]): x["grade"] for x in graded}
 
