@@ -32,7 +32,7 @@ from judge.config.option_checks import (
     option,
     raise_input_errors,
 )
-from judge.config.run_checks import check_together
+from judge.config.run_checks import check_takes, check_together
 from judge.errors import InputError
 from judge.messages import Message
 from judge.models import FORMS, check_embeddings
@@ -406,7 +406,10 @@ class Config:
                         option=name.replace("_", "-"),
                         needed=needed,
                     )
-        return cls(**_add_scale(options), source=source)
+        config = cls(**_add_scale(options), source=source)
+        for name in given:  # an option of a file may be for another model than that of a command
+            check_takes(config, name)
+        return config
 
 
 def _add_scale(options: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from judge.config.loader import is_day
 from judge.errors import InputError
+from judge.messages import Message, NameList
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
@@ -40,6 +41,25 @@ def check_together(config: Config) -> None:
     for name in ("site_grades", "points", "answers", "failures", "explain"):
         if getattr(config, name):
             check_text_model(config, f"--{name.replace('_', '-')}")
+
+
+def check_takes(config: Config, option: str) -> None:
+    """Raise InputError for an option that none of the models takes."""
+    models = [name for name in (config.model, *config.panel) if name]
+    local = (LEXICAL, EXPECTED, f"{RERANKER}local:")
+    if option == "rerank_thresholds" and not config.has_reranker:
+        needed = Message("a reranker")
+    elif option == "base_url" and all(name.startswith(local) for name in models):
+        needed = Message("a model at a server")
+    else:
+        return
+    if models:
+        raise InputError(
+            "--{option} is for {needed}, not for {models}; omit --{option}",
+            option=option.replace("_", "-"),
+            needed=needed,
+            models=NameList(models),
+        )
 
 
 def check_text_model(config: Config, option: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -121,6 +123,27 @@ def test_no_option_takes_a_value_of_another_type(name: str) -> None:
     value: Any = 3j
     with pytest.raises(InputError, match=rf"^{name} is 3j; it "):
         Config(**{name: value})
+
+
+@check_each(
+    ("option", "value", "other", "needed", "model"),
+    [
+        ("base_url", "http://h/v1", "lexical", "a model at a server", "openai:m"),
+        ("rerank_thresholds", "0.2,0.5,0.8", "openai:m", "a reranker", "rerank:server:m"),
+    ],
+)
+def test_an_option_that_no_model_takes_is_refused(
+    option: str, value: str, other: str, needed: str, model: str
+) -> None:
+    given, flag = {option: value}, f"--{option.replace('_', '-')}"
+    with pytest.raises(InputError, match=f"^{flag} is for {needed}, not for {other}; omit {flag}$"):
+        Config.load(None, model=other, **given)
+    assert getattr(Config.load(None, model=other, panel=[model], **given), option)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "judge.toml"
+        # The option of a file may be for another model than that of a command.
+        file.write_text(f'model = "{model}"\n{option} = "{value}"\n', encoding="utf-8")
+        assert getattr(Config.load(file, model=other), option)
 
 
 def test_the_member_of_a_panel_that_occurs_twice_is_named() -> None:
