@@ -211,7 +211,7 @@ def _split_table(value: object) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         # 1e-07 is 0.0000001, as the command line takes it.
         texts: Iterable[object] = (
-            f"{name}={Decimal(repr(float(each))):f}" if isinstance(each, float) else f"{name}={each}"
+            f"{name}={Decimal(str(each)):f}" if isinstance(each, float | Decimal) else f"{name}={each}"
             for name, each in value.items()
         )
     else:

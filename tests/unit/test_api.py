@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
@@ -179,7 +180,9 @@ def test_a_value_of_another_type_is_named(tmp_path: Path) -> None:
         with pytest.raises(judge.InputError, match=message):
             call()
     assert (Path(folder) / "summary.json").read_bytes() == before
-    score = judge.score(folder, weights={"relevance": np.float64(0.00001)}, costs={"a": 1e-7})
+    score = judge.score(
+        folder, weights={"relevance": np.float64(0.00001)}, costs={"a": 1e-7, "b": Decimal("1e-8")}
+    )
     assert {"weights", "costs"} <= score.summary.dimensions.keys()
 
 
