@@ -7,6 +7,7 @@ The results are in this file. A program has them from its engines, or from `judg
 
 from __future__ import annotations
 
+import re
 import sys
 
 import judge
@@ -39,7 +40,7 @@ def main() -> None:
         for rank, snippet in enumerate(snippets, start=1)
     ]
     model = sys.argv[1] if len(sys.argv) > 1 else "lexical"
-    result = judge.run(rows, model, out="runs/example")
+    result = judge.run(rows, model, out="runs/example-" + re.sub(r"\W+", "-", model))
     print(result.engines[["nDCG@10", "AP@10"]])
     for pair in result.summary.comparisons:
         if pair.decides:

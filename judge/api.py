@@ -450,7 +450,8 @@ def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | N
         if len(repeated):
             raise InputError("the data frame has several columns {name!r}; keep one", name=repeated[0])
         # A named index is a column that pandas keeps apart.
-        levels = [name for name in data.index.names if name is not None and name not in data.columns]
+        named = [name for name in ("query", "query_id", "engine") if name not in data.columns]
+        levels = [name for name in named if list(data.index.names).count(name) == 1]
         return None, (data.reset_index(level=levels) if levels else data).to_dict("records")
     if data is not None and not isinstance(data, Iterable):
         raise InputError(

@@ -34,7 +34,7 @@ def test_engines_are_compared_from_python(tmp_path: Path) -> None:
     )
     assert re.search(r"^harbour +0\.7230", result.stdout, re.MULTILINE)
     assert "harbour and meadow, nDCG@10: not separated" in result.stdout
-    assert (tmp_path / "runs" / "example" / "report.html").exists()
+    assert (tmp_path / "runs" / "example-lexical" / "report.html").exists()
 
 
 def test_the_night_runs_without_a_key(tmp_path: Path) -> None:

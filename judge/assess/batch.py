@@ -59,6 +59,8 @@ _LINES_AT_ONCE = 200
 _MIN_SHARE = 0.1
 #: The fewest failed requests for which the rest of the run is not judged in realtime.
 _MIN_FAILED = 10
+#: Readings of the files of a batch that must agree before its other requests are judged in realtime.
+_READINGS, _READINGS_WITHOUT_FILES = 2, 6
 #: A prompt has at most this many times the tokens that `estimate_tokens` returns for it.
 _ESTIMATE_ERROR = 1.1
 
@@ -109,8 +111,8 @@ class BatchRunner:
     status: str = ""
     #: The reserved costs of the batches that this process submitted.
     _costs: dict[str, Sequence[float]] = field(default_factory=dict)
-    #: The number of requests without a reply, by batch, when its files were last read.
-    _absent: dict[str, int] = field(default_factory=dict)
+    #: The number of requests without a reply, by batch, at each reading of its files.
+    _absent: dict[str, list[int]] = field(default_factory=dict)
     _ended: int = 0
     _most_requests: int = 0
 
@@ -401,10 +403,14 @@ class BatchRunner:
             # The batch is complete, so a request without a line may have been processed.
             missing = RetryableError("transport", "the files of the batch hold no reply", maybe_billed=True)
             absent = questions.keys() - replies.keys() - unprocessed
-            # No file, or a page instead of one, for example. A file that arrived cut is longer the next time.
-            is_unread = not has_lines and (not status.files or len(questions) >= _MIN_FAILED)
-            if absent and (is_unread or self._absent.get(status.id) != len(absent)):
-                self._absent[status.id] = len(absent)
+            # A page instead of a file, for example.
+            is_unread = not has_lines and len(questions) >= _MIN_FAILED
+            # A file that arrived cut is longer the next time, and a batch can end before its files have ids.
+            counts = self._absent.setdefault(status.id, [])
+            counts.append(len(absent))
+            needed = _READINGS if status.files else _READINGS_WITHOUT_FILES
+            last = counts[-needed:]
+            if absent and (is_unread or len(last) < needed or len(set(last)) > 1):
                 raise missing
             replies |= dict.fromkeys(absent, missing)
         return replies

@@ -136,8 +136,10 @@ def is_near_duplicate(a: _Words, b: _Words, query: frozenset[str]) -> bool:
     text = "".join(a + b)
     total = len(text)
     for first, second in ((a, b), (b, a)):
+        ends: list[int] = []
         for start, size in _list_overlaps(first, second):
-            length = total - 2 * len("".join(second[:size]))
+            ends = ends or [0, *accumulate(map(len, second))]
+            length = total - 2 * ends[size]
             # The characters of the overlap are in both texts.
             if (total - length) / (total + length) >= MIN_OVERLAP:
                 outside = (*first[:start], *first[start + size :], *second[size:])

@@ -6,8 +6,10 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -106,16 +108,25 @@ def find_site(url: str) -> str | None:
 
 
 def read_host(url: str) -> str | None:
-    """Return the host of a URL, None for another text; without a scheme, the host ends in a public suffix."""
+    """Return the host of a URL, with or without a scheme, None for another text."""
     try:
         host = urlsplit(url).hostname
     except ValueError:
         return None
     if host is None and canonicalise_url(url):
         host = urlsplit(f"//{url.strip().removeprefix('//')}").hostname or ""
-        if re.search(r"\s", host) or _load_suffixes().publicsuffix(host, accept_unknown=False) is None:
+        if not _is_host(host, is_followed="/" in url.strip().strip("/")):
             return None
     return host or None
+
+
+def _is_host(text: str, *, is_followed: bool) -> bool:
+    """Return whether a text without a scheme is a host; `is_followed` tells whether a path follows it."""
+    with suppress(ValueError):
+        return bool(ip_address(text))
+    is_number = text.rpartition(".")[2].isdigit()
+    is_known = _load_suffixes().publicsuffix(text, accept_unknown=False) is not None
+    return not re.search(r"\s", text) and not is_number and (is_known or is_followed)
 
 
 def find_domain(host: str) -> str:

@@ -43,6 +43,8 @@ except ImportError as error:
 if TYPE_CHECKING:
     import httpx2
 
+#: Fields of a chat model that a server may refuse.
+_SAMPLING = ("temperature", "top_p", "seed")
 #: Kinds of errors that may concern a parameter.
 _PARAMETER_ERRORS = frozenset({"bad_parameter", "bad_request"})
 #: The form in which the community's Tongyi reports an error of the server.
@@ -131,16 +133,19 @@ class LangChainModel:
     def _drop_parameters(
         self, model: BaseChatModel, response: error_mapping.ErrorResponse | None, error: CallError
     ) -> ParametersRejected | None:
-        """Drop extra parameters that the server refuses, and return the error that repeats the call."""
+        """Drop parameters that the server refuses, and return the error that repeats the call."""
         if response is None or response.status not in NEGOTIABLE or error.kind not in _PARAMETER_ERRORS:
             return None
         extra: Mapping[str, Any] = getattr(model, "extra_body", None) or {}
-        refused = {name for name in extra if name in f"{response.code} {response.param} {response.message}"}
+        text = f"{response.code} {response.param} {response.message}"
+        own = {name for name in _SAMPLING if name in text and getattr(model, name, None) is not None}
+        refused = own | {name for name in extra if name in text}
         if not refused:
             return None
         remaining = {name: value for name, value in extra.items() if name not in refused}
         if self._model is model:  # of many refused at the same time, the first one changes the model
-            self._model = model.model_copy(update={"extra_body": remaining or None})
+            changes = dict.fromkeys(own) | ({"extra_body": remaining or None} if extra else {})
+            self._model = model.model_copy(update=changes)
             self._sent = {name: value for name, value in self._sent.items() if name not in refused}
         return ParametersRejected("conceded", error.detail)
 

@@ -23,7 +23,10 @@ UNSUPPORTED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected)|not (?:supported|permitted)"
     r"|(?:does not|doesn't) support|extra)"
 )
-ABOUT_FORM = r"response_format|json_schema|json_object|structured.?outputs?|contain the word ['\"]?json"
+ABOUT_FORM = (
+    r"response_format|json[ _]schema|json[ _]object|json[ _]mode|guided_json|structured.?outputs?"
+    r"|contain the word ['\"]?json"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,11 +59,18 @@ _I_GRADE = re.compile(
     r"(?:as |at )?(?:an? )?(?:(?:grade|score|rating) )?(?:of )?"
     r"|我?(?:会|将)?(?:给出|给|评为|判为|评定为|判定为|打)(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
     rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?"
-    r"(?=\s{0,4}(?:\Z|[.。,;!(]|[-–—]\s|因为|由于|(?:because|since|as|out of|on|of) ))",
+    r"(?=\s{0,4}(?:\Z|[.,](?![0-9])|[。;!(]|[-–—]\s|因为|由于|(?:because|since|as|out of) "
+    r"|on (?:an? |the )[^.]{0,20}scale))",
     re.IGNORECASE,
 )
 
 
+#: What makes a grade in front of it no single one.
+_HEDGE = re.compile(
+    r"\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b"
+    r"|至少|至多|最多|如果|的话|或",
+    re.IGNORECASE,
+)
 #: A sentence in which the assessor says yes or no.
 _I_JUDGE = re.compile(
     r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?(?:(?:i|we)(?:['’]d|"
@@ -214,8 +221,9 @@ def _find_statement(sentence: str, scale: Scale) -> tuple[str, str] | None:
         match = _I_GRADE.match(sentence)
         if match is None:
             return None
-        if names_other_scale(sentence[match.end() :], scale):
-            raise ReplyParseError("ambiguous", "the value is on another scale")
+        rest = sentence[match.end() :]
+        if names_other_scale(rest, scale) or _HEDGE.search(rest):
+            raise ReplyParseError("ambiguous", "the value is on another scale, or goes on")
         return SPELLED_GRADES.get(match["value"].lower(), match["value"]), ""
     values = find_stated_values(sentence, scale) if _I_JUDGE.match(sentence) else set()
     return (str(values.pop()), "") if len(values) == 1 and None not in values else None

@@ -62,9 +62,7 @@ _VALUE_FIRST = re.compile(
     rf"\A\s{{0,8}}(?:{FENCE}\s{{0,8}})?(?P<value>[^\s,.;:{{}}\[\]{QUOTES}]{{1,12}})\s?[,.;]"
 )
 #: A question mark behind an object, whether its brace is there or not.
-_IN_QUESTION = re.compile(
-    rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s{{0,8}},?\s{{0,8}}\?[\s}}\])`~]{{0,8}}\Z"
-)
+_IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?[\s}}\])`~]{{0,8}}\Z")
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}[{QUOTES}]")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")

@@ -14,12 +14,12 @@ from judge.records import Scale
 _WORDS = {"four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "hundred": 100}
 _CHINESE = {"三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "十": 10, "百": 100}
 _NUMBER = (
-    r"(?:(?<![0-9.])[0-9]{1,3}(?:\.0)?(?![0-9]|\.[0-9])"
+    r"(?:(?<![0-9])(?<![0-9]\.)[0-9]{1,3}(?:\.0)?(?![0-9%]|\.[0-9])"
     rf"|\b(?:{'|'.join(_WORDS)})\b|一?[{''.join(_CHINESE)}])"
 )
 _RANGE = (
     r"(?:(?:from |between )?(?<![0-9.-])(?:[0-9]{1,3}|zero|one)"
-    rf"(?:\s?(?:[-–—~]|\.\.|至|到)\s?|[ -]to[ -]|[ -]and[ -]){_NUMBER})"
+    rf"(?:\s?(?:[-–—~]|\.\.|至|到)\s?|[ -](?:up )?to[ -]|[ -]and[ -]){_NUMBER})"
 )
 #: What a scale counts. A scale of 4 points, or 4 levels, may be the one from 0 to 3.
 _UNITS = r"(?:[- ]?(?:points?|stars?|levels?|grades?|marks?|likert|rating|分|级|档))"
@@ -39,7 +39,7 @@ _COMPACT = (
     rf"|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}"
     rf"|(?:max(?:imum|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?"
     rf"\s?(?:is|of|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}"
-    rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b)"
+    rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b{_CLOSER})"
     rf"|(?:满分|总分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制|{_RANGE}\s?(?:分制?|级)"
 )
 #: A range alone, up to its closing bracket.
@@ -48,7 +48,9 @@ _LEGEND = (
     r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)"
     r"\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
 )
-_MENTION = re.compile(rf"(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_COMPACT})", re.MULTILINE)
+_MENTION = re.compile(
+    rf"[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_COMPACT})(?:\s?[)\]])?", re.MULTILINE
+)
 #: Every mention holds one of these.
 _MENTION_WORDS = re.compile("scale|point|range|max|highest|out of|满分|总分|最高|[分级]制|[0-9][分级]")
 _FIRST_MENTION = re.compile(
@@ -59,8 +61,11 @@ _FIRST_MENTION = re.compile(
 )
 _ANY_NUMBER = re.compile(_NUMBER)
 _ANY_RANGE = re.compile(_RANGE)
-#: The second form is a list of two numbers.
-_ANY_RANGE_ALONE = re.compile(rf"{_RANGE}{_UNITS}?|{_NUMBER}, {_NUMBER}")
+#: The last form is a list of two numbers.
+_ANY_RANGE_ALONE = re.compile(
+    rf"(?:{_RANGE}|{_NUMBER}(?=-point)|(?:[4-9]|[0-9]{{2,3}})(?![0-9])){_UNITS}?(?: \(?integers?\)?)?"
+    rf"|{_NUMBER}, {_NUMBER}"
+)
 _COUNT = re.compile(rf"({_NUMBER})(?:{_UNITS}|\s?分制)|(?<=scale of )({_NUMBER})")
 _IS_TOP = re.compile(r"max|满分|总分|最高|highest|out ?of")
 #: The members that name the scale of a grade beside them, without blanks and lines in the key.
@@ -87,11 +92,9 @@ def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:
         return False
     if _RANGE_MEMBER.fullmatch(name):
         return _ANY_RANGE_ALONE.fullmatch(text) is not None and _is_other(text, scale)
-    return (
-        _MEMBER.fullmatch(name) is not None
-        and (text != str(grade) or _IS_TOP.search(name) is not None)
-        and _is_other(f"{name}: {text}", scale)
-    )
+    # The grade once more, alone or of the top.
+    is_grade = _read_numbers(text) in ([grade], [grade, scale.top]) and _IS_TOP.search(name) is None
+    return _MEMBER.fullmatch(name) is not None and not is_grade and _is_other(f"{name}: {text}", scale)
 
 
 def drop_own_scale(flat: str, scale: Scale) -> str:

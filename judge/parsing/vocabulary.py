@@ -76,10 +76,12 @@ _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
 #: "yes(相关)" and "Yes, relevant": a word and another one for the same.
 _TWICE = re.compile(r"([^(),0-9]{1,12}?)\s?(?:\(([^(),0-9]{1,12})\)|,\s?([^(),0-9]{1,12}))")
 #: "等级为1": a label and its value in one string.
-_LABELLED = re.compile(
-    r"(?:等级|评分|分数|得分|判定|结论|grade|score|verdict)\s?(?:为|是(?!否)|is|[:=])\s?(.{1,12})",
-    re.IGNORECASE,
-)
+_LABELLED: dict[ScaleName, re.Pattern[str]] = {
+    "binary": re.compile(r"(?:判定|结论|verdict)\s?(?:为|是(?!否)|is|[:=])\s?(.{1,12})", re.IGNORECASE),
+    "graded": re.compile(
+        r"(?:等级|评分|分数|得分|grade|score)\s?(?:为|是(?!否)|is|[:=])\s?(.{1,12})", re.IGNORECASE
+    ),
+}
 _PLACEHOLDER = re.compile(
     r"<.*>|\.{2,4}|…{1,2}|int(?:eger)?|str(?:ing)?|0\s?[-~–—/|到至]\s?3|0([|/,])\s?1\1\s?2\1\s?3"
     r"|\"?yes\"?\s?(?:[|/]|or)\s?\"?no\"?|是\s?[|/或]\s?否",
@@ -198,7 +200,7 @@ def parse_value(text: str, scale: Scale) -> int:
     word = _strip_value(text)
     if len(text) <= 64:
         value = _parse_word(word, scale)
-        if value is None and (match := _LABELLED.fullmatch(word)):
+        if value is None and (match := _LABELLED[scale.name].fullmatch(word)):
             value = _parse_word(_strip_value(match[1]), scale)
         if value is None and (match := _TWICE.fullmatch(word)):
             value, second = _parse_word(match[1].strip(), scale), _strip_value(match[2] or match[3])

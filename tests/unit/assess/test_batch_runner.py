@@ -206,6 +206,13 @@ def test_a_batch_that_ends_before_its_files_have_ids_is_retrieved_again(
     assert (result.stopped, result.calls_made, result.cost.maybe_billed) == (None, 250, 0)
 
 
+def test_a_small_batch_that_never_names_a_file_is_judged_in_realtime(tmp_path: Path) -> None:
+    api = MemoryBatchApi(BatchTerms(5, 10**6, 10**6))
+    api.late = 10**6
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert (result.stopped, result.graded) == (None, 250)
+
+
 def test_replies_that_cannot_be_read_stay_in_their_batch(tmp_path: Path) -> None:
     api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6))
     api.pages = float("inf")

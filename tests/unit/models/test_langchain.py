@@ -78,6 +78,19 @@ def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
     assert all("chat_template_kwargs" not in answer.params for answer in answers)
 
 
+def test_a_temperature_that_a_server_refuses_is_taken_back() -> None:
+    refusal = '{"error": {"message": "Unsupported parameter: temperature", "param": "temperature"}}'
+
+    def refuse_parameter(request: ChatRequest) -> Reply:
+        body = request.body or {}
+        return Reply(status=400, body=refusal) if "temperature" in body else Reply(text=GRADE)
+
+    with LoopbackServer(refuse_parameter) as server:
+        answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
+        assert len(server.requests) == 3
+    assert all("temperature" not in answer.params for answer in answers)
+
+
 def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
     from langchain.chat_models import init_chat_model
 

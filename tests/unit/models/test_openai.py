@@ -121,6 +121,8 @@ def test_thinking_is_turned_off_as_the_server_reads_it(url: str, switch: dict[st
     "message",
     [
         "This response_format type is unavailable now",
+        "Json mode is not supported for this model.",
+        "JSON schema is not supported",
         "'messages' must contain the word 'json' in some form, to use it",
         "Structured outputs are not available for this model",
     ],

@@ -161,6 +161,21 @@ def test_an_ordinary_reason_behind_a_grade_changes_nothing(reason: str) -> None:
         assert read(reply) == 1, reply
 
 
+def test_a_value_in_front_of_its_own_scale_counts() -> None:
+    assert read("０ (out of 3)\n以上。\ngrade: 2") is None
+
+
+def test_a_question_far_behind_a_cut_object_is_seen() -> None:
+    blanks = "\n" * 900
+    assert read(f'{{"grade": 3, "reason": "perfect",{blanks}?') is None
+
+
 @check_each("answer", ["评定：2", "评定等级：2", "评定结果：2", "最终评定：2"])
 def test_the_verb_of_the_prompts_is_a_label(answer: str) -> None:
     assert read(answer) == 2
+
+
+@check_each("reply", ["Grade: 1", "等级：1", "Score: 1", "Reason: on topic\nGrade: 1"])
+def test_a_grade_is_no_verdict(reply: str) -> None:
+    with pytest.raises(ReplyParseError):
+        parse_verdict(reply, BINARY)

@@ -10,6 +10,14 @@ from judge.records import BINARY, GRADED
 from tests.support.cases import check_each
 
 _OTHER_MEMBERS = [
+    *(
+        '"range": "1..5"',
+        '"range": "0–10 (integers)"',
+        '"range": 10',
+        '"range": "10-point"',
+        '"scale": "一到七级"',
+    ),
+    *('"scale": "six-point"', '"scale": "七分制"'),
     *('"scale": "1-10"', '"scale": "0-10"', '"scale": "1-3"', '"scale": 10', '"scale": [1, 2, 3, 4, 5]'),
     *('"scale": {"min": 1, "max": 5}', '"scale": "five-star"', '"scale": "ten"', '"scale": "Likert 1-5"'),
     *(
@@ -54,13 +62,13 @@ _OWN_MEMBERS = [
     *('"scale": "0-3 point scale"', '"scale": "0, 1, 2, 3 (integer, 4 levels)"', '"scale": [0, 1, 2, 3]'),
     *('"scale": {"min": 0, "max": 3}', '"scale": "TREC 2019"', '"max": 3.0', '"max": "3 points"'),
     *('"量表": "0-3级（共4级）"', '"满分": "3分"', '"range": "highly relevant (2)"', '"range": "5-10元"'),
-    *('"range": "0"', '"max": null', '"max_tokens": 512'),
+    *('"scale": "0..3"', '"scale": "graded 0..3"', '"range": "0"', '"max": null', '"max_tokens": 512'),
 ]
 _OWN_COMMENTS = [
     *("(out of 3)", "(max 3)", "(max points 3)", "(0-3)", "(0-3 point scale)", "(on a scale of 0 to 3)"),
     *("(on a 4-point scale)", "(scale of 4 points)", "(scale: 0=irrelevant, 3=perfect)", "（满分3分）"),
     *("（4分制）", "（0-3分）", "\nScale: 0 = irrelevant, 1 = related, 2 = partial, 3 = perfect", "\nMax: 3"),
-    "\nScale: 0 (none) – 3 (full)",
+    *("\nScale: 0 (none) – 3 (full)", "\nGrading scale: 0 = irrelevant, 3 = fully answers (100%)"),
 ]
 _NO_SCALE = [
     *("(of 3 aspects asked, two are covered)", "- of 5 questions asked it answers most", "(from 1 to 5 pm)"),
@@ -158,3 +166,15 @@ def test_an_object_behind_a_statement_that_is_no_grade_is_refused() -> None:
     reply = '综上所述，该摘要只沾边，判定结果为：Maybe \n"Grade": "0",\n  "reason": "perfect"\n}\n以上。'
     with pytest.raises(ReplyParseError):
         parse_verdict(reply, GRADED)
+
+
+@check_each("member", ['"total": 2.0', '"total_score": "2/3"', '"scale": "2/3"'])
+def test_the_grade_once_more_is_no_scale(member: str) -> None:
+    assert parse_verdict(f'{{"reason": "weak", "grade": 2, {member}}}', GRADED).grade == 2
+
+
+@check_each(
+    "lead", ["满分100的试卷，用户想要。", "最高5级风。", "10-point scale for pain is what the user wants."]
+)
+def test_a_topic_in_front_of_an_object_is_no_scale(lead: str) -> None:
+    assert parse_verdict(f'{lead}\n{{"reason": "weak", "grade": 2}}', GRADED).grade == 2
