@@ -16,11 +16,7 @@ from itertools import pairwise, takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
-from judge.parsing.contradictions import (
-    contradicts,
-    has_correction,
-    is_refusal,
-)
+from judge.parsing.contradictions import contradicts, has_correction, is_refusal
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.repair import is_damaged, parse_damaged
@@ -272,12 +268,9 @@ def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
     for key, value in _list_members(node):
         holds_grade = any(fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
         text = value.value if isinstance(value, JsonText) else "" if holds_grade else "…"
-        listed = [
-            each.value
-            for each in (value if isinstance(value, list) else [value])
-            if isinstance(each, JsonText)
-        ]
-        if states_another(key, text, grade, scale) or is_other_scale(key, ", ".join(listed), grade, scale):
+        items = value if isinstance(value, list) else [value]
+        listed = ", ".join(each.value for each in items if isinstance(each, JsonText))
+        if states_another(key, text, grade, scale) or is_other_scale(key, listed, grade, scale):
             return True
     return False
 

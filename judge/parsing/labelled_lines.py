@@ -10,11 +10,7 @@ from itertools import takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
-from judge.parsing.contradictions import (
-    contradicts,
-    find_stated_values,
-    has_correction,
-)
+from judge.parsing.contradictions import contradicts, find_stated_values, has_correction
 from judge.parsing.final_answer import strip_fence
 from judge.parsing.stated_scale import names_other_scale
 from judge.parsing.tolerant_json import flatten
@@ -51,10 +47,10 @@ _NO_VALUE_FIRST = re.compile(
     r"|未知|不详|不确定|不一定|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)",
     re.IGNORECASE,
 )
+_CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"
 #: A sentence in which the assessor gives a grade, up to it; the grade ends the clause, or a scale follows.
 _I_GRADE = re.compile(
-    r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"
-    r"(?:(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award) "
+    _CONCLUDES + r"(?:(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award) "
     r"(?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){0,4}"
     r"(?:as |at )?(?:an? )?(?:(?:grade|score|rating) )?(?:of )?"
     r"|我?(?:会|将)?(?:给出|给|评为|判为|评定为|判定为|打)(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
@@ -63,8 +59,6 @@ _I_GRADE = re.compile(
     r"|on (?:an? |the )[^.]{0,20}scale))",
     re.IGNORECASE,
 )
-
-
 #: What makes a grade in front of it no single one.
 _HEDGE = re.compile(
     r"\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b"
@@ -73,7 +67,7 @@ _HEDGE = re.compile(
 )
 #: A sentence in which the assessor says yes or no.
 _I_JUDGE = re.compile(
-    r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?(?:(?:i|we)(?:['’]d|"
+    _CONCLUDES + r"(?:(?:i|we)(?:['’]d|"
     r" would| will)? (?:give|assign|rate|grade|score|award)\b"
     r"|我?(?:给出|给|评为|判为|评定为|打|判定为)(?!予))",
     re.IGNORECASE,

@@ -11,11 +11,11 @@ import re
 from judge.parsing.tolerant_json import flatten, simplify_prose
 from judge.records import Scale
 
-_WORDS = {"four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "hundred": 100}
-_CHINESE = {"三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "十": 10, "百": 100}
+_ENGLISH_NUMBERS = {"four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "hundred": 100}
+_CHINESE_NUMBERS = {"三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "十": 10, "百": 100}
 _NUMBER = (
     r"(?:(?<![0-9])(?<![0-9]\.)[0-9]{1,3}(?:\.0)?(?![0-9%]|\.[0-9])"
-    rf"|\b(?:{'|'.join(_WORDS)})\b|一?[{''.join(_CHINESE)}])"
+    rf"|\b(?:{'|'.join(_ENGLISH_NUMBERS)})\b|一?[{''.join(_CHINESE_NUMBERS)}])"
 )
 _RANGE = (
     r"(?:(?:from |between )?(?<![0-9.-])(?:[0-9]{1,3}|zero|one)"
@@ -23,6 +23,7 @@ _RANGE = (
 )
 #: What a scale counts. A scale of 4 points, or 4 levels, may be the one from 0 to 3.
 _UNITS = r"(?:[- ]?(?:points?|stars?|levels?|grades?|marks?|likert|rating|分|级|档))"
+#: What ends the mention of a scale.
 _CLOSER = r"(?=\s?(?:[)\].,;:!?。|]|$|\n|[-–—]|because|since))"
 #: Where a sentence about the grade begins, up to the scale.
 _LEAD = (
@@ -31,7 +32,8 @@ _LEAD = (
     r" )?(?:(?:scored|rated|graded|given|measured|based) )?(?:(?:on|using|with|by|in|at|to) )?(?:an? |the )?"
     r"|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?)?(?:采用|使用|按照?|基于)?(?:的是)?\s?)"
 )
-_COMPACT = (
+#: A scale in a few words: its range, its top, or how many grades it has.
+_SCALE = (
     rf"(?:{_RANGE}|{_NUMBER}){_UNITS}{{0,2}} scale\b|{_NUMBER}(?:-point(?: likert)?| point likert){_CLOSER}"
     rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale\s?(?:is|of|[:=])?\s?(?:ranging |going |running )?{_RANGE}"
     rf"|(?:scale of|out of(?: an?)?(?: max\w*| total)?(?: of)?) {_NUMBER}{_UNITS}?"
@@ -43,20 +45,22 @@ _COMPACT = (
     rf"|(?:满分|总分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制|{_RANGE}\s?(?:分制?|级)"
 )
 #: A range alone, up to its closing bracket.
-_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
+_RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
+#: A scale with what its grades mean: "Scale: 0 = irrelevant, 3 = perfect".
 _LEGEND = (
     r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)"
     r"\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
 )
 _MENTION = re.compile(
-    rf"[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_COMPACT})(?:\s?[)\]])?", re.MULTILINE
+    rf"[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?", re.MULTILINE
 )
 #: Every mention holds one of these.
 _MENTION_WORDS = re.compile("scale|point|range|max|highest|out of|满分|总分|最高|[分级]制|[0-9][分级]")
-_FIRST_MENTION = re.compile(
+#: A mention that begins the text or a sentence.
+_LEADING_MENTION = re.compile(
     rf"(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}}){_LEAD}"
-    rf"(?P<scale>{_COMPACT}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
-    rf"|\A\s{{0,4}}[(\[]?(?P<range>{_BRACKETS})",
+    rf"(?P<scale>{_SCALE}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
+    rf"|\A\s{{0,4}}[(\[]?(?P<range>{_RANGE_IN_BRACKETS})",
     re.MULTILINE,
 )
 _ANY_NUMBER = re.compile(_NUMBER)
@@ -66,6 +70,7 @@ _ANY_RANGE_ALONE = re.compile(
     rf"(?:{_RANGE}|{_NUMBER}(?=-point)|(?:[4-9]|[0-9]{{2,3}})(?![0-9])){_UNITS}?(?: \(?integers?\)?)?"
     rf"|{_NUMBER}, {_NUMBER}"
 )
+#: How many grades a scale has.
 _COUNT = re.compile(rf"({_NUMBER})(?:{_UNITS}|\s?分制)|(?<=scale of )({_NUMBER})")
 _IS_TOP = re.compile(r"max|满分|总分|最高|highest|out ?of")
 #: The members that name the scale of a grade beside them, without blanks and lines in the key.
@@ -78,18 +83,20 @@ _RANGE_MEMBER = re.compile(r"(?:(?:grade|score|rating|scale)?range|范围|评分
 
 def names_other_scale(prose: str, scale: Scale) -> bool:
     """Return True when a sentence of prose begins with another scale: "(out of 10)", "Scale: 1-5"."""
-    flat = simplify_prose(prose) if scale.name == "graded" else ""
-    if not _ANY_NUMBER.search(flat):
+    if scale.name != "graded":
         return False
-    matches = _FIRST_MENTION.finditer(flat)
+    flat = simplify_prose(prose)
+    if not _ANY_NUMBER.search(flat):  # most prose has none, and the search for mentions takes long
+        return False
+    matches = _LEADING_MENTION.finditer(flat)
     return any(_is_other(match["scale"] or match["range"], scale) for match in matches)
 
 
 def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:
     """Return True for a member that names another scale: `"max_score": 10`, `"scale": "1-5"`."""
-    name, text = re.sub(r"[\s_-]", "", key.casefold()), flatten(value).strip().lower()
     if scale.name != "graded":
         return False
+    name, text = re.sub(r"[\s_-]", "", key.casefold()), flatten(value).strip().lower()
     if _RANGE_MEMBER.fullmatch(name):
         return _ANY_RANGE_ALONE.fullmatch(text) is not None and _is_other(text, scale)
     # The grade once more, alone or of the top.
@@ -119,5 +126,5 @@ def _is_other(description: str, scale: Scale) -> bool:
 
 def _read_numbers(text: str) -> list[int]:
     numbers = (each.lstrip("一") for each in _ANY_NUMBER.findall(text))
-    words = _WORDS | _CHINESE
+    words = _ENGLISH_NUMBERS | _CHINESE_NUMBERS
     return [words[each] if each in words else int(each.partition(".")[0]) for each in numbers]

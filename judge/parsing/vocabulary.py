@@ -66,9 +66,17 @@ _NO_VALUE = ("", "null", "None", "none", "无")
 _YES = ("yes", "是", "是的", "相关", "相關", "relevant", "true")
 _NO = ("no", "否", "不是", "不相关", "不相關", "无关", "無關", "irrelevant", "not relevant", "false")
 _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
-SPELLED_GRADES = {"zero": "0", "one": "1", "two": "2", "three": "3"} | dict(
-    zip("零一二两三", "01223", strict=True)
-)
+SPELLED_GRADES = {
+    "zero": "0",
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "零": "0",
+    "一": "1",
+    "二": "2",
+    "两": "2",
+    "三": "3",
+}
 #: As alternatives of a regular expression, longer ones first.
 ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
