@@ -111,8 +111,6 @@ class BatchRunner:
     status: str = ""
     #: The reserved costs of the batches that this process submitted.
     _costs: dict[str, Sequence[float]] = field(default_factory=dict)
-    #: The number of requests without a reply, by batch, at each reading of its files.
-    _absent: dict[str, list[int]] = field(default_factory=dict)
     _ended: int = 0
     _most_requests: int = 0
 
@@ -358,8 +356,9 @@ class BatchRunner:
             params = RequestParams.from_json(batch.params)
         except ValueError as error:
             raise StoreError("batch {name} of the store: {error}", name=name, error=error) from error
+        absent_counts: list[int] = []
         try:
-            replies = await self._retry(lambda: self._read_replies(status, questions, params))
+            replies = await self._retry(lambda: self._read_replies(status, questions, params, absent_counts))
         except AccountError as error:
             await self._remove_lost(batch, error)
             return None
@@ -379,9 +378,18 @@ class BatchRunner:
         return replies
 
     async def _read_replies(
-        self, status: BatchStatus, questions: Mapping[str, Question], params: RequestParams
+        self,
+        status: BatchStatus,
+        questions: Mapping[str, Question],
+        params: RequestParams,
+        absent_counts: list[int],
     ) -> dict[str, BatchReply]:
-        if status.id in self._absent and not status.files:  # a batch can end before its files have ids
+        """Return the replies in the files, and an error for each other request of a complete batch.
+
+        `absent_counts` receives the number of requests without a reply; it has those of earlier readings.
+        Raises RetryableError until enough readings agree on that number.
+        """
+        if absent_counts and not status.files:  # a batch can end before its files have ids
             status = await self.api.retrieve(status.id)
         replies: dict[str, BatchReply] = {}
         unprocessed: set[str] = set()
@@ -406,10 +414,9 @@ class BatchRunner:
             # A page instead of a file, for example.
             is_unread = not has_lines and len(questions) >= _MIN_FAILED
             # A file that arrived cut is longer the next time, and a batch can end before its files have ids.
-            counts = self._absent.setdefault(status.id, [])
-            counts.append(len(absent))
+            absent_counts.append(len(absent))
             needed = _READINGS if status.files else _READINGS_WITHOUT_FILES
-            last = counts[-needed:]
+            last = absent_counts[-needed:]
             if absent and (is_unread or len(last) < needed or len(set(last)) > 1):
                 raise missing
             replies |= dict.fromkeys(absent, missing)

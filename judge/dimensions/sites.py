@@ -123,7 +123,8 @@ def read_host(url: str) -> str | None:
 def _is_host(text: str, *, is_followed: bool) -> bool:
     """Return whether a text without a scheme is a host; `is_followed` tells whether a path follows it."""
     with suppress(ValueError):
-        return bool(ip_address(text))
+        ip_address(text)
+        return True
     is_number = text.rpartition(".")[2].isdigit()
     is_known = _load_suffixes().publicsuffix(text, accept_unknown=False) is not None
     return not re.search(r"\s", text) and not is_number and (is_known or is_followed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import IO, Any, Final, Literal
 
@@ -290,7 +290,7 @@ async def _split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     rest, is_too_long = b"", False
     async for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines[is_too_long:]:
+        for line in lines[1:] if is_too_long else lines:
             yield line
         is_too_long = len(rest) > MAX_BYTES or (is_too_long and not lines)
         if is_too_long:
@@ -300,11 +300,12 @@ async def _split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 def _ends_whole(rest: bytes) -> bool:
     """Return whether what follows the last line feed of a file is nothing, or a whole line."""
-    with suppress(RecursionError):
-        try:
-            json.loads(rest.strip() or b"{}")
-        except ValueError:
-            return False
+    try:
+        json.loads(rest.strip() or b"{}")
+    except RecursionError:
+        return True
+    except ValueError:
+        return False
     return True
 
 

@@ -65,30 +65,23 @@ def test_what_chat_openai_sends_is_what_the_completion_says() -> None:
     ] == f"Bearer {CANARY}"
 
 
-def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
-    refusal = '{"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}'
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("chat_template_kwargs", "Unrecognized request argument supplied: chat_template_kwargs"),
+        ("temperature", "Unsupported parameter: temperature"),
+    ],
+)
+def test_a_parameter_that_a_server_refuses_is_taken_back(name: str, message: str) -> None:
+    refusal = json.dumps({"error": {"message": message, "param": name}})
 
     def refuse_parameter(request: ChatRequest) -> Reply:
-        body = request.body or {}
-        return Reply(status=400, body=refusal) if "chat_template_kwargs" in body else Reply(text=GRADE)
+        return Reply(status=400, body=refusal) if name in (request.body or {}) else Reply(text=GRADE)
 
     with LoopbackServer(refuse_parameter) as server:
         answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
         assert len(server.requests) == 3
-    assert all("chat_template_kwargs" not in answer.params for answer in answers)
-
-
-def test_a_temperature_that_a_server_refuses_is_taken_back() -> None:
-    refusal = '{"error": {"message": "Unsupported parameter: temperature", "param": "temperature"}}'
-
-    def refuse_parameter(request: ChatRequest) -> Reply:
-        body = request.body or {}
-        return Reply(status=400, body=refusal) if "temperature" in body else Reply(text=GRADE)
-
-    with LoopbackServer(refuse_parameter) as server:
-        answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
-        assert len(server.requests) == 3
-    assert all("temperature" not in answer.params for answer in answers)
+    assert all(name not in answer.params for answer in answers)
 
 
 def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
