@@ -88,6 +88,7 @@ def open_run_folder(
 
 
 def _check_inputs(config: Config, folder: Path) -> None:
+    """Raise InputError for a file of the dataset, of labels or of examples that a run in `folder` writes."""
     for option in _INPUT_FILES:
         value = getattr(config, option) or ()
         for name in (value,) if isinstance(value, str) else value:

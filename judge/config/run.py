@@ -32,7 +32,7 @@ from judge.config.option_checks import (
     option,
     raise_input_errors,
 )
-from judge.config.run_checks import check_takes, check_together
+from judge.config.run_checks import check_option_applies, check_together
 from judge.errors import InputError
 from judge.messages import Message
 from judge.models import FORMS, check_embeddings
@@ -408,7 +408,7 @@ class Config:
                     )
         config = cls(**_add_scale(options), source=source)
         for name in given:  # an option of a file may be for another model than that of a command
-            check_takes(config, name)
+            check_option_applies(config, name)
         return config
 
 

@@ -43,7 +43,7 @@ def check_together(config: Config) -> None:
             check_text_model(config, f"--{name.replace('_', '-')}")
 
 
-def check_takes(config: Config, option: str) -> None:
+def check_option_applies(config: Config, option: str) -> None:
     """Raise InputError for an option that none of the models takes."""
     models = [name for name in (config.model, *config.panel) if name]
     local = (LEXICAL, EXPECTED, f"{RERANKER}local:")

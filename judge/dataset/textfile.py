@@ -34,7 +34,6 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-
 _GZIP = b"\x1f\x8b"
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 

@@ -171,17 +171,18 @@ def make_trend(
 
 
 def _check_name(name: str, names: Collection[str], what: str) -> str:
-    if name not in names:
-        for each in names:
-            if each.casefold() == name.casefold():
-                return each
-        raise InputError(
-            "no night has a trend of {what} {name!r}; there is {names}",
-            what=what,
-            name=name,
-            names=NameList(names) if names else Message("none"),
-        )
-    return name
+    """Return the one of `names` that `name` is, in upper or lower case; raise InputError for none."""
+    if name in names:
+        return name
+    for each in names:
+        if each.casefold() == name.casefold():
+            return each
+    raise InputError(
+        "no night has a trend of {what} {name!r}; there is {names}",
+        what=what,
+        name=name,
+        names=NameList(names) if names else Message("none"),
+    )
 
 
 def _make_engine_trend(
