@@ -24,6 +24,8 @@ _FIELDS = frozenset(
 COLUMN_FIELDS = tuple(sorted({*_FIELDS, "expected"}))
 #: Fields of the query in a nested record; the other ones belong to a result.
 _QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})
+#: What a result of a nested record or of a test case can have, beside its rank.
+_RESULT_FIELDS = ("snippet", "title", "url", "date", "docno")
 #: The snippets of a test case of DeepEval.
 _CONTEXT_FIELDS = ("retrieval_context", "retrievalContext")
 #: Between the texts of a list where DeepEval writes the list as one text, as in .csv and .jsonl.
@@ -228,6 +230,12 @@ def _read_nested(parent: str, record: Mapping[str, Any], columns: Mapping[str, s
     for engine, results in engines.items():
         location = f"{parent}: engine {engine!r}"
         if isinstance(results, dict) and isinstance(results.get("error"), str) and results["error"]:
+            if results.get("results"):
+                raise InputError(
+                    "{place}: has results, and the error {error!r:.80}; remove one of them",
+                    place=location,
+                    error=results["error"],
+                )
             yield InputRow(
                 location, {**query_fields, "engine": engine, "error": results["error"]}, extra, columns
             )
@@ -249,10 +257,12 @@ def _read_nested(parent: str, record: Mapping[str, Any], columns: Mapping[str, s
 
 
 def _expand_results(row: InputRow, query_fields: Mapping[str, Any], results: list[Any]) -> Iterator[InputRow]:
-    """Yield the results of the query and engine of `row`."""
+    """Yield the results of the query and engine of `row`; those without ranks are in their order."""
     columns = {name: column for name, column in row.columns.items() if name not in _QUERY_FIELDS}
-    for rank, result in enumerate(results, start=1):
-        location = f"{row.location}: result {rank}"
+    rank_name = row.find_column("rank")
+    has_ranks = any(isinstance(result, dict) and rank_name in result for result in results)
+    for position, result in enumerate(results, start=1):
+        location = f"{row.location}: result {position}"
         fields = {"snippet": result} if isinstance(result, str) else result
         if isinstance(result, dict):
             fields = _rename_fields(convert_values(result, columns), columns)
@@ -263,15 +273,9 @@ def _expand_results(row: InputRow, query_fields: Mapping[str, Any], results: lis
                 value=result,
                 snippet=row.find_column("snippet"),
             )
-        result_fields = {
-            name: fields[name] for name in ("snippet", "title", "url", "date", "docno") if name in fields
-        }
-        yield InputRow(
-            location,
-            {**result_fields, **query_fields, "rank": fields.get("rank", rank)},
-            row.extra,
-            row.columns,
-        )
+        own = {name: fields[name] for name in _RESULT_FIELDS if name in fields}
+        rank = fields.get("rank") if has_ranks else position
+        yield InputRow(location, {**own, **query_fields, "rank": rank}, row.extra, row.columns)
 
 
 def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputRow]:

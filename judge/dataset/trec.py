@@ -17,7 +17,8 @@ from judge.messages import SeparatedNames
 from judge.records import Ranking, Snippet
 
 #: Where a topic with tags begins, its id, and its text.
-_TOPIC_START = re.compile(r"<top(?:ic)?(?=[\s>])", re.IGNORECASE)
+#: Matches before the tag, so that a line can be split into topics.
+_TOPIC_START = re.compile(r"(?=<top(?:ic)?[\s>])", re.IGNORECASE)
 _TOPIC_ID = re.compile(
     r"<topic\s[^>]*?\b(?:number|id)\s?=\s?[\"']?([^\"'>\s]+)|<num>\s*(?:number:)?\s*([^\s<]+)", re.IGNORECASE
 )
@@ -133,10 +134,11 @@ def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str
     """
     blocks: list[tuple[str, list[str]]] = []
     for location, line in lines:
-        if _TOPIC_START.search(line):
-            blocks.append((location, []))
-        if blocks:
-            blocks[-1][1].append(line)
+        for part in _TOPIC_START.split(line):
+            if _TOPIC_START.match(part):
+                blocks.append((location, []))
+            if blocks:
+                blocks[-1][1].append(part)
     for location, block in blocks:
         content = "\n".join(block)
         query_id, title = _TOPIC_ID.search(content), _TOPIC_TITLE.search(content)

@@ -25,6 +25,7 @@ from judge.measure.formulas import TIE, Floats, Ints, convert_non_finite
 from judge.measure.resampling import MIN_DIFFERING, Interval, make_finite_interval
 from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 from judge.measure.simultaneous import (
+    MIN_QUERIES,
     SimultaneousIntervals,
     compare_means,
     compute_detectable_difference,
@@ -100,6 +101,13 @@ def describe_outcome(t: Translator, pair: PairComparison) -> str:
     if not pair.sd:
         return t(
             "not separated (the difference is the same on every query, so there is no variance for a test)"
+        )
+    if pair.at_least_queries is None and pair.p_adjusted == 1 and pair.n < MIN_QUERIES:
+        return t(
+            "not separated (only {queries} with values for both; a test needs {least} or more where other"
+            " pairs have more)",
+            queries=t.translate_plural("{count:,} query", "{count:,} queries", pair.n),
+            least=MIN_QUERIES,
         )
     if pair.at_least_queries is None:
         return t("not separated")

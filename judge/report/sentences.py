@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import sqrt
 from statistics import median
 
 from judge.analysis.summary import Summary
@@ -45,22 +46,27 @@ def warn_few_queries(t: Translator, summary: Summary) -> str:
 def describe_power(t: Translator, summary: Summary, measure: str | None = None) -> str:
     """Return which true difference the queries find with 80% power, and which twice as many find.
 
-    Both are medians over the pairs of engines that can be tested by `measure` (None: the deciding one).
-    Empty when no pair can be tested.
+    Both are medians over the pairs of engines that can be tested by `measure` (None: the deciding one), each
+    with as many queries as the pair that has most. Empty when no pair can be tested.
     """
     measure = measure or summary.deciding_measure
     pairs = [pair for pair in summary.select_pairs(measure) if pair.detectable is not None]
     if not pairs:
         return ""
     n = max(pair.n for pair in pairs)
+    shares = [sqrt(pair.n / n) for pair in pairs]
     return t(
         "With {queries}, a test detects a true difference of about {detectable:.2g} between two engines in"
         " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled:.2g} (medians over the pairs of"
         " engines, by {measure}).",
         queries=count_queries(t, n),
-        detectable=median(pair.detectable or 0.0 for pair in pairs),
+        detectable=median(
+            share * (pair.detectable or 0.0) for share, pair in zip(shares, pairs, strict=True)
+        ),
         doubled_n=2 * n,
-        doubled=median(pair.detectable_doubled or 0.0 for pair in pairs),
+        doubled=median(
+            share * (pair.detectable_doubled or 0.0) for share, pair in zip(shares, pairs, strict=True)
+        ),
         measure=measure,
     )
 

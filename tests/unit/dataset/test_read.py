@@ -109,6 +109,22 @@ def test_nested_lines_tell_nothing_from_broken(tmp_path: Path) -> None:
     assert (c.snippets, c.error) == ((), "HTTP 503")
 
 
+def test_results_of_a_nested_list_have_a_rank_all_or_none(tmp_path: Path) -> None:
+    both: list[dict[str, Any]] = [{"snippet": "last", "rank": 5}, {"snippet": "first", "rank": 1}]
+    data = load([{"query": "q", "engines": {"a": both}}])
+    assert [snippet.text for snippet in data.rankings[0].snippets] == ["first", "last"]
+    path = write_rows(tmp_path / "d.jsonl", [{"query": "q", "engines": {"a": [both[0], "other"]}}])
+    with pytest.raises(InputError, match=r"result 2: field 'rank' is given for some results of a list only"):
+        load(path)
+
+
+def test_an_engine_of_a_nested_row_has_results_or_an_error(tmp_path: Path) -> None:
+    answer = {"error": "HTTP 503", "results": ["text"]}
+    path = write_rows(tmp_path / "d.jsonl", [{"query": "q", "engines": {"a": answer}}])
+    with pytest.raises(InputError, match=r"d.jsonl:1: engine 'a': has results, and the error 'HTTP 503'"):
+        load(path)
+
+
 @pytest.mark.parametrize("wrap", [lambda cases: cases, lambda cases: {"test_cases": cases}])
 def test_deepeval_test_cases(tmp_path: Path, wrap: Any) -> None:
     cases = [
@@ -170,6 +186,9 @@ Identify organizations.
 <topic type='ambiguous' number='302'><query>poliomyelitis</query></topic>
 </topics>
 """,
+    # Without line breaks.
+    '<topics><topic number="301"><query>international organized crime &#38; law</query></topic>'
+    '<topic number="302"><query>poliomyelitis</query></topic></topics>\n',
 )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from judge.measure.formulas import Floats
 from judge.measure.resampling import SEED, draw_queries
 from judge.measure.simultaneous import (
-    MIN_GROUP_SIZE,
+    MIN_QUERIES,
     SimultaneousIntervals,
     compare_groups,
     compare_means,
@@ -194,6 +194,26 @@ def test_missing_queries_are_left_out_of_their_column_alone() -> None:
 # --- two groups of queries
 
 
+def test_a_column_with_fewer_queries_than_others_is_tested_from_10_on() -> None:
+    differences = np.random.default_rng(6).normal(0.2, 1.0, (60, 3))
+    alone = compare_means(differences[:, None, :1])[0]
+    differences[9:, 1] = differences[10:, 2] = np.nan
+    together = compare_means(differences[:, None])[0]
+    assert together.tested.tolist() == [True, False, True]
+    assert (together.p[1], together.high[1]) == (1.0, np.inf)
+    without = compare_means(differences[:, None, :2])[0]
+    assert without.critical == alone.critical
+    assert together.critical < 1.6 * alone.critical
+
+
+def test_a_column_with_fewer_than_10_queries_is_tested_where_no_other_has_more() -> None:
+    differences = np.random.default_rng(7).normal(0.2, 1.0, (12, 2))
+    differences[:3] = np.nan
+    assert compare_means(differences[:, None])[0].tested.all()
+    differences[3, 1] = np.nan
+    assert compare_means(differences[:, None])[0].tested.tolist() == [True, False]
+
+
 def test_a_contrast_is_welchs_t_with_a_resampled_critical_value() -> None:
     differences = np.random.default_rng(3).normal(0, 1, (400, 2))
     differences[:120, 0] += 1
@@ -216,8 +236,8 @@ def test_a_contrast_turns_its_sign_with_the_groups() -> None:
 
 def test_a_contrast_needs_enough_queries_in_either_group() -> None:
     differences = draw_skewed_differences(queries=40)
-    assert compare_groups(differences, np.arange(40) < MIN_GROUP_SIZE).tested.all()
-    assert not compare_groups(differences, np.arange(40) < MIN_GROUP_SIZE - 1).tested.any()
+    assert compare_groups(differences, np.arange(40) < MIN_QUERIES).tested.all()
+    assert not compare_groups(differences, np.arange(40) < MIN_QUERIES - 1).tested.any()
 
 
 # --- planning
