@@ -147,8 +147,8 @@ class NoResponse(RetryableError):
     `is_page` is True for an HTML page, which a proxy or a web server sends instead of the provider.
     """
 
-    def __init__(self, kind: str, detail: str, *, is_page: bool = False) -> None:
-        super().__init__(kind, detail, maybe_billed=True)
+    def __init__(self, kind: str, detail: str, *, is_page: bool = False, maybe_billed: bool = True) -> None:
+        super().__init__(kind, detail, maybe_billed=maybe_billed)
         self.is_page = is_page
 
 

@@ -54,7 +54,8 @@ def parse_response(
     """Return the JSON of a response, or the error in it without `secrets`, whatever its status is.
 
     From the JSON of a success, `read_completion` removes the secrets. A success whose body is not a JSON
-    object (empty, HTML, cut) raises `NoResponse`: it may be billed.
+    object (empty, HTML, cut) raises `NoResponse`: it may be billed. So does an HTML page with status 403: a
+    firewall, which reads the prompt, has blocked one pair or all.
     """
     try:
         answer = msgspec.json.decode(body)
@@ -64,7 +65,8 @@ def parse_response(
         return answer  # `read_completion` removes secrets from what it takes
     text = redact(_decode(body), *secrets)
     answer = _parse_json(text)
-    if status >= 300 or isinstance(answer, dict):
+    is_blocked = status == 403 and answer is None and _PAGE.search(text[:_PAGE_START])
+    if (status >= 300 or isinstance(answer, dict)) and not is_blocked:
         return ErrorResponse.from_response(status, answer or text, headers)
     raise _make_no_api_error(status, text)
 
@@ -90,16 +92,16 @@ def _decode(body: bytes) -> str:
 
 
 def _make_no_api_error(status: int, text: str) -> NoResponse:
-    """Return the error for a success whose body is not a whole JSON object, with what the body is."""
+    """Return the error for a response whose body is not a whole JSON object, with what the body is."""
     if not _PAGE.search(text[:_PAGE_START]):
         begin = shorten(mask(text[:1000])[:80]) or "nothing"
         return make_transport_error(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
     title = _TITLE.search(text[:_PAGE_HEAD])
-    detail = Message("HTTP {status}, but an HTML page", status=status)
+    detail = Message("HTTP {status}: an HTML page", status=status)
     if title:
         name = shorten(mask(unescape(title[1])))[:_TITLE_LENGTH]
-        detail = Message("HTTP {status}, but an HTML page titled {title!r}", status=status, title=name)
-    return NoResponse("transport", detail, is_page=True)
+        detail = Message("HTTP {status}: an HTML page titled {title!r}", status=status, title=name)
+    return NoResponse("transport", detail, is_page=True, maybe_billed=status < 300)
 
 
 def read_completion(

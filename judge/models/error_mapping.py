@@ -142,8 +142,10 @@ RULES = (
         "content_filter",
         RequestRejected,
         says=r"content_?filter|data_?inspection|responsibleai|content management policy|inappropriate content"
-        r"|flagged (?:by|as|for)|risk control|sensitive (?:content|words)|censor|敏感内容",
+        r"|flagged (?:by|as|for)|input was flagged|risk control|sensitive (?:content|words)|censor|敏感内容",
     ),
+    # Before rate_limit: a request of more tokens than a minute allows never fits.
+    ErrorRule("too_long", RequestRejected, statuses={413}),
     # Some servers say "check your plan" about tokens per minute, too.
     ErrorRule(
         "rate_limit",
@@ -170,7 +172,6 @@ RULES = (
     ErrorRule(
         "too_long",
         RequestRejected,
-        statuses={413},
         code=r"context_length_exceeded|string_above_max_length|toolarge",
         says=r"maximum context|context (?:length|window)|range of input length"
         r"|(?:prompt|input)[^.]{0,20} too long",

@@ -31,26 +31,25 @@ ABOUT_FORM = (
 
 @dataclass(frozen=True, slots=True)
 class Concession:
-    """A parameter that a server may refuse in a message that `says` finds; `instead` takes its value.
+    """A parameter that a server may refuse; `instead` takes its value.
 
     `instead` None drops the parameter; the server then uses its default.
     """
 
     parameter: str
-    says: str
     instead: str | None = None
 
-
-def _make_concession(parameter: str) -> Concession:
-    return Concession(
-        parameter, rf"{UNSUPPORTED}.{{0,80}}\b{parameter}\b|\b{parameter}\b.{{0,80}}{UNSUPPORTED}"
-    )
+    def is_in(self, message: str) -> bool:
+        """Return whether `message` refuses the parameter, or names the one that the server wants instead."""
+        about = rf"{UNSUPPORTED}.{{0,80}}\b{self.parameter}\b|\b{self.parameter}\b.{{0,80}}{UNSUPPORTED}"
+        return re.search(rf"{self.instead}|{about}" if self.instead else about, message, re.I) is not None
 
 
 CONCESSIONS = (
-    Concession("max_tokens", r"max_completion_tokens", instead="max_completion_tokens"),
-    *map(_make_concession, ("temperature", "top_p", "seed")),
-    *map(_make_concession, ("enable_thinking", "thinking", "chat_template_kwargs", "reasoning_effort")),
+    Concession("max_tokens", instead="max_completion_tokens"),
+    Concession("max_completion_tokens"),
+    *map(Concession, ("temperature", "top_p", "seed")),
+    *map(Concession, ("enable_thinking", "thinking", "chat_template_kwargs", "reasoning_effort")),
 )
 
 
@@ -104,7 +103,7 @@ class Negotiation:
         if re.search(ABOUT_FORM, message, re.I) and params.form != self._forms[-1]:
             return RequestParams(params.params, self._forms[self._forms.index(params.form) + 1])
         for concession in CONCESSIONS:
-            if concession.parameter in params.params and re.search(concession.says, message, re.I):
+            if concession.parameter in params.params and concession.is_in(message):
                 remaining = dict(params.params)
                 value = remaining.pop(concession.parameter)
                 if concession.instead is not None:

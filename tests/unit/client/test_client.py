@@ -157,7 +157,7 @@ class SlowModel(ScriptedModel):
     [
         (TimedOut("transport", "no answer within 60 s"), 60, 24, 65, "accepts requests and does not answer"),
         (
-            NoResponse("transport", "HTTP 200, but an HTML page titled 'Login'", is_page=True),
+            NoResponse("transport", "HTTP 200: an HTML page titled 'Login'", is_page=True),
             0.05, 16, 20, "and the network, which may ask to log in first",
         ),
         (NoResponse("transport", "Server disconnected"), 0.05, 16, 20, "disconnected; check --base-url"),

@@ -92,6 +92,8 @@ ERRORS = [
     (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens.", "too_long"),
     (400, "InternalError.Algo.InvalidParameter", "Range of input length should be [1, 30720]", "too_long"),
     (413, "", "Request Entity Too Large", "too_long"),
+    # https://console.groq.com/docs/errors
+    (413, "rate_limit_exceeded tokens", "on tokens per minute (TPM): Limit 6000, Requested 6500", "too_long"),
     (400, "InvalidParameter", "Range of max_tokens should be [1, 8192]", "bad_parameter"),
     (400, "InvalidParameter", "parameter.enable_thinking must be set to false", "bad_parameter"),
     (400, "unsupported_value", "Unsupported value: 'temperature' does not support 0.", "bad_parameter"),
@@ -101,6 +103,8 @@ ERRORS = [
     (400, "InternalError.Algo.DataInspectionFailed", "Output data may be bad.", "content_filter"),
     (400, "invalid_request_error", "messages[1] is empty", "bad_request"),
     (422, "", "could not be understood", "bad_request"),
+    # https://openrouter.ai/docs/api-reference/errors
+    (403, "", "Your chosen model requires moderation and your input was flagged", "content_filter"),
     (500, "InternalError.Timeout", "An internal timeout occured.", "server_error"),
     (503, "", "no healthy upstream", "server_error"),
     (529, "overloaded_error", "Overloaded", "server_error"),

@@ -189,6 +189,23 @@ def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, 
     assert model.params == intended
 
 
+def test_a_ceiling_of_tokens_is_sent_under_its_other_name_then_not_at_all() -> None:
+    message = "Unsupported parameter: '{}' is not supported with this model."
+    for refused, sent in ((("max_tokens",), 400), (("max_tokens", "max_completion_tokens"), None)):
+
+        def answer(request: ChatRequest, refused: tuple[str, ...] = refused) -> Reply:
+            name = next((name for name in refused if name in (request.body or {})), None)
+            if name is None:
+                return Reply(text=GRADE)
+            return Reply(status=400, body=json.dumps({"error": {"message": message.format(name)}}))
+
+        with LoopbackServer(answer) as server:
+            [result] = ask(open_at("openai", server))
+            assert len(server.requests) == 1 + len(refused)
+        assert "max_tokens" not in result.params
+        assert result.params.get("max_completion_tokens") == sent
+
+
 def test_a_refusal_that_no_step_cures_ends() -> None:
     with serve_refusal("Range of max_tokens should be [1, 100]", lambda _: True) as server:
         with pytest.raises(AccountError, match=r"bad_parameter.*max_tokens.*change that parameter"):

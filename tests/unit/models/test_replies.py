@@ -70,10 +70,18 @@ def test_a_success_without_a_whole_object_is_a_broken_transport(body: bytes) -> 
 
 def test_an_html_page_is_named_by_its_title_which_shows_no_key() -> None:
     page = b"<!DOCTYPE html><html><head><title>Log in &amp; sk-canary-5b1d9f</title></head></html>"
-    with pytest.raises(NoResponse, match=r"HTTP 200, but an HTML page titled 'Log in & \*\*\*'$") as caught:
+    with pytest.raises(NoResponse, match=r"HTTP 200: an HTML page titled 'Log in & \*\*\*'$") as caught:
         parse_response(200, page, {})
     assert caught.value.is_page
     assert caught.value.maybe_billed
+
+
+def test_a_page_with_status_403_is_no_answer_of_the_api_and_not_billed() -> None:
+    page = b"<html><head><title>Sorry, you have been blocked</title></head></html>"
+    with pytest.raises(NoResponse, match=r"HTTP 403: an HTML page titled 'Sorry, you") as caught:
+        parse_response(403, page, {})
+    assert (caught.value.is_page, caught.value.maybe_billed) == (True, False)
+    assert isinstance(parse_response(403, b'{"error": {"message": "<html>"}}', {}), ErrorResponse)
 
 
 @check_each("adapter", ["openai", "dashscope"])
