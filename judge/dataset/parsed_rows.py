@@ -256,11 +256,9 @@ def _read_latency(row: InputRow) -> float | None:
 
 
 def _parse_rank(row: InputRow, value: object) -> int:
-    rank = value
+    rank = validation.restore_whole_number(value)
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}(\.0*)?\s*", value):
         rank = int(float(value))
-    elif isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
-        rank = int(value)
     if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
         text = f"{value!r:.40}"
         raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import attrgetter
@@ -54,8 +54,7 @@ def pool_query(
     distinct = {snippet.id: snippet for snippet in all_snippets}
     names = _name_documents(all_snippets)
     documents = {
-        (engine, query_id): tuple(names[_make_document_key(snippet)] for snippet in snippets)
-        for engine, snippets in by_engine.items()
+        (engine, query_id): tuple(_list_documents(snippets, names)) for engine, snippets in by_engine.items()
     }
     return list(distinct.values()), documents
 
@@ -138,27 +137,49 @@ def _make_document_key(snippet: Snippet) -> tuple[str, str, str]:
 
 
 def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
-    """Return the name of the document for each key: its docno, else shared by canonical URL or text."""
-    distinct = {_make_document_key(snippet): snippet for snippet in snippets}
-    links = {key: tuple(_list_links(snippet)) for key, snippet in distinct.items()}
-    parent: dict[str, str] = {link: link for group in links.values() for link in group}
+    """Return the name of the document for each key: its docno, else shared by canonical URL or text.
 
-    def find_root(link: str) -> str:
-        while parent[link] != link:
-            parent[link] = parent[parent[link]]
-            link = parent[link]
-        return link
+    A text joins pages that are shown with no other text. An engine that shows one notice for many pages does
+    not make these one document in the lists of other engines.
+    """
+    distinct = {_make_document_key(snippet): tuple(_list_links(snippet)) for snippet in snippets}
+    pages: dict[str, set[str]] = {}
+    texts: dict[str, set[str]] = {}
+    for page, *rest in distinct.values():
+        for text in rest:
+            pages.setdefault(text, set()).add(page)
+            texts.setdefault(page, set()).add(text)
 
-    for group in links.values():
-        for link in group[1:]:
-            low, high = sorted((find_root(group[0]), find_root(link)))
-            # The smallest link of a group names it, so that the order does not matter.
-            parent[high] = low
-    names = {key: find_root(group[0]) for key, group in links.items()}
+    first_page: dict[str, str] = {}
+    for page in sorted(texts):
+        if len(texts[page]) == 1:
+            first_page.setdefault(min(texts[page]), page)
+
+    def name_page(page: str) -> str:
+        shown = texts.get(page, ())
+        return first_page[min(shown)] if len(shown) == 1 else page
+
+    def name_link(link: str) -> str:
+        names_of_pages = {name_page(page) for page in pages.get(link, ())}  # none, unless the link is a text
+        return names_of_pages.pop() if len(names_of_pages) == 1 else name_page(link)
+
+    names = {key: name_link(links[0]) for key, links in distinct.items()}
     return {
         key: link[2:] if link.startswith("1 ") else f"d-{hash_parts([link], 12)}"
         for key, link in names.items()
     }
+
+
+def _list_documents(snippets: Iterable[Snippet], names: Mapping[tuple[str, str, str], str]) -> Iterator[str]:
+    """Yield the document of each result of a list; a result repeats an earlier one with its URL or text."""
+    earlier: dict[str, str] = {}
+    for snippet in snippets:
+        links = tuple(_list_links(snippet))
+        own = names[_make_document_key(snippet)]
+        name = next((earlier[link] for link in links if link in earlier), own)
+        for link in links:
+            earlier.setdefault(link, name)
+        yield name
 
 
 def _list_links(snippet: Snippet) -> Iterator[str]:

@@ -92,7 +92,7 @@ def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
     ):
         if not header:
             header = _check_header(location, cells, columns)
-        else:
+        elif any(cell.strip() for cell in cells):
             named = _read_cells(location, header, cells, delimiter, columns)
             yield from rows.expand_cells(location, header, named, columns)
 

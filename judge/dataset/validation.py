@@ -6,9 +6,12 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import datetime, time
+from decimal import Decimal
 from functools import lru_cache
+from math import isfinite
 
 from judge.errors import InputError
 
@@ -36,12 +39,14 @@ def normalise_text(text: str) -> str:
 
 
 def restore_whole_number(value: object) -> object:
-    """Return a float that is a whole number as an int, any other value as it is.
+    """Return a float or a decimal that is a whole number as an int, any other value as it is.
 
-    A column of whole numbers becomes one of floats in pandas where an id is missing.
+    A column of whole numbers becomes one of floats in pandas where an id is missing, and databases export
+    them as decimals.
     """
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
+    if isinstance(value, float | Decimal) and isfinite(value):
+        whole = int(value)
+        return whole if whole == value and abs(whole) < 2**53 else value
     return value
 
 
@@ -86,25 +91,27 @@ def _check_name(value: str) -> str | None:
 def parse_text(location: str, name: str, value: object) -> str:
     """Return the text in field `name`, empty where it is missing; raise InputError with `location`.
 
-    Numbers and dates become texts. A time stamp at midnight is a date: tables have no type for dates.
+    Numbers, dates and bytes of UTF-8, as some tables hold texts, become texts. A time stamp at midnight is a
+    date: tables have no type for dates.
     """
-    if value is None:
-        return ""
-    if isinstance(value, list | tuple | Mapping | bool):
-        raise _refuse_value(location, name, value)
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, bytes | list | tuple | Set | Mapping | bool):
+        return _decode_text(location, name, value)
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()
-    return value if isinstance(value, str) else str(value)
+    return str(value)
 
 
 def parse_snippet_text(location: str, name: str, value: object) -> str | None:
     """Return the snippet in field `name`, None where it is missing; raise InputError with `location`."""
-    if value is not None and not isinstance(value, str):
-        raise _refuse_value(location, name, value)
-    return value
+    return value if value is None or isinstance(value, str) else _decode_text(location, name, value)
 
 
-def _refuse_value(location: str, name: str, value: object) -> InputError:
-    return InputError(
+def _decode_text(location: str, name: str, value: object) -> str:
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+    raise InputError(
         "{place}: field {name!r} is {value!r:.80}, not text", place=location, name=name, value=value
     )

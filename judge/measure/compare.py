@@ -104,10 +104,9 @@ def describe_outcome(t: Translator, pair: PairComparison) -> str:
         )
     if pair.at_least_queries is None and pair.p_adjusted == 1 and pair.n < MIN_QUERIES:
         return t(
-            "not separated (only {queries} with values for both; a test needs {least} or more where other"
-            " pairs have more)",
+            "not separated (only {queries} with values for both: too few for a test, since other pairs have"
+            " more)",
             queries=t.translate_plural("{count:,} query", "{count:,} queries", pair.n),
-            least=MIN_QUERIES,
         )
     if pair.at_least_queries is None:
         return t("not separated")

@@ -25,9 +25,11 @@ _LARGE_INPUT, _RESAMPLES_OF_LARGE_INPUT = 2**20, 4_000
 #: seeds: fewer resamples are enough, and even fewer with many columns, whose largest |t| varies less.
 _MANY_QUERIES, _RESAMPLES_OF_MANY_QUERIES = 2_000, 2_500
 _MANY_COLUMNS, _RESAMPLES_OF_MANY_COLUMNS = 300, 1_500
-#: A group of a contrast needs this many queries, and so does a column where another one has more: a resample
-#: of all queries holds few of such a column, often one alone, and then its t is huge.
-MIN_QUERIES = 10
+#: A contrast needs this many queries in each group: a resample of a smaller one is often one query.
+MIN_GROUP_SIZE = 10
+#: A column needs this many queries, or this share of those of the column with most. A resample of all queries
+#: holds an uncertain number of a column that lacks many, sometimes one alone, and then its t is huge.
+MIN_QUERIES, MIN_SHARE = 20, 0.75
 #: A variance below this share of the largest squared difference is rounding.
 _NO_VARIANCE = 1e-12
 #: The standard normal quantile of 0.8, the power that planning asks for.
@@ -40,9 +42,9 @@ class SimultaneousIntervals:
 
     `se` is the standard error of `mean`, `low` to `high` the interval mean ± `critical`·se, `p` the p-value
     adjusted for all columns. `tested` marks the columns that can be tested: at least `MIN_DIFFERING` of
-    their values differ from 0, the values vary, and there are `MIN_QUERIES` of them, or as many as any column
-    of the family has. The others have p 1 and an infinite interval; a column without any value has NaN
-    throughout.
+    their values differ from 0, the values vary, and there are `MIN_QUERIES` of them, or `MIN_SHARE` of the
+    number that another column of the family has. The others have p 1 and an infinite interval; a column
+    without any value has NaN throughout.
     """
 
     mean: Floats
@@ -67,7 +69,7 @@ def compare_means(
     queries, measures, columns = differences.shape
     sample = _ResampledColumns.from_differences(differences.reshape(queries, measures * columns))
     count = sample.count.reshape(measures, columns)
-    enough = count >= np.minimum(MIN_QUERIES, count.max(1, keepdims=True, initial=0.0))
+    enough = count >= np.minimum(MIN_QUERIES, MIN_SHARE * count.max(1, keepdims=True, initial=0.0))
     tested: Bools = enough.ravel() & (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
     maxima: list[Floats] = []
     for draws in draw_queries(queries, count_resamples(differences, families), seed, measures * columns):
@@ -90,7 +92,7 @@ def compare_groups(differences: Floats, members: Bools, *, families: int = 1) ->
     """Test whether the mean of each of (queries, columns) differences differs between two groups of queries.
 
     What is tested is the mean over `members`, (queries,), minus the mean over the rest, with Welch's
-    standard error. A column needs `MIN_QUERIES` queries in either group. All queries are drawn together,
+    standard error. A column needs `MIN_GROUP_SIZE` queries in either group. All queries are drawn together,
     so a resample holds as many members as chance gives it. `families` is as in `compare_means`.
     """
     groups = [
@@ -98,7 +100,7 @@ def compare_groups(differences: Floats, members: Bools, *, families: int = 1) ->
         for chosen in (members, ~members)
     ]
     inside, outside = groups
-    enough = (inside.count >= MIN_QUERIES) & (outside.count >= MIN_QUERIES)
+    enough = (inside.count >= MIN_GROUP_SIZE) & (outside.count >= MIN_GROUP_SIZE)
     se = np.sqrt(np.square(inside.se) + np.square(outside.se))
     tested: Bools = enough & (inside.differing + outside.differing >= MIN_DIFFERING) & (se > 0)
     scale = np.maximum(inside.largest, outside.largest)

@@ -16,6 +16,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +257,27 @@ def test_a_formula_counts_as_what_was_saved_with_it_or_as_its_text(tmp_path: Pat
     )
     (ranking,) = read_file(write_content(tmp_path, "s.xlsx", saved)).rankings
     assert [snippet.text for snippet in ranking.snippets] == ["2"]
+
+
+def test_bytes_and_decimals_of_a_parquet_file_are_texts_and_whole_numbers(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {
+        "query": ["capital"], "query_id": [Decimal(7)], "rank": [Decimal("1.0")], "snippet": ["巴黎".encode()],
+        "title": [b"Paris"], "url": [b"https://a.example/1"],
+    }  # fmt: skip
+    parquet.write_table(pyarrow.table(columns), tmp_path / "d.parquet")
+    data = read_dataset(tmp_path / "d.parquet", lang="zh", max_chars=400)
+    (snippet,) = data.rankings[0].snippets
+    assert list(data.queries) == ["7"]
+    assert (snippet.title, snippet.text, snippet.url) == ("Paris", "巴黎", "https://a.example/1")
+    with pytest.raises(InputError, match=r"row 1: field 'title' is b'.xff', not text"):
+        read_dataset([{"query": "q", "snippet": "s", "title": b"\xff"}], lang="zh", max_chars=400)
+
+
+def test_rows_of_a_table_without_a_text_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("query,snippet,engine\nq,s,a\n,,\n , ,\n", encoding="utf-8")
+    assert len(read_dataset(tmp_path / "d.csv", lang="en", max_chars=400).rankings) == 1
 
 
 def test_the_first_visible_sheet_is_read_and_named_where_there_are_others(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.pool import build_pool, canonicalise_url, describe_differing_dates
+from judge.dataset.pool import build_pool, canonicalise_url, describe_differing_dates, mark_repeated
 from judge.records import Dataset, Pool
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
@@ -54,19 +54,65 @@ def test_the_same_text_for_two_queries_is_two_pairs() -> None:
     assert len(pool_rows(rows).pairs) == 2
 
 
-def test_documents_are_connected_through_url_and_text() -> None:
+def name_documents(rows: list[dict[str, object]]) -> dict[str, tuple[int, ...]]:
+    """Return the documents of each engine as numbers, in the order in which they occur."""
+    documents = {engine: names for (engine, _), names in sorted(pool_rows(rows).documents.items())}
+    numbers: dict[str, int] = {}
+    return {
+        engine: tuple(numbers.setdefault(name, len(numbers)) for name in names)
+        for engine, names in documents.items()
+    }
+
+
+def test_a_url_or_a_text_makes_results_one_document() -> None:
     rows = [
         make_row("a", "text of the page", "https://www.site.example/p?utm_source=x"),
+        make_row("a", "second page", "https://www.site.example/second"),
         make_row("b", "another excerpt", "http://site.example/p/"),
-        make_row("b", "text of the page", "https://mirror.example/copy"),
-        make_row("c", "elsewhere", "https://mirror.example/copy#top"),
-        make_row("c", "unrelated", "https://other.example/"),
+        make_row("b", "second page", "https://mirror.example/copy"),
+        make_row("b", "unrelated", "https://other.example/"),
+        make_row("c", "second page"),
+        make_row("c", "text of the page"),
+        make_row("c", "text without a page"),
+        make_row("d", "text without a page"),
+        make_row("d", "", "https://mirror.example/copy#top"),
     ]
-    documents = pool_rows(rows).documents
-    assert (
-        documents["a", "q"][0] == documents["b", "q"][0] == documents["b", "q"][1] == documents["c", "q"][0]
-    )
-    assert documents["c", "q"][1] != documents["c", "q"][0]
+    assert name_documents(rows) == {"a": (0, 1), "b": (0, 1, 2), "c": (1, 0, 3), "d": (3, 1)}
+
+
+def test_one_text_for_many_pages_does_not_join_them_in_the_lists_of_others() -> None:
+    pages = [f"https://s.example/{number}" for number in range(3)]
+    notice = [make_row("a", "We use cookies.", page) for page in pages]
+    rows = [make_row("b", f"about {page}", page) for page in pages]
+    assert name_documents([*notice, *rows]) == {"a": (0, 0, 0), "b": (0, 1, 2)}
+    assert name_documents([*notice, make_row("c", "We use cookies."), *rows])["c"] == (3,)
+    assert name_documents([*notice, *rows[:1]]) == {"a": (0, 0, 0), "b": (0,)}
+
+
+def test_a_list_shows_a_document_again_by_its_url_or_its_text() -> None:
+    rows = [
+        make_row("a", "one", "https://s.example/1"),
+        make_row("a", "two", "https://s.example/1"),
+        make_row("a", "two", "https://s.example/2"),
+        make_row("a", "three", "https://s.example/3"),
+        make_row("b", "one", "https://s.example/1"),
+        make_row("b", "other", "https://s.example/2"),
+    ]
+    assert name_documents(rows) == {"a": (0, 0, 0, 1), "b": (0, 2)}
+
+
+@given(st.integers(0, 10_000))
+def test_whether_a_list_has_repeats_depends_on_no_other_list(seed: int) -> None:
+    generator = random.Random(seed)
+    rows = [
+        make_row(engine, f"text {generator.randrange(5)}", f"https://s.example/{generator.randrange(5)}")
+        for engine in "abc"
+        for _ in range(4)
+    ]
+    together = pool_rows(rows).documents
+    for engine in "abc":
+        (alone,) = pool_rows([row for row in rows if row["engine"] == engine]).documents.values()
+        assert mark_repeated(together[engine, "q"]) == mark_repeated(alone)
 
 
 def test_a_dataset_that_names_its_documents_has_said_which_are_the_same() -> None:

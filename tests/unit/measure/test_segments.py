@@ -11,7 +11,7 @@ import pytest
 from judge.measure.compare import compare_engines
 from judge.measure.engine_summary import average_engines
 from judge.measure.segments import SegmentResult, compare_segments
-from judge.measure.simultaneous import MIN_QUERIES
+from judge.measure.simultaneous import MIN_GROUP_SIZE
 from judge.records import Lang, Query
 from tests.support.intervals import get_high_end, get_low_end
 from tests.unit.measure.tables import NAN, tabulate_scores
@@ -98,7 +98,7 @@ def test_of_three_segments_each_is_held_against_the_rest() -> None:
 
 
 def test_a_segment_with_few_queries_has_a_contrast_without_an_interval() -> None:
-    first, _ = make_led_segments(0.5, 0.0, size=MIN_QUERIES - 1)
+    first, _ = make_led_segments(0.5, 0.0, size=MIN_GROUP_SIZE - 1)
     (contrast,) = first.contrasts
     assert (contrast.ci95, contrast.differs) == (None, False)
     assert contrast.difference == pytest.approx(0.5, abs=0.1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from judge.measure.formulas import Floats
 from judge.measure.resampling import SEED, draw_queries
 from judge.measure.simultaneous import (
-    MIN_QUERIES,
+    MIN_GROUP_SIZE,
     SimultaneousIntervals,
     compare_groups,
     compare_means,
@@ -194,24 +194,23 @@ def test_missing_queries_are_left_out_of_their_column_alone() -> None:
 # --- two groups of queries
 
 
-def test_a_column_with_fewer_queries_than_others_is_tested_from_10_on() -> None:
-    differences = np.random.default_rng(6).normal(0.2, 1.0, (60, 3))
-    alone = compare_means(differences[:, None, :1])[0]
-    differences[9:, 1] = differences[10:, 2] = np.nan
-    together = compare_means(differences[:, None])[0]
-    assert together.tested.tolist() == [True, False, True]
-    assert (together.p[1], together.high[1]) == (1.0, np.inf)
-    without = compare_means(differences[:, None, :2])[0]
-    assert without.critical == alone.critical
-    assert together.critical < 1.6 * alone.critical
-
-
-def test_a_column_with_fewer_than_10_queries_is_tested_where_no_other_has_more() -> None:
-    differences = np.random.default_rng(7).normal(0.2, 1.0, (12, 2))
-    differences[:3] = np.nan
+@pytest.mark.parametrize(("queries", "least"), [(200, 20), (27, 20), (24, 18), (12, 9), (8, 6)])
+def test_a_column_with_far_fewer_queries_than_another_is_not_tested(queries: int, least: int) -> None:
+    differences = np.random.default_rng(6).normal(0.5, 1.0, (queries, 3))
+    two = compare_means(differences[:, None, :2])[0]
+    differences[least:, 2] = np.nan
     assert compare_means(differences[:, None])[0].tested.all()
-    differences[3, 1] = np.nan
-    assert compare_means(differences[:, None])[0].tested.tolist() == [True, False]
+    differences[least - 1, 2] = np.nan
+    three = compare_means(differences[:, None])[0]
+    assert three.tested.tolist() == [True, True, False]
+    assert (three.p[2], three.high[2]) == (1.0, np.inf)
+    assert three.critical == two.critical
+
+
+def test_queries_that_no_column_has_do_not_count() -> None:
+    differences = np.random.default_rng(7).normal(0.2, 1.0, (40, 2))
+    differences[9:] = np.nan
+    assert compare_means(differences[:, None])[0].tested.all()
 
 
 def test_a_contrast_is_welchs_t_with_a_resampled_critical_value() -> None:
@@ -236,8 +235,8 @@ def test_a_contrast_turns_its_sign_with_the_groups() -> None:
 
 def test_a_contrast_needs_enough_queries_in_either_group() -> None:
     differences = draw_skewed_differences(queries=40)
-    assert compare_groups(differences, np.arange(40) < MIN_QUERIES).tested.all()
-    assert not compare_groups(differences, np.arange(40) < MIN_QUERIES - 1).tested.any()
+    assert compare_groups(differences, np.arange(40) < MIN_GROUP_SIZE).tested.all()
+    assert not compare_groups(differences, np.arange(40) < MIN_GROUP_SIZE - 1).tested.any()
 
 
 # --- planning

@@ -134,8 +134,8 @@ def test_an_engine_that_broke_where_it_is_hard_is_not_called_best() -> None:
 
 def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
     """Both others beat it where it answered, the easy queries, and none beats the other."""
-    a = [0.9] * 10 + [NAN] * 10
-    b = c = EASIER + EASIER[:2] + [0.1] * 10
+    a = [0.9] * 12 + [NAN] * 4
+    b = c = EASIER + EASIER[:4] + [0.1] * 4
     text = sentences.choose_headline(ENGLISH, summarise_scores([a, b, c]))
     assert text == (
         "No engine is best by P@5: a has the highest mean,"
