@@ -74,8 +74,8 @@ _ROLE = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _LEADS_ON = re.compile(
-    r"(?:[:,]|则|那么|就|是|为|\b(?:then|is|was|be|to|output|answer|return|say|but|not|than|except"
-    r"|never))\s*\Z",
+    r"(?:[:,]|则|那么|就|是|为|\b(?:then|is|was|be|to|output|answer(?:ed)?|return|say|but|not|than|except"
+    r"|never|reads?|wants?|says|suggests|contains|only|json|like|rating|grade|verdict))\s*\Z",
     re.IGNORECASE,
 )
 #: A sentence whose last word needs another one: the object in the next line.
@@ -110,7 +110,8 @@ _PRONOUN_SPEAKS = re.compile(
 _THAT = (
     r"(?:\bthis\b(?! (?:search )?(?:snippet|page|text|passage|result|article|document|query|site|website"
     r"|source)\b)|\bthat(?:['’]s\b| (?:is|was|came|comes|json|object|answer|output|verdict|grade)\b)"
-    r"|\bit (?:is|was|comes|came)\b|\babove\b|\b(?:the|this|that) (?:\w+ )?(?:json|object|answer|output"
+    r"|\bit (?:is|was|comes|came)\b|\babove\b|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the"
+    r"|this|that) (?:\w+ )?(?:json|object|answer|output"
     r"|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才|这|那|此|该(?:json|对象|答案|结果)|如此)"
 )
 _IS_FOREIGN = (
@@ -118,24 +119,36 @@ _IS_FOREIGN = (
     r"|attacker\w*|copied|quot(?:ed?|ation)|taken|comes?|came|pasted|provided|supplied|given|written|wrote"
     r"|expected|appears?|stands?|found|included|contained|(?:an?|the|my|another|just|only"
     r"|merely) (?:\w+ )?(?:examples?|samples?|templates?|placeholder|quote|quotation|injection|payload|draft"
-    r"|format)|fake|forged|example only|(?:another|other|previous|earlier|someone) ?\w*|not (?:my|mine"
+    r"|format)|the (?:whole|entire|full|complete) (?:snippet|page|text|passage|content)|fake"
+    r"|forged|manipulat\w+"
+    r"|straight (?:out of|from)|(?:put|placed) (?:on|in|into) (?:the|a) (?:page|snippet|text)"
+    r"|example only|(?:another|other|previous|earlier|someone) ?\w*|not (?:my|mine"
     r"|the (?:answer|final)|an answer|valid|to be)|from (?:the|a) (?:snippet|page|text|user|document|web\w*"
     r"|passage|article|input|prompt)|in the (?:snippet|page|text|prompt|document))\b|要求|让我|要我|想要|指示"
-    r"|注入|攻击|来自|引自|摘自|出自|抄自|复制|引用|原话|原文|的话|示例|例子|样例|模板|另一|其他(?:评|模型"
+    r"|注入|攻击|操纵|来自|引自|摘自|出自|抄自|复制|引用|原话|原文|的话|示例|例子|样例|模板|另一"
+    r"|其他(?:评|模型"
     r"|人)|别人|他人|用户提供|用户给|并非|不是我|不是(?:最终)?(?:答案|判断|结果)|不代表|伪造|照做|所写|写的"
     r"|提供的)"
 )
 _DISOWNS = re.compile(
     rf"{_THAT}[^.。!?\n]{{0,60}}?{_IS_FOREIGN}"
     r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user"
-    r"|author)s?\b[^.。!?\n]{0,40}\b(?:this|that|it|so|exactly|verbatim|the (?:above|object|json"
+    r"|author)s?\b[^.。!?\n]{0,40}\b(?:this(?: json| object| text| line)?|that|it|so|exactly"
+    r"|verbatim|the (?:above|object|json"
     r"|output)(?: above)?)\W{0,20}\Z|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中|上)?(?:的)?(?:要求如此|原话"
     r"|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)|\A\W*(?:from|in|quoted?(?: from)?|source:"
     r"|copied from|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per"
     r"|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)"
+    r"|\A\W*(?:the )?(?:snippet|page|text|author|site|seller|website)['’]s own (?:json|object"
+    r"|answer|verdict|grade|words)\b"
+    r"|\b(?:this|these|those) (?:text|lines?|words?|blob|string)s? (?:is|are|was|were) (?:part of"
+    r"|from|in|inside|copied"
+    r"|taken|quoted)\b|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
+    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
     r"|\A\W*(?:来自|引自|摘自|出自|源自|据)(?:该|此|这)?(?:摘要|网页|页面|用户|文章|原文)|\bi (?:refuse"
     r"|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey"
-    r"|do (?:that|so|this))|\A\W*(?:/s\b|not\b|is (?:what|in|from|wrong|an?|the)\b|(?:would|could|might) be\b"
+    r"|do (?:that|so|this))|\A\W*(?:/s\b|not\b|is (?:what|all|everything|in|from|wrong|an?|the)\b"
+    r"|(?:would|could|might) be\b"
     r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|my own (?:answer|grade|verdict)\b"
     r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做"
     r"|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
@@ -198,8 +211,31 @@ _LEADS_TO_OTHER_TEXT = re.compile(
     r"|检索)结果)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z|\b(?:here(?:['’]s| is| are)|this is"
     r"|below is|following is|see)(?: (?:the|a|an|this|that|your|original|full|web|page))"
     rf"{{0,3}} (?:{vocabulary.SOURCE_WORDS})(?: (?:text|content|title))?\s*\Z"
-    rf"|(?:以下|下面|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{vocabulary.SOURCE_WORDS})+的?(?:内容|原文)?\s*\Z"
+    rf"|(?:以下|下面|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{vocabulary.SOURCE_WORDS})+的?(?:内容"
+    rf"|原文)?\s*\Z"
     r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z",
+    re.IGNORECASE,
+)
+#: A text that is presented without a word of speech: "the content of the snippet is as follows".
+_PRESENTS_TEXT = re.compile(
+    r"(?:\A|[.。!?]\s?)(?:(?:the|this|given|provided|full|whole) ){0,3}(?:(?:content|text"
+    r"|body)(?: of (?:the|this)"
+    r" \w+)?|snippet|page|passage|search result|result text|result(?= reads)|ad"
+    r"|comment\b[^.:]{0,40}(?= reads))"
+    r"(?: itself)?(?: (?:is|reads|follows|consists of))?(?: (?:as follows|only|just|the|following|an?))*"
+    r"(?: (?:json|text|object))*(?: that [^.:]{0,40})?\s*\Z"
+    r"|(?:摘要|片段|网页|页面|搜索结果|文章|正文|原文)的?(?:内容|文字|文本|数据)?(?:如下|(?:只"
+    r"|就)是.{0,12})\s*\Z"
+    r"|\A(?:给出的|提供的)?(?:文字|文本|数据|内容)如下\s*\Z|\A结果文本\s*\Z",
+    re.IGNORECASE,
+)
+#: A note in a few words, all of it: an object behind which it stands is no answer.
+_NOTE_OF_ORIGIN = re.compile(
+    r"\W*(?:<-+ )?(?:(?:an? |just an? |only an? )?(?:example|sample|template|illustration"
+    r"|quot(?:e|ed|ation)|copied)"
+    r"(?: (?:from|of|in|only) [\w ]{0,30})?|(?:text|content|part) of the (?:page|snippet|text)"
+    r"|(?:for )?(?:illustration|format)(?: only)"
+    r"|(?:以上)?(?:[仅只](?:[是为供])?)?(?:格式)?(?:示意|示例|样例|例子|原文|引用|参考))\W*",
     re.IGNORECASE,
 )
 #: What says what a page is about, or what kind of page it is.
@@ -266,7 +302,8 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     """Return True when a sentence in front of an object leads to it as another's answer."""
     if not sentence:
         return False
-    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(sentence.rstrip(f"{vocabulary.AROUND}:.…")):
+    head = sentence.rstrip(f"{vocabulary.AROUND}:.…")
+    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(head) or _PRESENTS_TEXT.search(head):
         return True
     if _TERMINATOR.search(sentence):
         if not _POINTER.search(_IS_ABOUT.sub(" ", sentence)) and not re.search(
@@ -359,7 +396,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
 
 def _disowns(sentence: str) -> bool:
     """Return True when a sentence behind an object says that it is another's, or no answer."""
-    if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence):
+    if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence) or _NOTE_OF_ORIGIN.fullmatch(sentence):
         return True
     if _DISOWNS_NOT.search(sentence) or _MY_OWN.search(sentence):
         return False

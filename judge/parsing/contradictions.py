@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.parsing.stated_scale import drop_own_scale
+from judge.parsing.stated_scale import drop_own_scale, drop_rubric
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
     ANY_WORD,
     AROUND,
     KEYS,
+    LABEL_LEAD,
     SPELLED_GRADES,
     build_label_pattern,
     find_value,
@@ -42,7 +43,8 @@ _STARTS_CORRECTION = (
     r"(?:no|wait|actually|hmm|oops|edit|update|correction|rather|better|sorry|apologies|or|instead|lower"
     r"|raise|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use"
     r"|in fact|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)"
-    r"|thinking again|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|additional|external"
+    r"|thinking again|then again|second thoughts?|having (?:re\w+|thought))\b(?! (?:further"
+    r"|outside|other|more|additional|external"
     r"|one)\b)|或者?|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|其实|抱歉|实际上|更准确|准确地说|订正|改[为成]"
 )
 _CORRECTION = re.compile(
@@ -74,6 +76,17 @@ _CORRECTION = re.compile(
     r"当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正"
     r"|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前"
     r"|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)"
+    r"|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from)\b|\bt(?:ake"
+    r"|ook) back (?:the|that|my|it|this)\b"
+    r"|\b(?:the )?opposite is (?:true|right|correct)|\b(?:is|was|['’]s) (?:actually |really "
+    r"|quite |exactly )?the"
+    r" (?:opposite|reverse)[.!]|\breverse (?:that|it|this)\b|\bgot (?:it|that|this) (?:backwards?"
+    r"|wrong|the wrong way)"
+    r"|\bother way (?:a)?round[.!]|\b(?:relevant|helpful|useful|on topic) after all\b"
+    r"|\b(?:has|have|had) the wrong (?:grade|verdict|score)|\b(?:for|graded|judged|rated|read) the wrong"
+    r" (?:snippet|query|pair|result)\b|[论果说写判搞弄]反了|应该?相反|应判|看错"
+    r"|(?<![0-9])[评给][0-3][分级]?偏[高低]"
+    r"|偏[高低]了|还是[评给判打]"
     r"|\bdeserves? (?:less|more|better|an? (?:lower|higher))\b"
     r"|\ban? (?:lower|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b"
     r"|\bnot (?:\w+ )?(?:confident|certain|convinced) (?:in|about|of) (?:this|that|the|my)"
@@ -113,6 +126,29 @@ _UNITS_OF_TIME = "[天日年月周]|小时|分钟|(?:day|week|month|year|hour|mi
 _DEMANDED = re.compile(
     r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|索要|要求给?)[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?"
 )
+#: The query once more, whose numbers are no values.
+_QUERY = re.compile(
+    r"(?:\bquery|查询|\buser (?:typed|searched(?: for)?|asked|asks)|用户(?:问|搜索"
+    r"|输入))(?:\s?(?:is|was|是|为))?"
+    r"\s?[:=]?\s?[\"“][^\"“”\n]{1,80}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$",
+    re.MULTILINE,
+)
+#: A grade whose condition prose states: "a grade of 3 requires the full schedule".
+_THRESHOLD = re.compile(
+    r"(?:\ban? |\beven an? )(?:(?:full )?(?:grade|score"
+    r"|rating) (?:of )?)?[0-3] (?:would (?:require|need)|requires?|at least"
+    r"|needs?(?! to be)|was not given)\b|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade"
+    r"|score) (?:of )?)?[0-3]\b"
+    r"|\bto decide between [0-3] and [0-3]\b|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)"
+    r"|连[0-3][分级]?都"
+)
+#: A question or an item of a checklist with its answer, where it is not the verdict.
+_CHECK = re.compile(
+    rf"(?:[^.。?!\n:]{{2,80}}\?"
+    rf"|^[^\w\n]{{0,6}}+(?!{LABEL_LEAD}(?:{build_label_pattern(None)})\W)[^.。?!\n:]{{2,40}}:)\s{{0,3}}"
+    r"(?P<value>yes|no|是|否)(?![\w])[.。]?",
+    re.MULTILINE,
+)
 #: How sure a reply says to be is not a value.
 _CONFIDENCE = re.compile(
     r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}"
@@ -126,7 +162,8 @@ _DENIED = re.compile(
     r"|\bneither (?:an? )?"
     r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)"
     r"(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
-    r"|(?<![是能会要该得])(?:未能?|没有?|不)(?:能|足以|会|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)"
+    r"|(?<![是能会要该得])(?:未能?|没有?|不)(?:能|足以|会"
+    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)"
     r"(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) |\s?[/或和、]\s?)(?:an? )?[0-9])*)"
     r"(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though|due)\b)"
     r"(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
@@ -139,6 +176,11 @@ _UNRELATED = re.compile(
     r"|since|as|here)\b)|\bno(?:thing| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use"
     r"|help|value) (?:to|for|with)\b|\b(?:not|n['’]t|fails? to) (?:answer|address"
     r"|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b"
+    r"|\b(?:is|are|was) (?:just |only |merely |nothing but |simply )?(?:an? )?(?:mere "
+    r"|pure )?(?:demand for a (?:grade"
+    r"|verdict|score)|(?:fabricated|fake|forged|made-up) (?:verdict|grade|answer|judge?ment)"
+    r"|keyword (?:pile|stuffing|spam|list)|pile of keywords|error page)\b"
+    r"|(?:只是|仅是|不过是|就是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)"
     r"|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系"
     r"|关联|联系|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)"
     r"|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])"
@@ -204,7 +246,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str) -> bool:
     """Return True when prose behind an answer corrects it or takes it back."""
-    return _CORRECTION.search(simplify_prose(text)) is not None
+    return _CORRECTION.search(_QUERY.sub(" ", simplify_prose(text))) is not None
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:
@@ -213,14 +255,14 @@ def find_stated_values(text: str, scale: Scale) -> set[int | None]:
     A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
     or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
-    return _find_values(_DENIED.sub(" ", simplify_prose(text)), scale)
+    return _find_values(_DENIED.sub(" ", _simplify(text, scale)), scale)
 
 
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
     if not re.search(r"\w", text):
         return False
-    flat = simplify_prose(text)
+    flat = _simplify(text, scale)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
     stated = _DEMANDED.sub(" ", _DENIED.sub(" ", flat) if denied else flat)
     return (
@@ -232,6 +274,20 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
         or (grade != scale.top and _states(_TOP, _DENIES_EXTREME, flat))
         or (grade != 0 and _states(_LOWEST, _DENIES_EXTREME, flat))
     )
+
+
+def _simplify(text: str, scale: Scale) -> str:
+    """Return simplified prose without the query, and without values that say nothing of the answer.
+
+    These are the rubric and what a grade would need, on the graded scale, and the answers of a checklist that
+    differ from each other, on the binary one.
+    """
+    flat = _QUERY.sub(" ", simplify_prose(text))
+    if scale.name == "graded":
+        return _THRESHOLD.sub(" ", drop_rubric(flat))
+    if len({each["value"] in "yes是" for each in _CHECK.finditer(flat)}) > 1:
+        return _CHECK.sub("\n", flat)
+    return flat
 
 
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
@@ -286,8 +342,8 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
     # "Grade: 2-3" and "verdict = maybe", but not what announces an object.
     word = r"[^\s\u4e00-\u9fff,;。(){}\[\]]{1,16}"
     words = (
-        r"(?:[0-9]|yes\b|no\b)(?:(?!\.\s)[^\n,;。(){}]){0,12}?|[\u4e00-\u9fff]{1,5}"
-        rf"|(?!json\b|see\b|below\b|as\b|here\b)[~-]{{0,2}}\w{word}(?: {word})?"
+        r"(?:[0-9]|yes\b|no\b)(?:(?!\.\s|\s?[-–—]{1,2}\s?[^\W0-9])[^\n,;。(){}]){0,12}?|[\u4e00-\u9fff]{1,5}"
+        rf"|(?!json\b|see\b|below\b|as\b|here\b)(?:[~-]{{1,2}}\w|[^\W0-9]){word}(?: {word})?"
     )
     return (
         re.compile(

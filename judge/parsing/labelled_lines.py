@@ -18,6 +18,7 @@ from judge.parsing.vocabulary import (
     AROUND,
     LABEL_LEAD,
     REASON_LABELS,
+    SOURCE_WORDS,
     SPELLED_GRADES,
     build_label_pattern,
     find_value,
@@ -33,12 +34,14 @@ _BULLET = re.compile(r"\s*(?:[-*•+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]
 _REASON = re.compile(rf"(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)", re.IGNORECASE)
 #: What separates a value from a comment on it.
 _COMMENT = re.compile(
-    r"\s?[(;]|\s[-–—]+\s|\.\s(?!\s{0,4}[0-9])|。|\s(?=because|since|as\b)"
+    r"\s?[(;]|\s[-–—]+\s|\s?[-–—]{2,}\s?(?=[^\W0-9])|\.\s(?!\s{0,4}[0-9])|。|\s(?=because|since|as\b)"
     r"|,\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not|yes|"
     r"no|only if|但|不过|可|或|是|否|也)(?![A-Za-z]))",
     re.IGNORECASE,
 )
-_ROW = re.compile(r"^\|\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE)
+_ROW = re.compile(
+    r"^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE
+)
 #: Prose in front of the first row of a table, on the same line.
 _BEFORE_TABLE = re.compile(r"^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)", re.MULTILINE)
 #: An answer that begins with a word that is not a value of a scale, and goes on in the same line.
@@ -47,13 +50,21 @@ _NO_VALUE_FIRST = re.compile(
     r"|未知|不详|不确定|不一定|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)",
     re.IGNORECASE,
 )
+#: "Answer: No, you cannot": the answer to a question of the query, unless it speaks of the snippet.
+_ANSWERS_QUERY = re.compile(
+    rf"\W{{0,8}}(?:the )?(?:answer|答案)\s?(?:[:=]|is|是|为)\s{{0,3}}(?:yes|no|是的?|不是"
+    rf"|否)(?:\s?[,(]|\s(?=because))"
+    rf"(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))",
+    re.IGNORECASE | re.DOTALL,
+)
 _CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"
 #: A sentence in which the assessor gives a grade, up to it; the grade ends the clause, or a scale follows.
 _I_GRADE = re.compile(
     _CONCLUDES + r"(?:(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award) "
     r"(?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){0,4}"
     r"(?:as |at )?(?:an? )?(?:(?:grade|score|rating) )?(?:of )?"
-    r"|我?(?:会|将)?(?:给出|给|评为|判为|评定为|判定为|打)(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
+    r"|我?(?:会|将)?(?:给出|给|评为|判为|评定为|判定为|打)(?:它|其|(?:该|此|这条)(?:摘要"
+    r"|结果))?(?:等级|评分|分数)?为?\s?)"
     rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?"
     r"(?=\s{0,4}(?:\Z|[.,](?![0-9])|[。;!(]|[-–—]\s|因为|由于|(?:because|since|as|out of) "
     r"|on (?:an? |the )[^.]{0,20}scale))",
@@ -96,6 +107,8 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         raise ReplyParseError(
             "ambiguous", "the answer begins with no value of the scale, and states one later"
         )
+    if scale.name == "binary" and _ANSWERS_QUERY.match(flat):
+        raise ReplyParseError("ambiguous", "the answer may be one to the query, not about the snippet")
     stated = _parse_lines(text, scale) or _parse_sentences(flat, scale)
     lead, trail = (
         "\n".join(takewhile(lambda line: not _is_reason(line), each.split("\n")))
@@ -168,7 +181,8 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
 def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     """Return the pattern of the places between sentences, and in front of a label; "No. 1" has none."""
     return re.compile(
-        rf"(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{{1,4}}[0-9])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=])",
+        rf"(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{{1,4}}[0-9])(?=\s)"
+        rf"|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=])",
         re.IGNORECASE,
     )
 
@@ -177,7 +191,8 @@ def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
 def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     return re.compile(
         rf"[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
-        r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|(?<=[\u4e00-\u9fff])(?=[0-9]\s?[分级]?\s?(?:\Z|[。.;,(]))|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
+        r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|(?<=[\u4e00-\u9fff])(?=[0-9]\s?[分级]?\s?(?:\Z|[。.;,(]))"
+        r"|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
         re.IGNORECASE,
     )
 

@@ -30,19 +30,21 @@ _LEAD = (
     r"(?:(?:note|注|备注|说明)\s?:\s?)?"
     r"(?:(?:(?:the|this|that|my|your|it|which) )?(?:(?:grade|score|rating|mark)s? )?(?:(?:is|was|are|uses?)"
     r" )?(?:(?:scored|rated|graded|given|measured|based) )?(?:(?:on|using|with|by|in|at|to) )?(?:an? |the )?"
-    r"|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?)?(?:采用|使用|按照?|基于)?(?:的是)?\s?)"
+    r"|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?|我)?(?:采用|使用|用|按照?|基于)?(?:的是?)?\s?)"
 )
 #: A scale in a few words: its range, its top, or how many grades it has.
 _SCALE = (
     rf"(?:{_RANGE}|{_NUMBER}){_UNITS}{{0,2}} scale\b|{_NUMBER}(?:-point(?: likert)?| point likert){_CLOSER}"
-    rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale\s?(?:is|of|[:=])?\s?(?:ranging |going |running )?{_RANGE}"
+    rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: (?:i|we) use[sd]?)?\s?(?:is|of"
+    rf"|[:=])?\s?(?:ranging |going |running )?{_RANGE}"
     rf"|(?:scale of|out of(?: an?)?(?: max\w*| total)?(?: of)?) {_NUMBER}{_UNITS}?"
     rf"(?! (?!stars|points|marks|this|is|was|as|its|because|possible)[a-z]{{2,20}}s\b)"
     rf"|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}"
     rf"|(?:max(?:imum|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?"
     rf"\s?(?:is|of|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}"
     rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b{_CLOSER})"
-    rf"|(?:满分|总分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制|{_RANGE}\s?(?:分制?|级)"
+    rf"|(?:满分|总分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制"
+    rf"|{_RANGE}\s?(?:分制?|级)"
 )
 #: A range alone, up to its closing bracket.
 _RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
@@ -63,6 +65,16 @@ _LEADING_MENTION = re.compile(
     rf"|\A\s{{0,4}}[(\[]?(?P<range>{_RANGE_IN_BRACKETS})",
     re.MULTILINE,
 )
+#: The grades of the scale from 0 to 3 with what they mean, best or worst first.
+_RUBRIC = re.compile(
+    "|".join(
+        r"[^0-9]{1,120}?".join(
+            rf"(?<![0-9.]){grade}\s?(?:[:=]|[-–—]{{1,2}}|\s)(?=[^0-9\n]{{2}})" for grade in grades
+        )
+        + r"[^0-9\n]{1,120}"
+        for grades in ("3210", "0123")
+    )
+)
 _ANY_NUMBER = re.compile(_NUMBER)
 _ANY_RANGE = re.compile(_RANGE)
 #: The last form is a list of two numbers.
@@ -76,7 +88,8 @@ _IS_TOP = re.compile(r"max|满分|总分|最高|highest|out ?of")
 #: The members that name the scale of a grade beside them, without blanks and lines in the key.
 _MEMBER = re.compile(
     r"(?:(?:grad(?:e|ing)|scor(?:e|ing)|rating)?scale|(?:scale|grade|score)?max(?:imum)?"
-    r"(?:grade|score|rating|points?|value|mark)?|outof|total(?:points|score)?|满分[值数]?|总分|最高分|量表|分制)"
+    r"(?:grade|score|rating|points?|value|mark)?|outof|total(?:points|score)?|满分[值数]?|总分"
+    r"|最高分|量表|分制)"
 )
 _RANGE_MEMBER = re.compile(r"(?:(?:grade|score|rating|scale)?range|范围|评分范围)")
 
@@ -102,6 +115,11 @@ def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:
     # The grade once more, alone or of the top.
     is_grade = _read_numbers(text) in ([grade], [grade, scale.top]) and _IS_TOP.search(name) is None
     return _MEMBER.fullmatch(name) is not None and not is_grade and _is_other(f"{name}: {text}", scale)
+
+
+def drop_rubric(flat: str) -> str:
+    """Return simplified prose without the list of the grades from 0 to 3 and what they mean."""
+    return _RUBRIC.sub("\n", flat)
 
 
 def drop_own_scale(flat: str, scale: Scale) -> str:

@@ -34,7 +34,8 @@ SAME_QUESTION = re.compile(
 #: The key of a member that gives the verdict in another way, such as `adjusted_grade` and `调整后等级`.
 _VARIANT = re.compile(
     r"(?!max|min|top|scale|满分|最高|最低)(?:.{1,40}(?:grade|verdict|等级|判定|结论)"
-    r"|(?:adjusted|new|true|second|real|better|reconsidered|latest|amended|my|assigned|last|modified|total|actual)"
+    r"|(?:adjusted|new|true|second|real|better|reconsidered|latest|amended|my|assigned|last"
+    r"|modified|total|actual)"
     r"[ _-]?(?:score|rating|label|relevance|judge?ment)"
     r"|(?:调整|修改|真实|重新|最后|综合|总|新).{0,4}(?:评分|分数|得分|评级|判断))"
 )
@@ -111,7 +112,8 @@ OTHER_ANSWER_WORDS = (
     r"\b(?:(?:an?|the|one|some|previous|other|another|human|first|second|naive|my|gpt|expert|several|many"
     r"|most)[ -](?:\w+ )?(?:grader|rater|annotator|assessor|evaluator|reviewer|judge|labell?er|expert"
     r"|colleague|teammate|friend|model|llm|assistant|system|ai)s?|(?:annotator|grader|rater|assessor"
-    r"|evaluator|reviewer|labell?er)s?(?! for)|another|others?|someone|somebody|colleagues?|previous(?:ly)?"
+    r"|evaluator|reviewer|labell?er)s?(?! for)|another|others?|someone|existing|last (?:time|week"
+    r"|month|round)|colleagues?|previous(?:ly)?"
     r"|prior|earlier|formerly|old|gpt\S*|claude|gemini|llama|qwen|deepseek|chatgpt|ground truth"
     r"|gold(?: standard)?|reference|expected|desired|intended|wanted|baseline|human (?:label|answer|grade"
     r"|verdict)s?|examples?|e\.g|samples?|templates?|placeholders?|dummy|demo|for instance|illustrat\w+"
@@ -124,8 +126,10 @@ OTHER_ANSWER_WORDS = (
     r"|kind of) like|along the lines of|predecessor|mock\w*|fictional|invented|made-up|hallucinat\w+|bogus"
     r"|bad|fake|forged"
     r"|false answer|copied|pasted|verbatim|malicious|suspicious|hidden|embedded|trick\w*)\b|(?:另外?一|另"
-    r"|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先|原来|某)(?:个|位|名|任|次|轮|的)?(?:评"
-    r"|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|结果|回)|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有"
+    r"|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先?|原来|某)(?:个|位|名|任|次|轮"
+    r"|条|条摘要|的){0,2}(?:评(?!定)"
+    r"|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|结果|输出|回)|标注人员|(?:作者|用户|网页|页面"
+    r"|摘要)(?:里|中|给)?自[己带]|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有"
     r"|给定|提供|提交|收到|缓存|保存|[他她它]们?|对方|对手)的?(?:评分|打分|判断|判定|评估|等级|结论|结果|答案"
     r"|回答|回复|输出)|类似|诸如|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望"
     r"|预期|人工标注|评审|评委|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息"

@@ -253,3 +253,128 @@ def test_a_number_is_no_verdict(text: str, number: str) -> None:
     with pytest.raises(ReplyParseError):
         parse_verdict(text.format(number), BINARY)
     assert parse_verdict("我的判断是：\nNo. It is about tea", BINARY).grade == 0
+
+
+@check_each(
+    "lead",
+    [
+        "The content of the snippet is as follows:",
+        "The result reads:",
+        "Result text:",
+        "摘要内容如下：",
+        "整条摘要就是一个假判定：",
+        "The author suggests the rating",
+        "The existing judgment is",
+        "The page wants",
+        "Last week the output for this pair was",
+        "上一轮输出的是：",
+        "摘要自带的评分：",
+        "标注人员的结果：",
+        "原评分：",
+    ],
+)
+def test_an_object_that_a_text_or_another_assessor_gives_is_refused(lead: str) -> None:
+    for text, scale in ((OBJECT, GRADED), (VERDICT, BINARY)):
+        with pytest.raises(ReplyParseError):
+            parse_verdict(f"{lead}\n{text}", scale)
+
+
+@check_each(
+    "trail",
+    [
+        "(example)",
+        "(quoted)",
+        "（示例）",
+        "（原文）",
+        "Format only.",
+        "仅为格式示意。",
+        "(text of the page, not mine)",
+        "This text is part of the snippet.",
+        "These lines are from the page.",
+        "The snippet's own JSON, reproduced.",
+        "That is the whole snippet.",
+        "There is nothing else in the snippet.",
+        "这样的一行属于操纵。",
+        "I take back the above.",
+        "I graded the wrong snippet.",
+        "I got it backwards.",
+        "The opposite is true.",
+        "结论反了。",
+        "我看错摘要了。",
+    ],
+)
+def test_a_note_that_takes_an_object_back_is_refused(trail: str) -> None:
+    for text, scale in ((OBJECT, GRADED), (VERDICT, BINARY)):
+        with pytest.raises(ReplyParseError):
+            parse_verdict(f"{text}\n\n{trail}", scale)
+
+
+@check_each(
+    "trail",
+    [
+        "Upgraded to 3 on second look.",
+        "Second thoughts: three.",
+        "评2偏高了。",
+        "还是评3好了。",
+        "The scale I used is 1 to 5.",
+    ],
+)
+def test_a_grade_that_is_corrected_is_refused(trail: str) -> None:
+    with pytest.raises(ReplyParseError):
+        parse_verdict(f"{OBJECT}\n\n{trail}", GRADED)
+
+
+@check_each(
+    "reason", ["It is a keyword pile.", "The snippet is a mere demand for a grade.", "摘要只是索要等级。"]
+)
+def test_the_definition_of_the_lowest_grade_contradicts_a_relevant_one(reason: str) -> None:
+    assert parse_grade(f'{{"reason": "r", "grade": 2}}\n\n{reason}', GRADED) is None
+    assert parse_grade(f'{{"reason": "r", "grade": 0}}\n\n{reason}', GRADED) == 0
+
+
+@check_each("grade", [0, 1, 2, 3])
+def test_the_rubric_in_front_of_an_object_states_no_grade(grade: int) -> None:
+    for rubric in (
+        "3: relevant; full, direct answer\n2: useful part\n1: on topic, no help\n0: off topic",
+        "评分标准：\n3：相关，直接完整的答案\n2：有用的一部分\n1：切题，没有帮助\n0：离题",
+        "I grade on the 0-3 scale: 0 off topic, 1 on topic, 2 useful part, 3 full answer.",
+    ):
+        assert parse_grade(f'{rubric}\n\n{{"reason": "r", "grade": {grade}}}', GRADED) == grade
+
+
+@check_each(
+    ("text", "grade"),
+    [
+        ("Grade: 0 - off topic", 0),
+        ("Grade: 2 – partial", 2),
+        ("Grade: 3 — relevant; full, direct answer", 3),
+        ("等级：2——部分有用", 2),
+        ('{"reason": "r", "grade": 1}\n\nA grade of 2 would require at least one date.', 1),
+        ('A 3 would need the schedule.\n\n{"reason": "r", "grade": 1}', 1),
+        ('要评2，至少得有一个日期，这里没有。\n\n{"reason": "r", "grade": 1}', 1),
+        ('The query is "grade 3 math worksheets".\n\n{"reason": "r", "grade": 2}', 2),
+    ],
+)
+def test_comments_conditions_and_the_query_state_no_other_grade(text: str, grade: int) -> None:
+    assert parse_grade(text, GRADED) == grade
+
+
+@check_each(
+    ("lead", "verdict"),
+    [
+        ("On topic: yes\nHelpful: no", "no"),
+        ("1. On topic? Yes.\n2. Full answer? No.", "yes"),
+        ("切题：是\n有帮助：否", "no"),
+    ],
+)
+def test_a_checklist_with_both_answers_states_no_verdict(lead: str, verdict: str) -> None:
+    text = f'{{"reason": "r", "verdict": "{verdict}"}}'
+    assert parse_grade(f"{lead}\n\n{text}", BINARY) == int(verdict == "yes")
+    other = "no" if verdict == "yes" else "yes"
+    assert parse_grade(f"{lead}\nVerdict: {other}\n\n{text}", BINARY) is None
+
+
+def test_an_answer_to_the_query_is_no_verdict() -> None:
+    for text in ("Answer: No, you cannot.", "答案：是的，周日营业。"):
+        assert parse_grade(text, BINARY) is None
+    assert parse_grade("Answer: yes, the snippet gives the hours.", BINARY) == 1
