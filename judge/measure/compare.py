@@ -100,12 +100,12 @@ def describe_outcome(t: Translator, pair: PairComparison) -> str:
         )
     if not pair.sd:
         return t(
-            "not separated (the difference is the same on every query, so there is no variance for a test)"
+            "not separated (the difference is the same on every query, and these are too few to show that it"
+            " always is)"
         )
-    if pair.at_least_queries is None and pair.p_adjusted == 1 and pair.n < MIN_QUERIES:
+    if pair.detectable is None and pair.at_least_queries is None and pair.n < MIN_QUERIES:
         return t(
-            "not separated (only {queries} with values for both: too few for a test, since other pairs have"
-            " more)",
+            "not separated (only {queries} with values for both, too few for such differences)",
             queries=t.translate_plural("{count:,} query", "{count:,} queries", pair.n),
         )
     if pair.at_least_queries is None:
@@ -160,7 +160,7 @@ def _compare_measures(
     )
     mean, least, most = ranges
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
-    tests = compare_means(differences, widening, families=families)
+    tests = compare_means(differences, widening, limits=np.array(scores.largest)[indexes], families=families)
     for row, (index, test) in enumerate(zip(indexes, tests, strict=True)):
         means = np.nan_to_num(compute_nan_mean(value[..., index], axis=1), nan=-1.0)
         best_first = sorted(range(len(means)), key=lambda engine: (-means[engine], scores.engines[engine]))
@@ -204,6 +204,8 @@ def _compare_pairs(
         if sd and test.tested[column] and np.isfinite(critical):
             detectable, doubled = _find_detectable(sd, n, critical, largest)
             needed = count_required_queries(sd, max(abs(low), abs(high)), critical)
+        # Without a critical value, the worst case is known only where every snippet has a grade.
+        robust = _is_robust(lowest[column], critical) if test.tested[column] else least == most
         comparison = PairComparison(
             measure=str(scores.measures[index]),
             decides=index == first,
@@ -221,7 +223,7 @@ def _compare_pairs(
             wins=wins,
             ties=n - wins - losses,
             losses=losses,
-            robust=_is_robust(lowest[column], critical) if outcome == "better" else None,
+            robust=robust if outcome == "better" else None,
             p_adjusted=convert_non_finite(test.p[column]),
             detectable=detectable,
             detectable_doubled=doubled,

@@ -6,6 +6,9 @@ upper 5% point of these maxima, serves all columns: the interval of a mean is me
 differs from 0 exactly when |t| > c, which is when its interval excludes 0. The draws keep the skewness of
 the differences and their correlation. Sources: Romano & Wolf 2005 (JASA 100:94), Westfall & Young 1993
 (maximum over tests), Efron & Tibshirani 1993, chapter 12 (bootstrap-t).
+
+A column whose resamples often lack variance, such as one with the same difference on every query, has no t.
+Its interval follows from its extreme values, whatever the distribution is: `_bound_means`.
 """
 
 from __future__ import annotations
@@ -43,8 +46,9 @@ class SimultaneousIntervals:
     `se` is the standard error of `mean`, `low` to `high` the interval mean ± `critical`·se, `p` the p-value
     adjusted for all columns. `tested` marks the columns that can be tested: at least `MIN_DIFFERING` of
     their values differ from 0, the values vary, and there are `MIN_QUERIES` of them, or `MIN_SHARE` of the
-    number that another column of the family has. The others have p 1 and an infinite interval; a column
-    without any value has NaN throughout.
+    number that another column of the family has, and at most 5% of its resamples lack variance. The others
+    have the interval of `_bound_means`, or p 1 and an infinite interval; a column without any value has NaN
+    throughout.
     """
 
     mean: Floats
@@ -57,35 +61,61 @@ class SimultaneousIntervals:
 
 
 def compare_means(
-    differences: Floats, widening: Floats | None = None, *, families: int = 1, seed: int = SEED
+    differences: Floats,
+    widening: Floats | None = None,
+    *,
+    limits: Floats | None = None,
+    families: int = 1,
+    seed: int = SEED,
 ) -> list[SimultaneousIntervals]:
     """Test the means of (queries, measures, columns) differences, one family of columns per measure.
 
     NaN marks a query that a column lacks. The error of each family is 5% divided by `families`
     (Bonferroni), for callers that test more families than they pass. All measures share the draws.
     `widening`, (2, measures, columns), is how much lower and higher the ends of the intervals are, for an
-    uncertainty that queries do not show; the test of 0 allows for it too.
+    uncertainty that queries do not show; the test of 0 allows for it too. `limits`, (measures,), are the
+    largest differences that are possible on a query.
     """
     queries, measures, columns = differences.shape
     sample = _ResampledColumns.from_differences(differences.reshape(queries, measures * columns))
     count = sample.count.reshape(measures, columns)
     enough = count >= np.minimum(MIN_QUERIES, MIN_SHARE * count.max(1, keepdims=True, initial=0.0))
     tested: Bools = enough.ravel() & (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
-    maxima: list[Floats] = []
-    for draws in draw_queries(queries, count_resamples(differences, families), seed, measures * columns):
-        mean, variance = sample.resample(draws)
-        squared = np.where(tested, _compute_squared_t(mean, variance, sample.largest), 0.0)
-        maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
-    largest = np.sqrt(np.concatenate(maxima)).T
+    resamples = count_resamples(differences, families)
+
+    def draw_maxima() -> tuple[Floats, Floats]:
+        """Return the largest t² of each resample and measure, and how often that of a column is infinite."""
+        maxima: list[Floats] = []
+        infinite = np.zeros(measures * columns)
+        for draws in draw_queries(queries, resamples, seed, measures * columns):
+            mean, variance = sample.resample(draws)
+            squared = np.where(tested, _compute_squared_t(mean, variance, sample.largest), 0.0)
+            maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
+            infinite += np.isinf(squared[np.isinf(maxima[-1]).any(1)]).sum(0)
+        return np.concatenate(maxima), infinite
+
+    maxima, infinite = draw_maxima()
+    # Alone, such a column has no finite critical value. It must not take it from the others.
+    if (often := infinite > (1 - LEVEL) / families * len(maxima)).any():
+        tested &= ~often
+        maxima, _ = draw_maxima()
+    largest = np.sqrt(maxima).T
     mean, se = (array.reshape(measures, columns) for array in (sample.mean, sample.se))
     testable: Bools = tested.reshape(measures, columns)
     wider = np.zeros((2, measures, columns)) if widening is None else widening
-    return [
-        _test_columns(
+    tests = []
+    for measure in range(measures):
+        test = _test_columns(
             mean[measure], se[measure], testable[measure], largest[measure], families, wider[:, measure]
         )
-        for measure in range(measures)
-    ]
+        bounded = ~testable[measure] & (sample.differing.reshape(measures, columns)[measure] >= MIN_DIFFERING)
+        if limits is not None and bounded.any():
+            values = differences[:, measure, bounded]
+            bounds = _bound_means(values, limits[measure], wider[:, measure, bounded], families * columns)
+            for array, bound in zip((test.low, test.high, test.p), bounds, strict=True):
+                array[bounded] = bound
+        tests.append(test)
+    return tests
 
 
 def compare_groups(differences: Floats, members: Bools, *, families: int = 1) -> SimultaneousIntervals:
@@ -170,6 +200,26 @@ class _ResampledColumns:
         variance -= np.square(mean)
         variance[variance <= _NO_VARIANCE * self.largest] = 0.0
         return mean, np.divide(variance, count - 1, out=variance, where=count > 1)
+
+
+def _bound_means(
+    differences: Floats, limit: float, widening: Floats, tests: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return the low and high ends and the p-values of the means of (queries, columns) differences.
+
+    They hold for any distribution. With probability (1 - q)^n, more than the share q of all differences lie
+    below the least of n. So, with q at 5% divided by two sides and the number of `tests`, the mean is at
+    least (1 - q)·least - q·`limit`, and likewise above (Wilks 1941, tolerance limits). p is the level at
+    which the interval begins to contain 0.
+    """
+    count = (~np.isnan(differences)).sum(0)
+    share = ((1 - LEVEL) / 2 / tests) ** (1 / count)
+    least, most = np.nanmin(differences, axis=0), np.nanmax(differences, axis=0)
+    below, above = widening
+    low = share * least - (1 - share) * limit - below
+    high = share * most + (1 - share) * limit + above
+    distance = np.maximum((limit + least) / (limit + below), (limit - most) / (limit + above))
+    return low, high, np.minimum(1.0, 2 * tests * np.maximum(1.0, distance) ** -count)
 
 
 def compute_detectable_difference(sd: float, queries: int, critical: float) -> float:

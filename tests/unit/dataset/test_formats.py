@@ -263,8 +263,8 @@ def test_bytes_and_decimals_of_a_parquet_file_are_texts_and_whole_numbers(tmp_pa
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     columns = {
-        "query": ["capital"], "query_id": [Decimal(7)], "rank": [Decimal("1.0")], "snippet": ["巴黎".encode()],
-        "title": [b"Paris"], "url": [b"https://a.example/1"],
+        "query": ["capital"], "query_id": [Decimal(7)], "rank": [Decimal("1.0")],
+        "snippet": ["巴黎".encode()], "title": [b"Paris"], "url": [b"https://a.example/1"],
     }  # fmt: skip
     parquet.write_table(pyarrow.table(columns), tmp_path / "d.parquet")
     data = read_dataset(tmp_path / "d.parquet", lang="zh", max_chars=400)

@@ -207,6 +207,41 @@ def test_a_column_with_far_fewer_queries_than_another_is_not_tested(queries: int
     assert three.critical == two.critical
 
 
+def test_a_column_without_variance_in_many_resamples_leaves_the_critical_value_to_the_others() -> None:
+    """A third of the resamples hold the first column's single other value not at all."""
+    differences = np.random.default_rng(8).normal(0.2, 1.0, (12, 2))
+    alone = compare_means(differences[:, None])[0]
+    nearly_equal = np.append(np.full(11, 1.0), 0.7)
+    test = compare_means(np.column_stack([differences, nearly_equal])[:, None])[0]
+    assert (test.critical, test.tested.tolist()) == (alone.critical, [True, True, False])
+
+
+def test_a_column_that_is_not_tested_has_bounds_from_its_extreme_values() -> None:
+    """Of 19 differences from .5 to .9, in a family of 2, with a largest possible difference of 1."""
+    differences = np.full((100, 2), np.nan)
+    differences[:, 0] = np.random.default_rng(9).normal(0.2, 1.0, 100)
+    differences[:19, 1] = np.linspace(0.5, 0.9, 19)
+    test = compare_means(differences[:, None], limits=np.array([1.0]))[0]
+    share = (0.05 / 4) ** (1 / 19)
+    assert test.low[1] == pytest.approx(share * 0.5 - (1 - share))
+    assert test.high[1] == pytest.approx(share * 0.9 + (1 - share))
+    assert test.p[1] == pytest.approx(4 / 1.5**19)
+    assert (test.low[1] > 0) == (test.p[1] < 0.05)
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=6, max_size=19), st.floats(0, 0.3), st.sampled_from([-1.0, 1.0]))
+def test_bounds_exclude_0_exactly_when_their_p_is_below_5_percent(
+    values: list[float], widening: float, sign: float
+) -> None:
+    differences = np.full((40, 2), np.nan)
+    differences[:, 0] = np.linspace(-1, 1, 40)
+    differences[: len(values), 1] = sign * np.array(values)
+    wider = np.full((2, 1, 2), widening)
+    test = compare_means(differences[:, None], wider, limits=np.array([1.0]))[0]
+    if abs(test.p[1] - 0.05) > 1e-9:
+        assert (test.low[1] > 0 or test.high[1] < 0) == (test.p[1] < 0.05)
+
+
 def test_queries_that_no_column_has_do_not_count() -> None:
     differences = np.random.default_rng(7).normal(0.2, 1.0, (40, 2))
     differences[9:] = np.nan

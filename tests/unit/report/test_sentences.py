@@ -64,7 +64,8 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
         "not separated (a test needs at least 120 queries with values for both)"
     )
     assert describe_outcome(ENGLISH, compare_two([0.6] * 8, [0.5] * 8)) == (
-        "not separated (the difference is the same on every query, so there is no variance for a test)"
+        "not separated (the difference is the same on every query, and these are too few to show that it"
+        " always is)"
     )
     unjudged = compare_two(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
     assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could reverse it"
@@ -202,7 +203,7 @@ def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_we
 def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None:
     """The middle pair of three stands for all."""
     pairs = [make_pair(n=50, detectable=each, detectable_doubled=each / 2**0.5) for each in (0.08, 0.1, 0.3)]
-    result = replace(BASE, comparisons=(*pairs, make_pair(n=4)))
+    result = replace(BASE, comparisons=(*pairs, make_pair(n=4, detectable=None)))
     assert sentences.describe_power(ENGLISH, result) == (
         "With 50 queries, a test detects a true difference of about 0.1 between two engines in 4 of 5 cases;"
         " with 100 queries, one of about 0.071 (medians over the pairs of engines, by P@5)."
