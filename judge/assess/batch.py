@@ -427,7 +427,8 @@ class BatchRunner:
 
         Raises RunIncomplete when the user must decide whether the requests that are left are submitted again.
         """
-        if replies == requests or (status.status == "expired" and replies):
+        # The replies of a batch may have been stored by a process that was killed then.
+        if replies == requests or (status.status == "expired" and (replies or status.done)):
             return True
         is_full = status.status == "failed" and _QUEUE_IS_FULL in status.error
         if is_full and min(requests, self._most_requests) >= _MIN_REQUESTS:

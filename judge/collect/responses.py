@@ -145,7 +145,8 @@ def parse_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
     answer = parse_answer(body)
     path, sign, expected = shape.proof.partition("=")
     value = _follow(path, answer)
-    if value is None or (sign and str(value) != expected):
+    shown = value if isinstance(value, str) else json.dumps(value)  # as the answer has it: `ok=true`
+    if value is None or (sign and shown != expected):
         raise _make_unusable_answer_error(answer, shape.proof)
     results = _follow(shape.results, answer)
     if results is None:

@@ -187,6 +187,22 @@ def test_the_rest_of_an_expired_batch_is_submitted_again(tmp_path: Path) -> None
     assert read_cost(tmp_path / "one/run")["calls"] == PAIRS
 
 
+def test_an_expired_batch_whose_replies_are_stored_already_stops_no_run(tmp_path: Path) -> None:
+    """A process that is killed may have stored the replies, and not that the other requests have none."""
+    interrupt = SignalSender("retrieve", signal.SIGINT)
+    with BatchServer(reply_with_grade, BatchRules(polls=10**9), on_step=interrupt) as server:
+        interrupt.process = process = start_process(*make_batch_words(tmp_path, server))
+        process.communicate(timeout=60)
+        with closing(sqlite3.connect(tmp_path / "one/verdicts.sqlite")) as store, store:
+            keys = [(custom_id,) for custom_id in server.batches[0][:7]]
+            assert store.executemany("DELETE FROM batch_requests WHERE key = ?", keys).rowcount == 7
+        ends = {1: "expired"}
+        server.rules = BatchRules(end_status=lambda number: ends.get(number, "completed"), processed=7)
+        result = run_judge(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
+        assert_equal_to_realtime(tmp_path, server)
+
+
 @pytest.mark.parametrize("status", ["expired", "failed", "cancelled"])
 def test_a_batch_that_ends_without_replies_stops_the_run(status: str, tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(end_status=lambda number: status)) as server:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from judge.collect.registry import KNOWN
-from judge.collect.responses import parse_answer
+from judge.collect.responses import ResponseShape, parse_answer, parse_results
+from judge.errors import RetryableError
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page
 from tests.unit.collect.engine_calls import (
@@ -22,6 +25,14 @@ def test_nan_and_infinity_are_null() -> None:
         "title": None,
         "scores": [None, 1.5],
     }
+
+
+@check_each(("value", "proof"), [("true", "ok=true"), ("0", "ok=0"), ('"fine"', "ok=fine"), ("[]", "ok")])
+def test_the_proof_is_written_as_the_answer_has_it(value: str, proof: str) -> None:
+    shape = ResponseShape(results="items", proof=proof)
+    assert parse_results(shape, f'{{"ok": {value}, "items": [{{"title": "t"}}]}}')[0]["title"] == "t"
+    with pytest.raises(RetryableError, match=r"has no 'ok"):
+        parse_results(shape, '{"ok": null, "items": [{"title": "t"}]}')
 
 
 def test_results_without_a_title_or_a_snippet_are_no_answer(tmp_path: Path) -> None:
