@@ -95,6 +95,23 @@ def test_the_mmr_order_is_scored_on_the_same_pool(tmp_path: Path) -> None:
     assert pair.mean.mean == pytest.approx(rbo(texts, texts[1:]))
 
 
+def test_the_interval_of_the_sites_ends_at_the_depth(tmp_path: Path) -> None:
+    """One list has 3 sites, the other 9; t with 1 degree of freedom gives 6 ± 38."""
+    rows = [
+        {
+            "query": f"query {sites}",
+            "engine": "a",
+            "snippet": f"text {site}",
+            "url": f"https://s{site}.example",
+        }
+        for sites in (3, 9)
+        for site in range(sites)
+    ]
+    result = judge.run(rows, "lexical", out=str(tmp_path / "run"), diversity=True)
+    mean = result.summary.dimensions["diversity"].find_mean("a", "sites@10")
+    assert (mean.mean, mean.ci95) == (6.0, (0.0, 10.0))
+
+
 def test_a_mean_is_over_the_queries_with_a_value() -> None:
     mean = average_values([1.0, None, 2.0, 3.0])
     assert (mean.mean, mean.queries) == (2.0, 3)
