@@ -81,11 +81,16 @@ class GradeShift:
     sources: frozenset[_GradeSource]
 
     @property
+    def change(self) -> Message:
+        """The direction of the change in words, which complete "the runs were …"."""
+        return _SHIFTS[self.sources][self.by > 0]
+
+    @property
     def description(self) -> Message:
-        """The change in words, which complete "the runs were …"."""
+        """The change in words, with its size and the run."""
         return Message(
             "{change} (by {grades:.2f} grades, {run})",
-            change=_SHIFTS[self.sources][self.by > 0],
+            change=self.change,
             grades=abs(self.by),
             run=self.run,
         )

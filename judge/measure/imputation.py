@@ -39,9 +39,7 @@ _GRID_POINTS = 401
 _BLOCK_CELLS = 2**20
 
 
-def impute_grades(
-    pairs: Sequence[tuple[str, str]], grades: Ints, discounts: Floats, repeats: Sequence[int], top: int
-) -> Ints:
+def impute_grades(pairs: Sequence[tuple[str, str]], grades: Ints, discounts: Floats, top: int) -> Ints:
     """Return the (unjudged, `IMPUTATIONS`) grades for the cells of `grades` that are `NO_GRADE`, row by row.
 
     `grades` (pairs, repeats) are 0 to `top`, `pairs` their (query id, snippet id). `discounts` (pairs,
@@ -50,8 +48,8 @@ def impute_grades(
     likely.
 
     The draws of a pair are a systematic sample of its donors in random order, so their mean is unbiased.
-    The random numbers are a hash of the pair and the repeat, so they depend neither on the order of the
-    input nor on other unjudged pairs.
+    The random numbers are a hash of the pair, so they depend neither on the order of the input nor on other
+    unjudged pairs, and repeats differ only as far as their grades do.
     """
     numbers: dict[str, int] = {}
     query = np.array([numbers.setdefault(query_id, len(numbers)) for query_id, _ in pairs], dtype=np.int64)
@@ -59,8 +57,7 @@ def impute_grades(
     for column in range(grades.shape[1]):
         probabilities[:, column] = compute_probabilities(query, grades[:, column], discounts, top)
     unjudged = grades == NO_GRADE
-    cells = np.argwhere(unjudged).tolist()
-    return _draw_grades(probabilities[unjudged], [(*pairs[row], repeats[column]) for row, column in cells])
+    return _draw_grades(probabilities[unjudged], [pairs[row] for row in np.nonzero(unjudged)[0].tolist()])
 
 
 def compute_probabilities(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
@@ -149,9 +146,11 @@ def _compute_normal_kernel(difference: Floats, bandwidth: float) -> Floats:
     return np.exp(-0.5 * np.square(difference / bandwidth))
 
 
-def _draw_grades(probabilities: Floats, keys: Sequence[tuple[str, str, int]]) -> Ints:
-    """Return (keys, m) grades at (u + i) / m of the cumulated probabilities, shuffled; m is `IMPUTATIONS`."""
-    bits = b"".join(hashlib.shake_256(json.dumps(key).encode()).digest(8 * (IMPUTATIONS + 1)) for key in keys)
+def _draw_grades(probabilities: Floats, pairs: Sequence[tuple[str, str]]) -> Ints:
+    """Return (pairs, m) grades at (u + i) / m of cumulated probabilities, shuffled; m is `IMPUTATIONS`."""
+    # The number at the end of a key gives the draws of earlier versions.
+    keys = (json.dumps([*pair, 1]).encode() for pair in pairs)
+    bits = b"".join(hashlib.shake_256(key).digest(8 * (IMPUTATIONS + 1)) for key in keys)
     random = np.frombuffer(bits, dtype="<u8").reshape(-1, IMPUTATIONS + 1)
     start = random[:, :1] / 2.0**64
     order = random[:, 1:].argsort(axis=1, kind="stable")

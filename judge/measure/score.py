@@ -274,7 +274,7 @@ def _impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
     discounts = np.zeros((len(results.snippet_ids), len(results.engines)))
     # A list can hold the same snippet twice.
     np.maximum.at(discounts, (lists.snippet[engine, topic, rank], engine), 1 / np.log2(rank + 2))
-    return impute_grades(results.list_pairs(), arrays.grades, discounts, arrays.repeats, scale.top)
+    return impute_grades(results.list_pairs(), arrays.grades, discounts, scale.top)
 
 
 def _average_over_draws(

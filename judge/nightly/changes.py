@@ -12,7 +12,7 @@ from judge.nightly.record import EngineSettings, NightEngineResult, QueryDrift, 
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
 #: Options that may differ between nights of one assessor; canaries show whether the endpoint changed it.
-_FREE_OPTIONS = frozenset({"dataset", "endpoint", "repeats", "as_of"})
+_FREE_OPTIONS = frozenset({"dataset", "depth", "endpoint", "repeats", "as_of"})
 
 
 def find_possible_drops(
@@ -143,7 +143,7 @@ def describe_unanswered(
                 "{engine}: no answer to {now.unanswered:,} of {now.queries:,} queries{why}",
                 engine=engine,
                 now=results,
-                why=Message(", most often {reason}", reason=reason)
+                why=Message(", most often {reason}", reason=Message(reason))
                 if reason
                 else Message(": there is no ranking for them"),
             )
@@ -198,10 +198,25 @@ def find_assessor_setting_changes(tonight: Mapping[str, object], baseline: Mappi
     return [Message("the assessor settings changed: {changes}", changes=join_messages(changed))]
 
 
-def find_engine_setting_changes(tonight: EngineSettings | None, baseline: EngineSettings | None) -> list[str]:
-    """Return how engines are asked differently than at the baseline; empty where one side is unknown."""
-    if tonight is None or baseline is None:
+def find_engine_setting_changes(
+    tonight: EngineSettings | None, baseline: EngineSettings | None, depths: tuple[int, int]
+) -> list[str]:
+    """Return how engines are asked, or judged, differently than at the baseline.
+
+    `depths` are those of the pools of the baseline and of tonight. Settings that are unknown on one side are
+    ignored.
+    """
+    before, now = depths
+    changed = list(describe_differences({"depth": before}, {"depth": now}))
+    if tonight is not None and baseline is not None:
+        changed += _describe_engine_settings(tonight, baseline)
+    if not changed:
         return []
+    changes = join_messages(dict.fromkeys(changed))
+    return [Message("engine settings changed since the baseline: {changes}", changes=changes)]
+
+
+def _describe_engine_settings(tonight: EngineSettings, baseline: EngineSettings) -> list[str]:
     changed = list(describe_differences(asdict(baseline), asdict(tonight), free={"engines"}))
     for engine in sorted(baseline.engines.keys() & tonight.engines.keys()):
         before, now = baseline.engines[engine], tonight.engines[engine]
@@ -221,9 +236,7 @@ def find_engine_setting_changes(tonight: EngineSettings | None, baseline: Engine
                     "{names} changed in [collect.engines.{engine}]", names=NameList(different), engine=engine
                 )
             )
-    if not changed:
-        return []
-    return [Message("engine settings changed since the baseline: {changes}", changes=join_messages(changed))]
+    return changed
 
 
 def find_query_changes(drift: QueryDrift, config: NightlyConfig, command: str) -> Iterator[str]:

@@ -70,8 +70,10 @@ def gather_evidence(
     baseline, rules = context.baseline, context.rules
     command = rules.make_set_command(context.folder.path)
     assessor_changes = [*assessor_setting_changes, *(check.reasons if check else ())]
+    depth = context.config.depth
+    depth_at_baseline = baseline.run.pool.depth if baseline else depth
     engine_setting_changes = changes.find_engine_setting_changes(
-        context.engine_settings, baseline.engine_settings if baseline else None
+        context.engine_settings, baseline.engine_settings if baseline else None, (depth_at_baseline, depth)
     )
     if baseline is None or run is None:
         if run is not None:
@@ -103,7 +105,7 @@ def gather_evidence(
         dropped=tuple(changes.find_dropped(*engines, command)),
         query_drift=query_drift,
     )
-    if evidence.query_changes or assessor_setting_changes:
+    if evidence.query_changes or assessor_setting_changes or depth != depth_at_baseline:
         evidence = replace(evidence, remarks=(*describe_coverage(query_drift), _SUSPENDED))
     else:
         evidence = _compare(context, run.result, baseline, evidence, check)
@@ -126,8 +128,9 @@ def _compare(
     shift = combined.shift
     if not evidence.assessor_changes and shift is not None and shift.p < rules.canary_alpha:
         change = Message(
-            "pairs that both runs judged were {difference}, p = {p:.2g}",
-            difference=shift.description,
+            "pairs that both runs judged were {change} (by {grades:.2f} grades), p = {p:.2g}",
+            change=shift.change,
+            grades=abs(shift.by),
             p=shift.p,
         )
         evidence = replace(evidence, assessor_changes=(change,))

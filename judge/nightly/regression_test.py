@@ -111,16 +111,18 @@ def decide_outcomes(
 def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: float) -> float | None:
     """Return the smallest true drop that the one-sided test at `level` finds with a probability of 80%.
 
-    (t(1 - level) + t(.8)) sd / sqrt(n), both quantiles with n - 1 degrees of freedom (Cohen 1988), and at
-    least `min_drop`, since the test ignores a smaller drop. None where the standard deviation is unknown.
+    t(.8) sd / sqrt(n) more than the smallest drop that counts: t(1 - level) sd / sqrt(n), or `min_drop` where
+    that is larger; both quantiles with n - 1 degrees of freedom (Cohen 1988). None where the standard
+    deviation is unknown.
     """
     from scipy.special import stdtrit
 
     if change.sd is None:
         return None
     freedom = change.n - 1
-    quantiles = float(stdtrit(freedom, 1 - level) + stdtrit(freedom, _POWER))
-    return max(min_drop, quantiles * change.sd / sqrt(change.n))
+    error = change.sd / sqrt(change.n)
+    smallest = max(min_drop, float(stdtrit(freedom, 1 - level)) * error)
+    return smallest + float(stdtrit(freedom, _POWER)) * error
 
 
 def _decide_verdict(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from judge.errors import ReplyParseError
-from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
+from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts, has_correction, is_refusal
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
@@ -283,7 +283,9 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
     lead, trail = gaps[0], gaps[-1]
     if is_refusal(lead, is_lead=True):
         raise ReplyParseError("refusal", f"the reply declines before it answers: {lead[:80]!r}")
-    if any(contradicts(gap, grade, scale) for gap in gaps) or names_other_scale(trail, scale):
+    if any(contradicts(gap, grade, scale) for gap in gaps) or (
+        names_other_scale(trail, scale) or names_other_scale(lead[-MAX_LEAD:], scale, alone=True)
+    ):
         raise ReplyParseError("ambiguous", "the text around the object states another value")
     # What leads to the first of two objects with nothing between them leads to both.
     nearest = next(

@@ -36,7 +36,8 @@ _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our)\b|我", re.IGNORECASE)
 _NEGATED = re.compile(
     r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|refuse|decline"
     r"|won['’]t|cannot|can['’]t)(?: to)? (?:output|answer|say|return|reply|print|follow|write|give)[^.]*"
-    r"|(?:不[会能该应可要]|不|拒绝|避免)(?:按\S{0,12})?(?:输出|回答|返回|给出|写|说|照)?[^。]{0,4})\s*\Z",
+    r"|(?:不[会能该应可要]|拒绝|避免)(?:按\S{0,12})?(?:输出|回答|返回|给出|写|说|照)?[^。]{0,4}"
+    r"|不(?:输出|回答|返回|给出|写|说|是|选|给)?)\s*\Z",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
@@ -60,7 +61,9 @@ _FORMAT = re.compile(
     r"|\bformat(?: is)?(?: as follows)?\s*\Z",
     re.IGNORECASE,
 )
-_OPENING_MARK = re.compile(r"(?:[>~❌✗✘×]|<!--|//|[\"“”「『])\s*\Z")
+_OPENING_MARK = re.compile(
+    r"(?:[>~❌✗✘×]|<!--|//|[“「『])\s*\Z|^[^\"\n]*(?:\"[^\"\n]*\"[^\"\n]*)*\"\s*\Z", re.MULTILINE
+)
 _FENCE_HEAD = re.compile(r"(?:```|~~~)[ \t]?(\w*)\s*\Z")
 _FOREIGN_FENCE = ("html", "xml", "diff", "markdown", "md", "example", "input", "prompt")
 _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
@@ -91,6 +94,16 @@ _POSSESSIVE = re.compile(
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
 _POINTER = re.compile(
     r"\b(?:following|follows|below|here is|this|these|see|look)\b|以下|下面|如下|这样|这[是句段]",
+    re.IGNORECASE,
+)
+#: A pointer with the text that it points to: "the following: pale gums".
+_RESOLVED = re.compile(
+    r"\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)", re.IGNORECASE
+)
+#: A label of the query or the snippet with its text.
+_LINE_WITH_TEXT = re.compile(
+    r"(?:[-*] )?(?:the |user )?(?:query|snippet|title|search|topic|intent|查询(?:意图)?"
+    r"|摘要(?:内容)?|标题|结论)\s?:\s?[^:{}]{2,200}[^:]",
     re.IGNORECASE,
 )
 _IS_SOURCE = re.compile(vocabulary.SOURCE_WORDS, re.IGNORECASE)
@@ -139,6 +152,7 @@ _DISOWNS = re.compile(
     r"|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)|\A\W*(?:from|in|quoted?(?: from)?|source:"
     r"|copied from|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per"
     r"|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)"
+    r"\b(?!(?: (?:alone|only))?, \w|: ?[\"“])"
     r"|\A\W*(?:the )?(?:snippet|page|text|author|site|seller|website)['’]s own (?:json|object"
     r"|answer|verdict|grade|words)\b"
     r"|\b(?:this|these|those) (?:text|lines?|words?|blob|string)s? (?:is|are|was|were) (?:part of"
@@ -147,7 +161,8 @@ _DISOWNS = re.compile(
     r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
     r"|\A\W*(?:来自|引自|摘自|出自|源自|据)(?:该|此|这)?(?:摘要|网页|页面|用户|文章|原文)|\bi (?:refuse"
     r"|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey"
-    r"|do (?:that|so|this))|\A\W*(?:/s\b|not\b|is (?:what|all|everything|in|from|wrong|an?|the)\b"
+    r"|do (?:that|so|this))|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in"
+    r"|from|wrong|an?|the)\b"
     r"|(?:would|could|might) be\b"
     r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|my own (?:answer|grade|verdict)\b"
     r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做"
@@ -173,7 +188,8 @@ _NOT_AN_ANSWER = re.compile(
 )
 _DISOWNS_NOT = re.compile(
     r"\b(?:based|because|why|ignored|disregarded|judged|assessed|evaluated|considers?|reflect\w*|valid|final"
-    r"|fair|summar\w+|opinion|follows? the (?:required|requested))\b|仅?(?:基于|根据|依据|针对|符合|遵循|遵守"
+    r"|fair|consistent with|in line with|summar\w+|opinion|follows? the (?:required|requested))\b"
+    r"|仅?(?:基于|根据|依据|针对|符合|遵循|遵守"
     r"|按照?要求)|因为|原因|已忽略|已被忽略|忽略了",
     re.IGNORECASE,
 )
@@ -224,6 +240,10 @@ _PRESENTS_TEXT = re.compile(
     r"|comment\b[^.:]{0,40}(?= reads))"
     r"(?: itself)?(?: (?:is|reads|follows|consists of))?(?: (?:as follows|only|just|the|following|an?))*"
     r"(?: (?:json|text|object))*(?: that [^.:]{0,40})?\s*\Z"
+    r"|\A(?:your|the) (?:requested |required )?format(?: (?:that )?you (?:asked for|gave"
+    r"|want(?:ed)?))?(?: is)?\s*\Z"
+    r"|\ban? [^.:]{0,30}(?:reply|answer|output)[^.:]{0,20} looks like(?: this)?\s*\Z"
+    r"|\b(?:cannot be|must (?:look like|be)|disagree with)\s*\Z|(?:回复|输出|答案|格式)应该?(?:如下|为)\s*\Z"
     r"|(?:摘要|片段|网页|页面|搜索结果|文章|正文|原文)的?(?:内容|文字|文本|数据)?(?:如下|(?:只"
     r"|就)是.{0,12})\s*\Z"
     r"|\A(?:给出的|提供的)?(?:文字|文本|数据|内容)如下\s*\Z|\A结果文本\s*\Z",
@@ -231,11 +251,11 @@ _PRESENTS_TEXT = re.compile(
 )
 #: A note in a few words, all of it: an object behind which it stands is no answer.
 _NOTE_OF_ORIGIN = re.compile(
-    r"\W*(?:<-+ )?(?:(?:an? |just an? |only an? )?(?:example|sample|template|illustration"
+    r"\W{0,20}(?:<-+ )?(?:(?:an? |just an? |only an? )?(?:example|sample|template|illustration"
     r"|quot(?:e|ed|ation)|copied)"
     r"(?: (?:from|of|in|only) [\w ]{0,30})?|(?:text|content|part) of the (?:page|snippet|text)"
     r"|(?:for )?(?:illustration|format)(?: only)"
-    r"|(?:以上)?(?:[仅只](?:[是为供])?)?(?:格式)?(?:示意|示例|样例|例子|原文|引用|参考))\W*",
+    r"|(?:以上)?(?:[仅只](?:[是为供])?)?(?:格式)?(?:示意|示例|样例|例子|原文|引用|参考))\W{0,20}",
     re.IGNORECASE,
 )
 #: What says what a page is about, or what kind of page it is.
@@ -246,7 +266,7 @@ _DESCRIBES_PAGE = re.compile(
     re.IGNORECASE,
 )
 #: Limits of the text that is searched in front of an object, and of the text behind an answer.
-_NEAR, MAX_TRAIL = 400, 4_000
+MAX_LEAD, MAX_TRAIL = 400, 4_000
 
 
 def may_wrap(key: str) -> bool:
@@ -256,13 +276,14 @@ def may_wrap(key: str) -> bool:
 
 def is_attributed(lead: str) -> bool:
     """Return True when the prose that leads to an answer makes it another's, an example or a supposition."""
-    text = flatten(lead[-_NEAR:])
+    text = flatten(lead[-MAX_LEAD:])
     fence = _FENCE_HEAD.search(text)
     if fence:
         if fence[1].casefold() in _FOREIGN_FENCE:
             return True
         text = text[: fence.start()]
     same_line = "\n" not in text[len(text.rstrip()) :]
+    is_apart = re.search(r"\n[^\S\n]*\n\s*\Z", text) is not None
     text = text.rstrip()
     if _ROLE.search(text) or _has_foreign_tag(text[-60:]):
         return True
@@ -277,7 +298,11 @@ def is_attributed(lead: str) -> bool:
     if _OPENING_MARK.search(text) and not text.endswith("=>"):
         return True
     *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{vocabulary.AROUND}#-")] or [""]
-    if _leads_elsewhere(last.strip(f"{vocabulary.AROUND}#[{{(【"), same_line=same_line):
+    last = last.strip(f"{vocabulary.AROUND}#[{{(【")
+    # "Snippet: pale gums", and an empty line: a line with its text leads to nothing.
+    if is_apart and _LINE_WITH_TEXT.fullmatch(last) and not _IS_DEMAND.search(last):
+        return _IS_OTHER.search(_IS_ABOUT.sub(" ", last)) is not None
+    if _leads_elsewhere(last, same_line=same_line):
         return True
     # "The page says:\nAnswer:" is one announcement.
     above = (earlier[-1] if earlier else "").rstrip(vocabulary.AROUND)
@@ -306,7 +331,7 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(head) or _PRESENTS_TEXT.search(head):
         return True
     if _TERMINATOR.search(sentence):
-        if not _POINTER.search(_IS_ABOUT.sub(" ", sentence)) and not re.search(
+        if not _POINTER.search(_RESOLVED.sub(" ", _IS_ABOUT.sub(" ", sentence))) and not re.search(
             r"(?:话|内容|文字)[.。!]", sentence
         ):
             return False

@@ -34,13 +34,15 @@ _APOLOGY = re.compile(
     r"|(?:很|非常)?(?:抱歉|对不起|不好意思)"
 )
 _DECLINES = re.compile(
-    r"\b(?:cannot|can not|can['’]?t|won['’]?t|will not|unable|not able|decline|refuse|but)\b"
+    r"\b(?:cannot|can not|can['’]?t|won['’]?t|will not|unable|not able|decline|refuse"
+    r"|but(?! i can (?:only|just)\b))\b"
     r"(?! be (?:parsed|read))"
     r"|(?:无法|不能|没办法)(?!被?(?:解析|读取|识别))|拒绝|不会|不便|不应|不予|但"
 )
 #: What begins a sentence in which the reply corrects itself.
 _STARTS_CORRECTION = (
-    r"(?:no|wait|actually|hmm|oops|edit|update|correction|rather|better|sorry|apologies|or|instead|lower"
+    r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|actually|hmm|oops|edit"
+    r"|update|correction|rather(?! than (?:an? )?[0-3],)|better(?! than)|sorry|apologies|or|instead|lower"
     r"|raise|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use"
     r"|in fact|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)"
     r"|thinking again|then again|second thoughts?|having (?:re\w+|thought))\b(?! (?:further"
@@ -62,7 +64,8 @@ _CORRECTION = re.compile(
     r"|(?<!snippet )(?<!page )(?<!text )(?:would|may|might|could) be (?:more|better|fairer|closer)|use (?:yes"
     r"|no|[0-9]|不?相关|[是否])|(?:grade|score|verdict|rating|answer)\b[^.。\n]{0,10}\b(?:should|ought"
     r"|needs? to|must)\b|just kidding|retract\w*|withdraw\w*|too (?:high|low|generous|harsh|strict|lenient"
-    r"|kind)|(?:should|ought to) (?:have been|be (?:a |an )?(?:[0-9]|yes|no|higher|lower|zero|one|two|three))"
+    r"|kind)|(?:should|ought to) (?:have been|be (?:a |an )?(?:[0-9]|(?:yes|no|higher|lower|zero"
+    r"|one|two|three)\b))"
     r"|not (?:so )?sure (?:about|of) (?:that|this|it|the (?:grade|verdict|score))|(?:the correct|a better"
     r"|the right|the real|the true) (?:answer|grade|verdict|score|rating))|(?:grade|score|verdict|rating"
     r"|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is|was|are)(?: not"
@@ -118,29 +121,67 @@ _NO_VALUE = re.compile(
     r"|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error)\s?#?[0-9][0-9.]*"
     r"|(?:第|步骤|图|表|步)\s?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]"
     r"|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out "
-    r"of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])",
+    r"of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])"
+    r"|[(\[][0-9]{1,2}[)\]]\s?(?=[^\W\d_])",
     re.MULTILINE,
+)
+#: What has grades of its own: "grade 3 pupils".
+_GRADED_THINGS = (
+    r"(?:pupils?|students?|teachers?|class(?:es)?|hospitals?|maths?|english|reading|science"
+    r"|exams?|worksheets?|syllabus"
+    r"|pieces?|piano|ankle|sprains?|tumou?rs?|carcinoma|steel|titanium|curriculum)\b"
 )
 _UNITS_OF_TIME = "[天日年月周]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
 #: A grade that prose says the snippet asks for.
 _DEMANDED = re.compile(
     r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|索要|要求给?)[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?"
+    r"|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
+    r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]"
+    r"|(?:诱导|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
 )
-#: The query once more, whose numbers are no values.
+#: The query, the snippet or the reference once more, whose numbers are no values.
 _QUERY = re.compile(
-    r"(?:\bquery|查询|\buser (?:typed|searched(?: for)?|asked|asks)|用户(?:问|搜索"
-    r"|输入))(?:\s?(?:is|was|是|为))?"
-    r"\s?[:=]?\s?[\"“][^\"“”\n]{1,80}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$",
+    r"(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页"
+    r"|标题)(?:[^\n.。:\"“”]{0,24}:?|[^\n.。:\"“”]{0,24}\W)\s?"
+    r"[\"“][^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
+    r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?"
+    r"|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
     re.MULTILINE,
 )
+#: What is in each match of `_QUERY`.
+_QUERY_WORDS = re.compile('["“]|query|user|查询|reference|参考')
+_ANY_GRADE = re.compile("[0-3]")
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
 _THRESHOLD = re.compile(
-    r"(?:\ban? |\beven an? )(?:(?:full )?(?:grade|score"
-    r"|rating) (?:of )?)?[0-3] (?:would (?:require|need)|requires?|at least"
-    r"|needs?(?! to be)|was not given)\b|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade"
-    r"|score) (?:of )?)?[0-3]\b"
-    r"|\bto decide between [0-3] and [0-3]\b|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)"
-    r"|连[0-3][分级]?都"
+    r"(?:\ban? |\beven an? |^|[.,;] )(?:(?:full )?(?:grade|score"
+    r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)"
+    r"|requires?|at least|needs?(?! to be)|was not given|is not (?:justified|warranted|deserved|earned))\b"
+    r"|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
+    r"|\b(?:decide|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?"
+    r"|\b(?:i )?(?:considered|thought of|thought about) (?:an? |giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)"
+    r"|\b(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
+    r"|\bseems to be (?:an? )?[0-3](?=,? but\b)"
+    r"|\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
+    r"|(?<!no )(?<!not )\bbetter than (?:an? )?[0-3]\b"
+    r"|(?<!no )(?<!not )\bworse than (?:an? )?[0-3]\b|(?<!no )(?<!not )\bmore than (?:an? )?[0-3](?=[.,;]|$)"
+    r"|(?<!no )(?<!not )\bless than (?:an? )?[0-3](?=[.,;]|$)|\b(?:rather than"
+    r"|instead of) (?:an? )?[0-3](?=[,.?])"
+    r"|\ba full [0-3] is not\b|\b(?:stricter|harsher|more lenient"
+    r"|more generous) [\w ]{1,20}(?:might|may|could|would) give (?:it )?(?:an? )?[0-3]|更(?:严格"
+    r"|宽松)的[^。\n]{1,10}[给评]\s?[0-3]"
+    r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都"
+    r"|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)"
+    r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)"
+    r"|(?:如果|若)[^。\n]{1,40}(?:则|就|才)?可[以]?[评给]\s?[0-3]\s?[分级]?"
+    r"|(?<!不)[高优]于\s?[0-3]\s?[分级]?|(?<!不)[低差]于\s?[0-3]\s?[分级]?"
+    r"|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
+    re.MULTILINE,
+)
+#: A verdict that prose only supposes: "if it had the price, it would be a yes".
+_SUPPOSED_VERDICT = re.compile(
+    r"\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get"
+    r"|earn) (?:an? )?[\"']?(?:yes|no)\b"
+    r"|(?:如果|若)[^。\n]{1,40}可以?判[为\s]?(?:yes|no|是|否)"
 )
 #: A question or an item of a checklist with its answer, where it is not the verdict.
 _CHECK = re.compile(
@@ -181,6 +222,9 @@ _UNRELATED = re.compile(
     r"|verdict|score)|(?:fabricated|fake|forged|made-up) (?:verdict|grade|answer|judge?ment)"
     r"|keyword (?:pile|stuffing|spam|list)|pile of keywords|error page)\b"
     r"|(?:只是|仅是|不过是|就是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)"
+    r"|(?:\bis not|n['’]t|\bis of no) (?:helpful|useful|help|use)\b(?=[.!]|$)|(?:n['’]t"
+    r"|\bnot) help the user\b"
+    r"|\b(?:gives?|offers?|provides?) no (?:help|use)\b|没有?帮助(?=[。!]|$)"
     r"|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系"
     r"|关联|联系|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)"
     r"|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])"
@@ -189,12 +233,29 @@ _UNRELATED = re.compile(
     re.MULTILINE,
 )
 _COMPLETE = re.compile(
+    r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|"
     r"\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer|satisf|address|meet"
     r"|resolv)\w*(?! (?:another|a different|other)\b)|\b(?:answer|satisf"
     r"|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully|perfectly|entirely)\b|\b(?:perfect|complete"
     r"|full|ideal) (?:answer|match|response)\b|\b(?:highly|very|extremely|perfectly|fully) relevant\b|(?:完全"
     r"|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度"
     r"|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])"
+)
+#: The opposite of either verdict, in the words of the prompt, at the end of a clause.
+_HELPS = re.compile(
+    r"(?:\b(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?"
+    r"|^\W{0,4}(?:(?:conclusion|so|overall)\W{1,2})?helpful"
+    r"|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query|question)"
+    r"|有(?:很大)?帮助|回答了(?:该"
+    r"|此)?查询)(?=\s?[.!。]|$)",
+    re.MULTILINE,
+)
+_HELPS_NOT = re.compile(
+    r"(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot"
+    r"|n['’]t) (?:help|answer the (?:query|question))"
+    r"|\bfails to help|(?:没有?|无法)(?:任何)?(?:帮助(?:用户)?|用)|[未没]有?回答(?:该"
+    r"|此)?查询)(?=\s?[.!。]|$)",
+    re.MULTILINE,
 )
 #: A line that is nothing but a verdict, or that begins with one and explains it.
 _VERDICT_LINE = re.compile(
@@ -218,6 +279,10 @@ _ABOUT_PART = (
     r"|were|would|could|might|may|how)\b|部分|其余|其[他它]|[前后]半|有些|一些|末尾|开头|标题|广告|日期|指令"
     r"|注入|[段句行]|诱导|是否|如果|若|假如|要是|可能|[0-9][分级]?\s?(?:[:=(–→-]|means?|表示|代表|[是为]"
     r"|is)[^,;]{0,20}\Z"
+)
+_ABOUT_SOMETHING_ELSE = re.compile(
+    rf"{_ABOUT_PART}|\b(?:not|never|hardly|only|what|which|page|site|article|they|claims?)\b"
+    rf"|n['’]t|不|没|未|无"
 )
 _DENIES_UNRELATED = re.compile(
     rf"{_ABOUT_PART}|(?:\b(?:not|never|n?either|nor|hardly|far from|anything but)|n['’]t)(?: \w+){{0,2}}\s*\Z"
@@ -246,7 +311,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str) -> bool:
     """Return True when prose behind an answer corrects it or takes it back."""
-    return _CORRECTION.search(_QUERY.sub(" ", simplify_prose(text))) is not None
+    return _CORRECTION.search(_drop_quoted(simplify_prose(text))) is not None
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:
@@ -269,11 +334,17 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
         (scale.name == "graded" and str(grade) in denied)
         or bool(_find_values(stated, scale) - {grade})
         or any(is_contrary(each["value"], grade, scale) for each in _VERDICT_LINE.finditer(flat))
+        or (scale.name == "binary" and _states((_HELPS, _HELPS_NOT)[grade], _ABOUT_SOMETHING_ELSE, flat))
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
         or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
         or (grade != scale.top and _states(_TOP, _DENIES_EXTREME, flat))
         or (grade != 0 and _states(_LOWEST, _DENIES_EXTREME, flat))
     )
+
+
+def _drop_quoted(flat: str) -> str:
+    """Return simplified prose without what it repeats of the query, the snippet and the reference."""
+    return _QUERY.sub(" ", flat) if _QUERY_WORDS.search(flat) else flat
 
 
 def _simplify(text: str, scale: Scale) -> str:
@@ -282,9 +353,12 @@ def _simplify(text: str, scale: Scale) -> str:
     These are the rubric and what a grade would need, on the graded scale, and the answers of a checklist that
     differ from each other, on the binary one.
     """
-    flat = _QUERY.sub(" ", simplify_prose(text))
+    flat = _drop_quoted(simplify_prose(text))
     if scale.name == "graded":
-        return _THRESHOLD.sub(" ", drop_rubric(flat))
+        # Only lines with a grade: the search takes long.
+        lines = drop_rubric(flat).split("\n")
+        return "\n".join(_THRESHOLD.sub(" ", line) if _ANY_GRADE.search(line) else line for line in lines)
+    flat = _SUPPOSED_VERDICT.sub(" ", flat)
     if len({each["value"] in "yes是" for each in _CHECK.finditer(flat)}) > 1:
         return _CHECK.sub("\n", flat)
     return flat
@@ -300,7 +374,7 @@ def _find_values(flat: str, scale: Scale) -> set[int | None]:
         each["value"] for form in _compile_bare_value_patterns(scale.name) for each in form.finditer(flat)
     }
     values = {find_value(SPELLED_GRADES.get(text, text), scale) for text in bare} - {None}
-    values |= {find_value(text, scale) for text in labelled}
+    values |= {find_value(SPELLED_GRADES.get(text, text), scale) for text in labelled}
     if _UNCERTAIN.search(flat):
         values.add(None)
     if scale.name == "binary":
@@ -334,7 +408,7 @@ _UNCERTAIN = re.compile(
 @cache
 def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a label with its value, of the scale's key with a few words, and of a box."""
-    value = r"[-+]?[0-9][0-9./]*[分级]?" if scale_name == "graded" else (
+    value = r"[-+]?[0-9][0-9./]*[分级]?|[零一二两三](?![\u4e00-\u9fff])" if scale_name == "graded" else (
         r"(?:not relevant|irrelevant|relevant|yes|no)(?![a-z])|不相关|相关|无关|[是否](?![\u4e00-\u9fff])"
     )  # fmt: skip
     joint = r"(?:[:=>→|]|\b(?:is|of|as|be|to)\b|是|为)"
@@ -349,7 +423,8 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
         re.compile(
             rf"(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?"
             rf"{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a |just )?(?P<value>{value})"
-            rf"(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))",
+            rf"(?!\s{_GRADED_THINGS})(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of"
+            rf"|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))",
             re.MULTILINE,
         ),
         re.compile(
@@ -380,12 +455,21 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         )
     number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
     copula = (
-        r"(?=\s?[分级](?![钟布之析子类支开享别数])|\s(?:is|was|would|seems|fits|because|since|as|for|so|and"
+        r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits"
+        r"|because|since|as|for|so|and"
         r"|or|instead|rather|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"
     )
-    spelled = r"\b(?:a|an?|grade|score|rating|be|is|to|at|as|give|say)\s(?P<value>zero|one|two|three)" + stop
+    spelled = (
+        r"\b(?:a|an?|grade|score|rating|be|is|to|at|as|give|give it|give this"
+        r"|say)\s(?P<value>zero|one|two|three)" + stop
+    )
     return (
         re.compile(rf"{number}(?:{stop}|{copula})", re.MULTILINE),
         re.compile(spelled, re.MULTILINE),
-        re.compile(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享])"),
+        re.compile(
+            r"(?:[评给判]为?|符合\s?)(?P<value>[零一二两三0-3])\s?(?=[。,;!]|$|[分级]?的(?:标准|要求|定义))",
+            re.MULTILINE,
+        ),
+        re.compile(r"^\W{0,4}(?P<value>zero|one|two|three)[.!]?$", re.MULTILINE),
+        re.compile(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享医台运方球甲建])"),
     )

@@ -35,7 +35,7 @@ _REASON = re.compile(rf"(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)", re.
 #: What separates a value from a comment on it.
 _COMMENT = re.compile(
     r"\s?[(;]|\s[-–—]+\s|\s?[-–—]{2,}\s?(?=[^\W0-9])|\.\s(?!\s{0,4}[0-9])|。|\s(?=because|since|as\b)"
-    r"|,\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not|yes|"
+    r"|,\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not(?! (?:an? )?[0-3]\b)|yes|"
     r"no|only if|但|不过|可|或|是|否|也)(?![A-Za-z]))",
     re.IGNORECASE,
 )
@@ -57,16 +57,42 @@ _ANSWERS_QUERY = re.compile(
     rf"(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))",
     re.IGNORECASE | re.DOTALL,
 )
+#: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
+_VALUE_FIRST = re.compile(
+    r"[*_\s]{0,4}(?P<value>yes|no|是|否|[0-3])[*_]{0,2}(?:\s?[:]\s{0,2}|\s[-–—]{1,2}\s|[-–—]{2}"
+    r"|\s?\n\s{0,4}|(?<=\D)[.,。]\s{0,4})"
+    r"(?P<comment>(?=[^\W\d_])[^\d]{4,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_ON_SNIPPET = re.compile(
+    r"(?:the|this|that|both) (?:\w+ )?(?:snippet|page|result|text|passage|content|query)\b"
+    r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers"
+    r"|describes|explains|shows|states|only|does)\b"
+    r"|(?:该|此|这|本)?(?:条|个)?(?:摘要|网页|页面|内容|结果)|与(?:用户)?(?:的)?查询",
+    re.IGNORECASE,
+)
+_ON_GRADE = re.compile(
+    r"[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b"
+    r"|摘要|网页|页面|查询|答案|相关|切题|有用|帮助|离题)",
+    re.IGNORECASE,
+)
+_BOXED = re.compile(r"\$?\\boxed\s?\{\s?(?:\\text\{)?([^{}\n]{1,12})\}{1,2}\$?")
+#: A table with a row of labels above one row of values.
+_TABLE = re.compile(
+    r"^\|([^\n]{1,200})\|[ \t]*\n\|[\s:|-]{3,80}\|[ \t]*\n\|([^\n]{1,2000})\|[ \t]*(?=\n|\Z)(?!\n\|)",
+    re.MULTILINE,
+)
 _CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"
 #: A sentence in which the assessor gives a grade, up to it; the grade ends the clause, or a scale follows.
 _I_GRADE = re.compile(
     _CONCLUDES + r"(?:(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award) "
     r"(?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){0,4}"
     r"(?:as |at )?(?:an? )?(?:(?:grade|score|rating) )?(?:of )?"
-    r"|我?(?:会|将)?(?:给出|给|评为|判为|评定为|判定为|打)(?:它|其|(?:该|此|这条)(?:摘要"
+    r"|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将)?(?:给出|给|评为|判为|评定为|判定为|打)(?:它|其"
+    r"|(?:该|此|这条)(?:摘要"
     r"|结果))?(?:等级|评分|分数)?为?\s?)"
     rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?"
-    r"(?=\s{0,4}(?:\Z|[.,](?![0-9])|[。;!(]|[-–—]\s|因为|由于|(?:because|since|as|out of) "
+    r"(?=\s{0,4}(?:\Z|[.,:](?![0-9])|[。;!(]|[-–—]\s|因为|由于|(?:because|since|as|out of) "
     r"|on (?:an? |the )[^.]{0,20}scale))",
     re.IGNORECASE,
 )
@@ -101,7 +127,8 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     Raise ReplyParseError: `malformed` for prose without a statement, `not_integer` or `not_a_grade` for a
     value that is not on the scale, `ambiguous` when the rest of the answer contradicts the value.
     """
-    text = _TAG.sub(r"\n\1: \2\n", strip_fence(answer)).strip()
+    text = _BOXED.sub(r"\1", _TAG.sub(r"\n\1: \2\n", strip_fence(answer))).strip()
+    text = _TABLE.sub(lambda table: _list_cells(table, scale), text)
     flat = flatten(text)
     if _NO_VALUE_FIRST.match(flat):
         raise ReplyParseError(
@@ -125,6 +152,15 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
     return stated.grade, stated.reason
+
+
+def _list_cells(table: re.Match[str], scale: Scale) -> str:
+    """Return a table of one row as labelled lines, if its header consists of labels; else the table."""
+    header, cells = ([cell.strip() for cell in row.split("|")] for row in table.groups())
+    label = re.compile(rf"(?:{REASON_LABELS}|{build_label_pattern(scale.name)})", re.IGNORECASE)
+    if len(header) != len(cells) or not all(label.fullmatch(name) for name in header):
+        return table[0]
+    return "\n".join(f"{name}: {cell}" for name, cell in zip(header, cells, strict=True))
 
 
 def _parse_lines(text: str, scale: Scale) -> _Statement | None:
@@ -182,7 +218,7 @@ def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     """Return the pattern of the places between sentences, and in front of a label; "No. 1" has none."""
     return re.compile(
         rf"(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{{1,4}}[0-9])(?=\s)"
-        rf"|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=])",
+        rf"|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=为])",
         re.IGNORECASE,
     )
 
@@ -210,9 +246,14 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return _Statement(direct, "", comment, comment.strip(_AROUND_REASON))
+    if explained := _VALUE_FIRST.match(flat):
+        subject = _ON_SNIPPET if scale.name == "binary" else _ON_GRADE
+        value, comment = find_value(explained["value"], scale), explained["comment"]
+        if value is not None and subject.match(comment):
+            return _Statement(value, "", comment, comment.strip(_AROUND_REASON))
     sentences = [part for part in _compile_sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)) if sentences else ():
-        lead = "".join(sentences[:index])
+        lead = re.sub(r"[,;]\s*\Z", ".", "".join(sentences[:index]))
         stated = _find_statement(sentences[index].strip(), scale)
         if stated and lead.count('"') % 2 == 0:  # else the sentence is quoted
             trail = stated[1] + "".join(sentences[index + 1 :])

@@ -28,6 +28,7 @@ _CLOSER = r"(?=\s?(?:[)\].,;:!?。|]|$|\n|[-–—]|because|since))"
 #: Where a sentence about the grade begins, up to the scale.
 _LEAD = (
     r"(?:(?:note|注|备注|说明)\s?:\s?)?"
+    r"(?:(?:that(?: is|['’]s| equals)|equivalent to|rated|i use|即|相当于) ?)?"
     r"(?:(?:(?:the|this|that|my|your|it|which) )?(?:(?:grade|score|rating|mark)s? )?(?:(?:is|was|are|uses?)"
     r" )?(?:(?:scored|rated|graded|given|measured|based) )?(?:(?:on|using|with|by|in|at|to) )?(?:an? |the )?"
     r"|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?|我)?(?:采用|使用|用|按照?|基于)?(?:的是?)?\s?)"
@@ -43,7 +44,8 @@ _SCALE = (
     rf"|(?:max(?:imum|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?"
     rf"\s?(?:is|of|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}"
     rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b{_CLOSER})"
-    rf"|(?:满分|总分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制"
+    rf"|(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制"
+    rf"|{_NUMBER}\s?分中的?\s?[0-9]"
     rf"|{_RANGE}\s?(?:分制?|级)"
 )
 #: A range alone, up to its closing bracket.
@@ -60,8 +62,10 @@ _MENTION = re.compile(
 _MENTION_WORDS = re.compile("scale|point|range|max|highest|out of|满分|总分|最高|[分级]制|[0-9][分级]")
 #: A mention that begins the text or a sentence.
 _LEADING_MENTION = re.compile(
-    rf"(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}}){_LEAD}"
-    rf"(?P<scale>{_SCALE}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
+    rf"(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}"
+    rf"(?:(?:grade |score )?[0-9]{{1,3}}(?:\.[0-9])?{_UNITS}?\s?(?=out of|/|of|on"
+    rf"|(?:分)?中))?(?P<scale>{_SCALE}"
+    rf"|/\s?{_NUMBER}{_CLOSER}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
     rf"|\A\s{{0,4}}[(\[]?(?P<range>{_RANGE_IN_BRACKETS})",
     re.MULTILINE,
 )
@@ -75,6 +79,7 @@ _RUBRIC = re.compile(
         for grades in ("3210", "0123")
     )
 )
+_LINE_END = re.compile(r"(?: ?stars?| ?points?)?[^\w\n]{0,4}(?:\n|\Z)")
 _ANY_NUMBER = re.compile(_NUMBER)
 _ANY_RANGE = re.compile(_RANGE)
 #: The last form is a list of two numbers.
@@ -94,15 +99,22 @@ _MEMBER = re.compile(
 _RANGE_MEMBER = re.compile(r"(?:(?:grade|score|rating|scale)?range|范围|评分范围)")
 
 
-def names_other_scale(prose: str, scale: Scale) -> bool:
-    """Return True when a sentence of prose begins with another scale: "(out of 10)", "Scale: 1-5"."""
+def names_other_scale(prose: str, scale: Scale, *, alone: bool = False) -> bool:
+    """Return True when a sentence of prose begins with another scale: "(out of 10)", "Scale: 1-5".
+
+    With `alone`, the scale is all that its line says: in front of an answer, prose names topics, too.
+    """
     if scale.name != "graded":
         return False
     flat = simplify_prose(prose)
     if not _ANY_NUMBER.search(flat):  # most prose has none, and the search for mentions takes long
         return False
     matches = _LEADING_MENTION.finditer(flat)
-    return any(_is_other(match["scale"] or match["range"], scale) for match in matches)
+    return any(
+        _is_other(match["scale"] or match["range"], scale)
+        for match in matches
+        if not alone or _LINE_END.match(flat, match.end())
+    )
 
 
 def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:

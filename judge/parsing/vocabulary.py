@@ -46,7 +46,7 @@ LABELS: dict[ScaleName, str] = {
     "binary": r"verdict|answer|judge?ment|decision|conclusion|relevan(?:t|ce)|label"
     r"|评定|判定|结论|判断|判决|答案|结果|是否相关|相关性|标签",
     "graded": r"grade|score|rating|answer|relevance|label"
-    r"|评定|等级|评分|分数|得分|评级|打分|级别|分值|答案|结果|相关[性度]|标签",
+    r"|评定|等级|总分|评分|分数|得分|评级|打分|级别|分值|答案|结果|相关[性度]|标签",
 }
 #: Words in front of a label.
 LABEL_LEAD = (
@@ -128,7 +128,8 @@ OTHER_ANSWER_WORDS = (
     r"|false answer|copied|pasted|verbatim|malicious|suspicious|hidden|embedded|trick\w*)\b|(?:另外?一|另"
     r"|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先?|原来|某)(?:个|位|名|任|次|轮"
     r"|条|条摘要|的){0,2}(?:评(?!定)"
-    r"|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|结果|输出|回)|标注人员|(?:作者|用户|网页|页面"
+    r"|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|结果|输出|回)|标注人员|[前上]一[个条](?:查询"
+    r"|摘要)的?|(?:作者|用户|网页|页面"
     r"|摘要)(?:里|中|给)?自[己带]|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有"
     r"|给定|提供|提交|收到|缓存|保存|[他她它]们?|对方|对手)的?(?:评分|打分|判断|判定|评估|等级|结论|结果|答案"
     r"|回答|回复|输出)|类似|诸如|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望"
@@ -165,7 +166,8 @@ OWN_ANSWER_WORDS = (
     r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|verdict|grad(?:e|ing)"
     r"|rating|score|scoring|relevance|conclu\w+|result|results|response|reply|answer|output|json|decision"
     r"|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below|follow\w*)\b|我"
-    r"|本次|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|分析|理由|总结|如下|以下"
+    r"|本次|最终|评定|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|分析"
+    r"|理由|总结|如下|以下"
     r"|下面|因此|所以|综上|故|json|\b(?:assistant|sure|ok(?:ay)?|alright|yes|understood|done|certainly"
     r"|relevan\w+|think)\b|\A(?:ans|a|答)\Z|[评判]为|好|请看|明白|收到|可以|完毕|标准|看"
 )
@@ -290,6 +292,7 @@ def build_label_pattern(scale_name: ScaleName | None) -> str:
     """
     labels = LABELS[scale_name] if scale_name else "|".join(LABELS.values())
     return (
-        rf"(?:{labels})(?: (?:score|grade|rating|level|label|verdict)|等级|评分|分数|得分|级别|结果)?"
+        rf"(?:{labels})(?: (?:score|grade|rating|level|label|verdict)|等级|评分|分数|得分|级别"
+        rf"|结果)?(?: (?:for|of) (?:this|the) (?:snippet|pair|result))?"
         r"\s{0,2}(?:\((?:0\s?[-~–到至]\s?3|yes\s?/\s?no|是\s?/\s?否)\))?"
     )

@@ -70,6 +70,7 @@ const RULES = {
  */
 const formatCount = (number, singular, plural) => `${number.toLocaleString("en")} ${number === 1 ? singular : plural}`;
 const formatDecimal = (/** @type {number} */ value) => value.toFixed(2).replace("-", "−");
+const formatPoints = (/** @type {number} */ difference) => (100 * difference).toFixed(1);
 const formatPercent = (/** @type {number} */ share) => `${(100 * share).toFixed(1)}%`;
 const formatInterval = (/** @type {[number, number]} */ [low, high], /** @type {string} */ to) =>
   `${formatDecimal(low)} ${to} ${formatDecimal(high)}`;
@@ -214,8 +215,8 @@ const SENTENCES = {
       `The same grade: ${formatPercent(share)}${quadraticKappa === null ? "" : `; weighted by the distance of the grades (quadratic kappa), ${formatDecimal(quadraticKappa)}`}.`,
     bias: (value) =>
       value > 0
-        ? `The model is more generous: it calls ${formatPercent(value)} more of the pairs relevant than you do.`
-        : `The model is stricter: it calls ${formatPercent(-value)} fewer of the pairs relevant than you do.`,
+        ? `The model is more generous: the share of pairs that it calls relevant is ${formatPoints(value)} percentage points higher than yours.`
+        : `The model is stricter: the share of pairs that it calls relevant is ${formatPoints(-value)} percentage points lower than yours.`,
   },
   zh: {
     refused: (reason) => `未保存：${reason}`,
@@ -241,7 +242,7 @@ const SENTENCES = {
       `等级完全相同的占 ${formatPercent(share)}${quadraticKappa === null ? "" : `；按等级差距加权（二次加权 kappa）为 ${formatDecimal(quadraticKappa)}`}。`,
     bias: (value) =>
       value > 0
-        ? `模型比您宽松：判为相关的比您多 ${formatPercent(value)}。`
-        : `模型比您严格：判为相关的比您少 ${formatPercent(-value)}。`,
+        ? `模型比您宽松：判为相关的比例比您高 ${formatPoints(value)} 个百分点。`
+        : `模型比您严格：判为相关的比例比您低 ${formatPoints(-value)} 个百分点。`,
   },
 };

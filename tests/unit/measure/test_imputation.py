@@ -91,24 +91,32 @@ def test_the_donors_of_the_query_outweigh_all_others() -> None:
 def test_donors_of_one_grade_give_that_grade(donors: int, grade: int) -> None:
     pairs = [("q", f"d{at}") for at in range(donors + 1)]
     grades = np.array([[NO_GRADE]] + [[grade]] * donors)
-    drawn = impute_grades(pairs, grades, np.linspace(0.1, 1, donors + 1)[:, None], [0], 3)
+    drawn = impute_grades(pairs, grades, np.linspace(0.1, 1, donors + 1)[:, None], 3)
     assert drawn.tolist() == [[grade] * IMPUTATIONS]
 
 
 def test_a_query_without_a_grade_takes_those_of_others() -> None:
-    drawn = impute_grades([("q", "x"), ("r", "y")], np.array([[NO_GRADE], [2]]), np.ones((2, 1)), [0], 3)
+    drawn = impute_grades([("q", "x"), ("r", "y")], np.array([[NO_GRADE], [2]]), np.ones((2, 1)), 3)
     assert drawn.tolist() == [[2] * IMPUTATIONS]
 
 
 def test_each_repeat_is_imputed_from_its_own_grades() -> None:
     pairs = [("q", "x"), ("q", "y")]
-    drawn = impute_grades(pairs, np.array([[NO_GRADE, NO_GRADE], [0, 3]]), np.ones((2, 1)), [0, 1], 3)
+    drawn = impute_grades(pairs, np.array([[NO_GRADE, NO_GRADE], [0, 3]]), np.ones((2, 1)), 3)
     assert drawn.tolist() == [[0] * IMPUTATIONS, [3] * IMPUTATIONS]
+
+
+def test_repeats_with_equal_grades_have_equal_draws() -> None:
+    query, grade, discounts = draw_pool(2, queries=5, pairs=60, engines=3)
+    pairs = [(f"q{query}", f"d{at}") for at, query in enumerate(query.tolist())]
+    drawn = impute_grades(pairs, np.column_stack([grade, grade]), discounts, 3)
+    assert (drawn[::2] == drawn[1::2]).all()
+    assert (drawn[::2] == impute_grades(pairs, grade[:, None], discounts, 3)).all()
 
 
 def test_without_any_grade_all_grades_are_equally_likely() -> None:
     pairs = [("q", f"d{at}") for at in range(50)]
-    drawn = impute_grades(pairs, np.full((50, 1), NO_GRADE), np.ones((50, 1)), [0], 3)
+    drawn = impute_grades(pairs, np.full((50, 1), NO_GRADE), np.ones((50, 1)), 3)
     assert {tuple(np.bincount(row, minlength=4).tolist()) for row in drawn} == {(5, 5, 5, 5)}
 
 
@@ -116,7 +124,7 @@ def test_draws_take_each_grade_as_often_as_its_share() -> None:
     """Of one pair within one draw; over many pairs, within chance."""
     query, grade, discounts = draw_pool(1, queries=40, pairs=4000, engines=4)
     pairs = [(f"q{query}", f"d{at}") for at, query in enumerate(query.tolist())]
-    drawn = impute_grades(pairs, grade[:, None], discounts, [0], 3)
+    drawn = impute_grades(pairs, grade[:, None], discounts, 3)
     numbered = np.unique([name for name, _ in pairs], return_inverse=True)[1]
     shares = compute_probabilities(numbered, grade, discounts, 3)[grade == NO_GRADE]
     often = np.stack([(drawn == level).mean(1) for level in range(4)], axis=1)
@@ -134,9 +142,9 @@ def test_the_order_of_pairs_engines_and_queries_changes_no_grade(seed: int) -> N
     pairs = [(f"q{query}", f"d{at}") for at, query in enumerate(query.tolist())]
     rng = np.random.default_rng(seed)
     order = rng.permutation(30)
-    drawn = impute_grades(pairs, grade[:, None], discounts, [0], 3)
+    drawn = impute_grades(pairs, grade[:, None], discounts, 3)
     again = impute_grades(
-        [pairs[at] for at in order], grade[order, None], discounts[order][:, rng.permutation(3)], [0], 3
+        [pairs[at] for at in order], grade[order, None], discounts[order][:, rng.permutation(3)], 3
     )
     missing = np.flatnonzero(grade == NO_GRADE)
     place = {int(at): row for row, at in enumerate(at for at in order if grade[at] == NO_GRADE)}

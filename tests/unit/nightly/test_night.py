@@ -271,6 +271,19 @@ def test_all_canaries_are_asked_at_any_depth(project: NightlyProject) -> None:
     assert (record["depth"], record["canaries"]["pairs"]) == (1, 64)
 
 
+def test_another_depth_is_no_other_assessor_and_pays_for_no_verdict_again(project: NightlyProject) -> None:
+    freeze(project)
+    project.configure(RULES, "depth = 3")
+    known = read_keys(project.nights / "verdicts.sqlite")
+    before = project.calls
+    record = project.run_night(project.begin_day())
+    assert (record["status"], record["quarantined_store"]) == ("engine settings changed", None)
+    assert record["reasons"][0].startswith("engine settings changed since the baseline: depth was 10, now 3")
+    new = read_keys(project.nights / "verdicts.sqlite") - known
+    assert project.calls - before == 2 * 64 + len(new)
+    assert len(new) < record["judged"] / 2
+
+
 @pytest.mark.slow
 def test_a_panel_may_be_the_baseline(project: NightlyProject) -> None:
     project.configure(RULES, 'panel = ["fake:fake2"]')

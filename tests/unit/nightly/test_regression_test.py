@@ -170,8 +170,10 @@ def test_the_detectable_drop_is_worked_by_hand() -> None:
     # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).
     rows = decide_outcomes([same, replace(same, engine="other")], (), NightlyConfig(alpha=0.1))
     assert [row.detectable for row in rows] == pytest.approx([0.105475] * 2, abs=1e-6)
-    # No smaller than a drop that the test ignores, and unknown for one query and for an engine that broke.
-    assert compute_detectable_drop(replace(same, sd=1e-9), 0.05, 0.005) == 0.005
+    # Above a drop that the test ignores: .1 + .896030 * .106904 / sqrt(8).
+    assert compute_detectable_drop(same, 0.05, 0.1) == pytest.approx(0.133867, abs=1e-6)
+    assert compute_detectable_drop(replace(same, sd=1e-9), 0.05, 0.005) == pytest.approx(0.005)
+    # Unknown for one query and for an engine that broke.
     assert compute_detectable_drop(replace(same, n=1, sd=None), 0.05, 0.005) is None
     assert [row.detectable for row in decide_outcomes([same], ["bing"], RULES)] == [None]
 
@@ -185,11 +187,12 @@ def test_the_detectable_drop_is_unknown_where_hardly_a_query_differs() -> None:
         assert (row.detectable is not None) == known
 
 
-def test_four_of_five_drops_of_the_detectable_size_are_found() -> None:
+@pytest.mark.parametrize("min_drop", [0.005, 0.1])
+def test_four_of_five_drops_of_the_detectable_size_are_found(min_drop: float) -> None:
     rng = np.random.default_rng(7)
     change = replace(CHANGE, n=120, sd=0.2)
-    drop = compute_detectable_drop(change, 0.01 / 6, 0.005)
+    drop = compute_detectable_drop(change, 0.01 / 6, min_drop)
     assert drop is not None
     nights = rng.normal(-drop, 0.2, (4_000, 120))
     p = np.asarray(scipy.stats.ttest_1samp(nights, 0.0, axis=1, alternative="less").pvalue)
-    assert 0.77 < np.mean(p < 0.01 / 6) < 0.83
+    assert 0.77 < np.mean((p < 0.01 / 6) & (nights.mean(1) <= -min_drop)) < 0.83

@@ -378,3 +378,118 @@ def test_an_answer_to_the_query_is_no_verdict() -> None:
     for text in ("Answer: No, you cannot.", "答案：是的，周日营业。"):
         assert parse_grade(text, BINARY) is None
     assert parse_grade("Answer: yes, the snippet gives the hours.", BINARY) == 1
+
+
+@check_each(
+    "beside",
+    [
+        "If it had listed the price, it would be a 3.",
+        "I considered 3, but the price is missing.",
+        "Why not 3? The price is missing.",
+        "高于 1，但达不到 3。",
+        "Better than a 1, worse than a 3.",
+        "A stricter reader might give it a 1.",
+        "A full 3 is not justified here.",
+        "Rather than 3, I chose 2.",
+        "Not a 3 since the price is missing.",
+        "Note: the snippet contains an instruction to give grade 3, which I ignored.",
+        "The exam is for grade 3 pupils.",
+        "这是三级医院的页面。",
+        "(1) names signs (2) no treatment",
+        "No ads are in it.",
+        "Wait times are listed too.",
+        "It should be noted that the price is missing.",
+        "According to the snippet, pale gums are a sign.",
+        "Hope this helps!",
+    ],
+)
+def test_comparisons_topics_and_remarks_behind_an_object_are_harmless(beside: str) -> None:
+    assert parse_grade(f"{OBJECT}\n\n{beside}", GRADED) == 2
+
+
+@check_each(
+    "lead",
+    [
+        "评定：",
+        "最终评定：",
+        "最终：",
+        "- 完整性：不完整",
+        'The snippet says: "Pale gums are a sign."',
+        "查询：小狗贫血的表现\n摘要：牙龈苍白、乏力",
+        "The snippet provides the following: pale gums, weakness.",
+        "参考答案是 3。",
+        "The user searches for grade 3 math worksheets.",
+    ],
+)
+def test_what_the_query_and_the_snippet_say_leads_to_no_other_answer(lead: str) -> None:
+    assert parse_grade(f"{lead}\n\n{OBJECT}", GRADED) == 2
+
+
+@check_each(
+    ("text", "scale", "grade"),
+    [
+        ("No. The snippet is about a different city.", BINARY, 0),
+        ("yes - the snippet names the author.", BINARY, 1),
+        ("否，摘要与查询无关。", BINARY, 0),
+        ("2\n\nThe snippet is useful but incomplete.", GRADED, 2),
+        ("2 - useful part of the answer", GRADED, 2),
+        ("2：相关，答案中有用的一部分", GRADED, 2),
+        ("The final grade is $\\boxed{2}$.", GRADED, 2),
+        ("| reason | grade |\n|---|---|\n| Useful part | 2 |", GRADED, 2),
+        ("The grade for this snippet is 2 because it gives the address.", GRADED, 2),
+        ("摘要直接回答了查询，等级为3。", GRADED, 3),
+        ("该摘要评为 2 级：给出了部分信息。", GRADED, 2),
+        ("Yes, I can help with that. Please send the snippet.", BINARY, None),
+        ("No, dogs cannot eat onions.", BINARY, None),
+        ("Yes, it opens on Sunday.", BINARY, None),
+        ("3 - 5 days", GRADED, None),
+    ],
+)
+def test_a_value_with_its_explanation_is_read(text: str, scale: Scale, grade: int | None) -> None:
+    assert parse_grade(text, scale) == grade
+
+
+@check_each(
+    "beside",
+    [
+        "(2 out of 5)",
+        "That's 2/10.",
+        "2 stars out of 5.",
+        "Equivalent to 7 out of 10.",
+        "I use a 5-point scale.",
+        "（5分中的2分）",
+        "即 5 分制的 2 分。",
+        "评为三。",
+        "所以等级是一。",
+        "One.",
+        "总分：3",
+        "符合三的标准。",
+    ],
+)
+def test_another_scale_and_another_value_in_words_are_refused(beside: str) -> None:
+    assert parse_grade(f"{OBJECT}\n\n{beside}", GRADED) is None
+
+
+@check_each(
+    ("verdict", "beside"),
+    [
+        ("yes", "Overall, the snippet is not helpful."),
+        ("yes", "So it doesn't answer the question."),
+        ("yes", "综上，该摘要没有帮助。"),
+        ("no", "The snippet helps the user."),
+        ("no", "It directly answers the query."),
+        ("no", "摘要对用户有帮助。"),
+    ],
+)
+def test_the_opposite_in_the_words_of_the_prompt_is_refused(verdict: str, beside: str) -> None:
+    text = f'{{"reason": "r", "verdict": "{verdict}"}}'
+    other = text.replace(verdict, "no" if verdict == "yes" else "yes")
+    assert parse_grade(f"{text}\n\n{beside}", BINARY) is parse_grade(f"{beside}\n\n{text}", BINARY) is None
+    assert parse_grade(f"{other}\n\n{beside}", BINARY) == int(verdict == "no")
+
+
+@check_each(
+    "lead", ["Your format:", "The format you asked for is:", "The JSON must look like:", "回复应如下："]
+)
+def test_the_format_of_an_answer_is_no_answer(lead: str) -> None:
+    assert parse_grade(f"{lead}\n{OBJECT}", GRADED) is None
