@@ -16,8 +16,7 @@ from judge.errors import InputError
 from judge.messages import SeparatedNames
 from judge.records import Ranking, Snippet
 
-#: Where a topic with tags begins, its id, and its text.
-#: Matches before the tag, so that a line can be split into topics.
+#: Where a topic with tags begins, in front of the tag; its id, and its text.
 _TOPIC_START = re.compile(r"(?=<top(?:ic)?[\s>])", re.IGNORECASE)
 _TOPIC_ID = re.compile(
     r"<topic\s[^>]*?\b(?:number|id)\s?=\s?[\"']?([^\"'>\s]+)|<num>\s*(?:number:)?\s*([^\s<]+)", re.IGNORECASE

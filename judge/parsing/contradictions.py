@@ -14,7 +14,6 @@ from judge.parsing.vocabulary import (
     ANY_WORD,
     AROUND,
     KEYS,
-    LABEL_LEAD,
     SPELLED_GRADES,
     build_label_pattern,
     find_value,
@@ -116,10 +115,10 @@ _NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无|無")
 #: a list item state no value.
 _NO_VALUE = re.compile(
     r"\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top|type"
-    r"|stage|level of|phase|question|criteri(?:on|a)|grades?|scores?|scale|error|code|http|#)\s?#?(?:of "
+    r"|stage|level of|phase|question|criteri(?:on|a)|grades?|scores?|scale|error|code|http|#) ?#?(?:of "
     r"|from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)|\b(?:steps?|sections?|parts?|pages?|points?"
-    r"|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error)\s?#?[0-9][0-9.]*"
-    r"|(?:第|步骤|图|表|步)\s?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]"
+    r"|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error) ?#?[0-9][0-9.]*"
+    r"|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]"
     r"|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out "
     r"of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])"
     r"|[(\[][0-9]{1,2}[)\]]\s?(?=[^\W\d_])",
@@ -185,9 +184,9 @@ _SUPPOSED_VERDICT = re.compile(
 )
 #: A question or an item of a checklist with its answer, where it is not the verdict.
 _CHECK = re.compile(
-    rf"(?:[^.。?!\n:]{{2,80}}\?"
-    rf"|^[^\w\n]{{0,6}}+(?!{LABEL_LEAD}(?:{build_label_pattern(None)})\W)[^.。?!\n:]{{2,40}}:)\s{{0,3}}"
-    r"(?P<value>yes|no|是|否)(?![\w])[.。]?",
+    rf"(?:[^.。?!\n:]{{2,80}}\?\s{{0,3}}"
+    rf"|^[^\w\n]{{0,6}}+(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}|evaluat|assess|final|评))"
+    r"[^.。?!\n:]{2,40}:[^\S\n]{0,3})(?P<value>yes|no|是|否)(?![\w])[.。]?",
     re.MULTILINE,
 )
 #: How sure a reply says to be is not a value.

@@ -443,6 +443,8 @@ def test_what_the_query_and_the_snippet_say_leads_to_no_other_answer(lead: str) 
         ("No, dogs cannot eat onions.", BINARY, None),
         ("Yes, it opens on Sunday.", BINARY, None),
         ("3 - 5 days", GRADED, None),
+        ("| grade | reason |\n|---|---|\n| 1 | 3 of 10 steps |\n2", GRADED, None),
+        ('My evaluation:\n yes \nNote – verdict: no \nVerdict: "不相关"', BINARY, None),
     ],
 )
 def test_a_value_with_its_explanation_is_read(text: str, scale: Scale, grade: int | None) -> None:
