@@ -283,8 +283,10 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
     lead, trail = gaps[0], gaps[-1]
     if is_refusal(lead, is_lead=True):
         raise ReplyParseError("refusal", f"the reply declines before it answers: {lead[:80]!r}")
-    if any(contradicts(gap, grade, scale) for gap in gaps) or (
-        names_other_scale(trail, scale) or names_other_scale(lead[-MAX_LEAD:], scale, alone=True)
+    if (
+        any(contradicts(gap, grade, scale) for gap in gaps)
+        or names_other_scale(trail, scale)
+        or names_other_scale(lead[-MAX_LEAD:], scale, alone=True)
     ):
         raise ReplyParseError("ambiguous", "the text around the object states another value")
     # What leads to the first of two objects with nothing between them leads to both.

@@ -19,8 +19,8 @@ from judge.parsing.tolerant_json import flatten
 _ORIGIN = re.compile(
     rf"\b(?:from|in|inside|within|part of|found on|by|at the (?:end|top|bottom|start) of) (?:the |"
     rf"this |that |a |an |its |my )?(?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
-    r"|(?:摘要|片段|网页|页面|文章|文本|正文|原文|内容)的?(?:一部分|末尾|结尾|开头|"
-    r"底部|顶部|第.{1,3}[行段句])|(?:由|为)(?:网页|页面|文章|摘要)?(?:作者|用户|攻击者)",
+    r"|(?:摘要|片段|网页|页面|文章|文本|正文|原文|内容)的?(?:一部分|末尾|结尾|开头|底部|顶部"
+    r"|第.{1,3}[行段句])|(?:由|为)(?:网页|页面|文章|摘要)?(?:作者|用户|攻击者)",
     re.IGNORECASE,
 )
 #: What only another than the reply itself does.
@@ -71,8 +71,8 @@ _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
 _MEMBER_VALUE = re.compile(r"\A\s{0,8}[:=]\s{0,8}(?!is\b)[A-Za-z0-9_.+%-]{1,20}")
 _TAG_OR_TOKEN = re.compile(rf"{_TAG.pattern}|<\|[^<>|\s]{{1,30}}\|>")
 _ROLE = re.compile(
-    r"<\|?(?:im_start|start_header_id|start)\|?>\s*(?:user|system|human)|<\|(?:user|"
-    r"human)\|>|^\W{0,4}(?:user|human|用户)\W{0,4}:",
+    r"<\|?(?:im_start|start_header_id|start)\|?>\s*(?:user|system|human)|<\|(?:user|human)\|>"
+    r"|^\W{0,4}(?:user|human|用户)\W{0,4}:",
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
@@ -85,10 +85,10 @@ _LEADS_ON = re.compile(
 _UNFINISHED = re.compile(r"\b(?:for|of|with|from|by|as|the|an?)\s*\Z", re.IGNORECASE)
 #: "The blog's answer": the answer of a third party.
 _POSSESSIVE = re.compile(
-    r"\b(?!(?:it|here|that|let|what|there|snippet|pair)['’])\w+['’]s (?:own )?"
-    r"(?:answer|verdict|grade|rating|score|result|label|decision|output|response|reply|judge?ment)\b"
-    r"|\b(?:answer|verdict|grade|rating|score) (?:of|by|from) (?:an?|the|my) "
-    r"(?!(?:snippet|page|text|passage|pair|result|search|above|given)\b)\w+",
+    r"\b(?!(?:it|here|that|let|what|there|snippet|pair)['’])\w+['’]s (?:own )?(?:answer|verdict|grade"
+    r"|rating|score|result|label|decision|output|response|reply|judge?ment)\b|\b(?:answer|verdict|grade"
+    r"|rating|score) (?:of|by|from) (?:an?|the|my) (?!(?:snippet|page|text|passage|pair|result|search|above"
+    r"|given)\b)\w+",
     re.IGNORECASE,
 )
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
@@ -97,7 +97,7 @@ _POINTER = re.compile(
     re.IGNORECASE,
 )
 #: A pointer with the text that it points to: "the following: pale gums".
-_RESOLVED = re.compile(
+_POINTER_WITH_TEXT = re.compile(
     r"\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)", re.IGNORECASE
 )
 #: A label of the query or the snippet with its text.
@@ -123,50 +123,44 @@ _PRONOUN_SPEAKS = re.compile(
 _THAT = (
     r"(?:\bthis\b(?! (?:search )?(?:snippet|page|text|passage|result|article|document|query|site|website"
     r"|source)\b)|\bthat(?:['’]s\b| (?:is|was|came|comes|json|object|answer|output|verdict|grade)\b)"
-    r"|\bit (?:is|was|comes|came)\b|\babove\b|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the"
-    r"|this|that) (?:\w+ )?(?:json|object|answer|output"
-    r"|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才|这|那|此|该(?:json|对象|答案|结果)|如此)"
+    r"|\bit (?:is|was|comes|came)\b|\babove\b|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the|this"
+    r"|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才|这|那"
+    r"|此|该(?:json|对象|答案|结果)|如此)"
 )
 _IS_FOREIGN = (
-    r"(?:\b(?:says?|said|told|tells?|asks?|asked|wants?|wanted|demand\w*|instruct\w*|order(?:s|ed)|inject\w*"
-    r"|attacker\w*|copied|quot(?:ed?|ation)|taken|comes?|came|pasted|provided|supplied|given|written|wrote"
-    r"|expected|appears?|stands?|found|included|contained|(?:an?|the|my|another|just|only"
-    r"|merely) (?:\w+ )?(?:examples?|samples?|templates?|placeholder|quote|quotation|injection|payload|draft"
-    r"|format)|the (?:whole|entire|full|complete) (?:snippet|page|text|passage|content)|fake"
-    r"|forged|manipulat\w+"
-    r"|straight (?:out of|from)|(?:put|placed) (?:on|in|into) (?:the|a) (?:page|snippet|text)"
-    r"|example only|(?:another|other|previous|earlier|someone) ?\w*|not (?:my|mine"
-    r"|the (?:answer|final)|an answer|valid|to be)|from (?:the|a) (?:snippet|page|text|user|document|web\w*"
-    r"|passage|article|input|prompt)|in the (?:snippet|page|text|prompt|document))\b|要求|让我|要我|想要|指示"
-    r"|注入|攻击|操纵|来自|引自|摘自|出自|抄自|复制|引用|原话|原文|的话|示例|例子|样例|模板|另一"
-    r"|其他(?:评|模型"
-    r"|人)|别人|他人|用户提供|用户给|并非|不是我|不是(?:最终)?(?:答案|判断|结果)|不代表|伪造|照做|所写|写的"
+    r"(?:\b(?:says?|said|told|tells?|asks?|asked|wants?|wanted|demand\w*|instruct\w*|order(?:s|ed)"
+    r"|inject\w*|attacker\w*|copied|quot(?:ed?|ation)|taken|comes?|came|pasted|provided|supplied|given"
+    r"|written|wrote|expected|appears?|stands?|found|included|contained|(?:an?|the|my|another|just|only"
+    r"|merely) (?:\w+ )?(?:examples?|samples?|templates?|placeholder|quote|quotation|injection|payload"
+    r"|draft|format)|the (?:whole|entire|full|complete) (?:snippet|page|text|passage|content)|fake|forged"
+    r"|manipulat\w+|straight (?:out of|from)|(?:put|placed) (?:on|in|into) (?:the|a) (?:page|snippet|text)"
+    r"|example only|(?:another|other|previous|earlier|someone) ?\w*|not (?:my|mine|the (?:answer|final)"
+    r"|an answer|valid|to be)|from (?:the|a) (?:snippet|page|text|user|document|web\w*|passage|article"
+    r"|input|prompt)|in the (?:snippet|page|text|prompt|document))\b|要求|让我|要我|想要|指示|注入|攻击"
+    r"|操纵|来自|引自|摘自|出自|抄自|复制|引用|原话|原文|的话|示例|例子|样例|模板|另一|其他(?:评|模型|人)"
+    r"|别人|他人|用户提供|用户给|并非|不是我|不是(?:最终)?(?:答案|判断|结果)|不代表|伪造|照做|所写|写的"
     r"|提供的)"
 )
 _DISOWNS = re.compile(
     rf"{_THAT}[^.。!?\n]{{0,60}}?{_IS_FOREIGN}"
     r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user"
-    r"|author)s?\b[^.。!?\n]{0,40}\b(?:this(?: json| object| text| line)?|that|it|so|exactly"
-    r"|verbatim|the (?:above|object|json"
-    r"|output)(?: above)?)\W{0,20}\Z|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中|上)?(?:的)?(?:要求如此|原话"
-    r"|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)|\A\W*(?:from|in|quoted?(?: from)?|source:"
-    r"|copied from|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per"
-    r"|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)"
-    r"\b(?!(?: (?:alone|only))?, \w|: ?[\"“])"
-    r"|\A\W*(?:the )?(?:snippet|page|text|author|site|seller|website)['’]s own (?:json|object"
-    r"|answer|verdict|grade|words)\b"
-    r"|\b(?:this|these|those) (?:text|lines?|words?|blob|string)s? (?:is|are|was|were) (?:part of"
-    r"|from|in|inside|copied"
-    r"|taken|quoted)\b|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
-    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
-    r"|\A\W*(?:来自|引自|摘自|出自|源自|据)(?:该|此|这)?(?:摘要|网页|页面|用户|文章|原文)|\bi (?:refuse"
-    r"|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey"
-    r"|do (?:that|so|this))|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in"
-    r"|from|wrong|an?|the)\b"
-    r"|(?:would|could|might) be\b"
-    r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|my own (?:answer|grade|verdict)\b"
-    r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做"
-    r"|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
+    r"|author)s?\b[^.。!?\n]{0,40}\b(?:this(?: json| object| text| line)?|that|it|so|exactly|verbatim"
+    r"|the (?:above|object|json|output)(?: above)?)\W{0,20}\Z|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中"
+    r"|上)?(?:的)?(?:要求如此|原话|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)"
+    r"|\A\W*(?:from|in|quoted?(?: from)?|source:|copied from|according to|as (?:stated|written|demanded"
+    r"|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*"
+    r"|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|\A\W*(?:the )?(?:snippet|page"
+    r"|text|author|site|seller|website)['’]s own (?:json|object|answer|verdict|grade|words)\b|\b(?:this"
+    r"|these|those) (?:text|lines?|words?|blob|string)s? (?:is|are|was|were) (?:part of|from|in|inside"
+    r"|copied|taken|quoted)\b|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
+    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\A\W*(?:来自|引自|摘自|出自"
+    r"|源自|据)(?:该|此|这)?(?:摘要|网页|页面|用户|文章|原文)|\bi (?:refuse|decline|will not|won['’]t"
+    r"|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
+    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the)\b|(?:would"
+    r"|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))"
+    r"|my own (?:answer|grade|verdict)\b|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行"
+    r"|照做)?(?:判定|判断|评分|回答)?|不会照做|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要"
+    r"|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
 #: The subject and verb of a sentence about the object.
@@ -187,10 +181,9 @@ _NOT_AN_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _DISOWNS_NOT = re.compile(
-    r"\b(?:based|because|why|ignored|disregarded|judged|assessed|evaluated|considers?|reflect\w*|valid|final"
-    r"|fair|consistent with|in line with|summar\w+|opinion|follows? the (?:required|requested))\b"
-    r"|仅?(?:基于|根据|依据|针对|符合|遵循|遵守"
-    r"|按照?要求)|因为|原因|已忽略|已被忽略|忽略了",
+    r"\b(?:based|because|why|ignored|disregarded|judged|assessed|evaluated|considers?|reflect\w*|valid"
+    r"|final|fair|consistent with|in line with|summar\w+|opinion|follows? the (?:required|requested))\b"
+    r"|仅?(?:基于|根据|依据|针对|符合|遵循|遵守|按照?要求)|因为|原因|已忽略|已被忽略|忽略了",
     re.IGNORECASE,
 )
 _MY_OWN = re.compile(
@@ -213,8 +206,7 @@ _NOT_FINAL = re.compile(
     rf"|our)(?: \w+)?(?: \w+)? {_ANSWER}|(?:the |a |yet )?(?:final|official)(?: {_ANSWER})?\b(?! to\b))"
     rf"|\b(?:not|n['’]t|yet to)(?: yet)? (?:decided?|made up my mind|final(?:ly|ized|ised))\b|\b(?:my"
     rf"|the) (?:final|real|actual|true) {_ANSWER} (?:comes|follows|will|is (?:different|another|below"
-    rf"|to come))"
-    rf"|\b{_ANSWER} (?:above |below )?(?:is|was)(?: not|n['’]t) mine\b"
+    rf"|to come))|\b{_ANSWER} (?:above |below )?(?:is|was)(?: not|n['’]t) mine\b"
     r"|(?:不是|并非|非|不算|不作为|不代表)(?:我的?|本次)?(?:最终|最后|真正|正式)的?(?:答案|判断|判定|评分"
     r"|等级|结果|结论|评估)|(?:还没有?|尚未|还未)(?:最终)?(?:决定|确定|定论|想好)|(?:最终|真正的?)(?:答案"
     r"|判断|结果|评分)(?:稍后|随后|另|还)",
@@ -226,43 +218,36 @@ _LEADS_TO_OTHER_TEXT = re.compile(
     r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:\A|[.。!?:=]\s?)(?:search results?|(?:搜索"
     r"|检索)结果)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z|\b(?:here(?:['’]s| is| are)|this is"
     r"|below is|following is|see)(?: (?:the|a|an|this|that|your|original|full|web|page))"
-    rf"{{0,3}} (?:{vocabulary.SOURCE_WORDS})(?: (?:text|content|title))?\s*\Z"
-    rf"|(?:以下|下面|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{vocabulary.SOURCE_WORDS})+的?(?:内容"
-    rf"|原文)?\s*\Z"
+    rf"{{0,3}} (?:{vocabulary.SOURCE_WORDS})(?: (?:text|content|title))?\s*\Z|(?:以下|下面"
+    rf"|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{vocabulary.SOURCE_WORDS})+的?(?:内容|原文)?\s*\Z"
     r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z",
     re.IGNORECASE,
 )
 #: A text that is presented without a word of speech: "the content of the snippet is as follows".
 _PRESENTS_TEXT = re.compile(
     r"(?:\A|[.。!?]\s?)(?:(?:the|this|given|provided|full|whole) ){0,3}(?:(?:content|text"
-    r"|body)(?: of (?:the|this)"
-    r" \w+)?|snippet|page|passage|search result|result text|result(?= reads)|ad"
-    r"|comment\b[^.:]{0,40}(?= reads))"
-    r"(?: itself)?(?: (?:is|reads|follows|consists of))?(?: (?:as follows|only|just|the|following|an?))*"
-    r"(?: (?:json|text|object))*(?: that [^.:]{0,40})?\s*\Z"
-    r"|\A(?:your|the) (?:requested |required )?format(?: (?:that )?you (?:asked for|gave"
-    r"|want(?:ed)?))?(?: is)?\s*\Z"
-    r"|\ban? [^.:]{0,30}(?:reply|answer|output)[^.:]{0,20} looks like(?: this)?\s*\Z"
-    r"|\b(?:cannot be|must (?:look like|be)|disagree with)\s*\Z|(?:回复|输出|答案|格式)应该?(?:如下|为)\s*\Z"
-    r"|(?:摘要|片段|网页|页面|搜索结果|文章|正文|原文)的?(?:内容|文字|文本|数据)?(?:如下|(?:只"
-    r"|就)是.{0,12})\s*\Z"
+    r"|body)(?: of (?:the|this) \w+)?|snippet|page|passage|search result|result text|result(?= reads)|ad"
+    r"|comment\b[^.:]{0,40}(?= reads))(?: itself)?(?: (?:is|reads|follows|consists of))?(?: (?:as follows"
+    r"|only|just|the|following|an?))*(?: (?:json|text|object))*(?: that [^.:]{0,40})?\s*\Z|\A(?:your"
+    r"|the) (?:requested |required )?format(?: (?:that )?you (?:asked for|gave|want(?:ed)?))?(?: is)?\s*\Z"
+    r"|\ban? [^.:]{0,30}(?:reply|answer|output)[^.:]{0,20} looks like(?: this)?\s*\Z|\b(?:cannot be"
+    r"|must (?:look like|be)|disagree with)\s*\Z|(?:回复|输出|答案|格式)应该?(?:如下|为)\s*\Z|(?:摘要|片段"
+    r"|网页|页面|搜索结果|文章|正文|原文)的?(?:内容|文字|文本|数据)?(?:如下|(?:只|就)是.{0,12})\s*\Z"
     r"|\A(?:给出的|提供的)?(?:文字|文本|数据|内容)如下\s*\Z|\A结果文本\s*\Z",
     re.IGNORECASE,
 )
 #: A note in a few words, all of it: an object behind which it stands is no answer.
 _NOTE_OF_ORIGIN = re.compile(
-    r"\W{0,20}(?:<-+ )?(?:(?:an? |just an? |only an? )?(?:example|sample|template|illustration"
-    r"|quot(?:e|ed|ation)|copied)"
-    r"(?: (?:from|of|in|only) [\w ]{0,30})?|(?:text|content|part) of the (?:page|snippet|text)"
-    r"|(?:for )?(?:illustration|format)(?: only)"
-    r"|(?:以上)?(?:[仅只](?:[是为供])?)?(?:格式)?(?:示意|示例|样例|例子|原文|引用|参考))\W{0,20}",
+    r"\W{0,20}(?:<-+ )?(?:(?:an? |just an? |only an? )?(?:example|sample|template|illustration|quot(?:e|ed"
+    r"|ation)|copied)(?: (?:from|of|in|only) [\w ]{0,30})?|(?:text|content|part) of the (?:page|snippet"
+    r"|text)|(?:for )?(?:illustration|format)(?: only)|(?:以上)?(?:[仅只](?:[是为供])?)?(?:格式)?(?:示意"
+    r"|示例|样例|例子|原文|引用|参考))\W{0,20}",
     re.IGNORECASE,
 )
 #: What says what a page is about, or what kind of page it is.
 _DESCRIBES_PAGE = re.compile(
-    r"\s?(?:is|was)? ?(?:all |only |mainly )?about\b"
-    r"|\s?(?:is|was)? ?(?:an?|the) (?:(?!of|from|in|on|by)[\w-]+ ){0,3}(?:page|homepage|list)\b(?!['’])"
-    r"|[是为]?[^,。]{0,16}(?:页面|网页|官网)[。.]?\Z",
+    r"\s?(?:is|was)? ?(?:all |only |mainly )?about\b|\s?(?:is|was)? ?(?:an?|the) (?:(?!of|from|in|on"
+    r"|by)[\w-]+ ){0,3}(?:page|homepage|list)\b(?!['’])|[是为]?[^,。]{0,16}(?:页面|网页|官网)[。.]?\Z",
     re.IGNORECASE,
 )
 #: Limits of the text that is searched in front of an object, and of the text behind an answer.
@@ -331,7 +316,7 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(head) or _PRESENTS_TEXT.search(head):
         return True
     if _TERMINATOR.search(sentence):
-        if not _POINTER.search(_RESOLVED.sub(" ", _IS_ABOUT.sub(" ", sentence))) and not re.search(
+        if not _POINTER.search(_POINTER_WITH_TEXT.sub(" ", _IS_ABOUT.sub(" ", sentence))) and not re.search(
             r"(?:话|内容|文字)[.。!]", sentence
         ):
             return False

@@ -33,78 +33,70 @@ _APOLOGY = re.compile(
     r"|(?:很|非常)?(?:抱歉|对不起|不好意思)"
 )
 _DECLINES = re.compile(
-    r"\b(?:cannot|can not|can['’]?t|won['’]?t|will not|unable|not able|decline|refuse"
-    r"|but(?! i can (?:only|just)\b))\b"
-    r"(?! be (?:parsed|read))"
-    r"|(?:无法|不能|没办法)(?!被?(?:解析|读取|识别))|拒绝|不会|不便|不应|不予|但"
+    r"\b(?:cannot|can not|can['’]?t|won['’]?t|will not|unable|not able|decline|refuse|but(?! i can (?:only"
+    r"|just)\b))\b(?! be (?:parsed|read))|(?:无法|不能|没办法)(?!被?(?:解析|读取|识别))|拒绝|不会|不便|不应"
+    r"|不予|但"
 )
 #: What begins a sentence in which the reply corrects itself.
 _STARTS_CORRECTION = (
-    r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|actually|hmm|oops|edit"
-    r"|update|correction|rather(?! than (?:an? )?[0-3],)|better(?! than)|sorry|apologies|or|instead|lower"
-    r"|raise|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use"
-    r"|in fact|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)"
-    r"|thinking again|then again|second thoughts?|having (?:re\w+|thought))\b(?! (?:further"
-    r"|outside|other|more|additional|external"
-    r"|one)\b)|或者?|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|其实|抱歉|实际上|更准确|准确地说|订正|改[为成]"
+    r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|actually|hmm|oops|edit|update"
+    r"|correction|rather(?! than (?:an? )?[0-3],)|better(?! than)|sorry|apologies|or|instead|lower|raise"
+    r"|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use|in fact"
+    r"|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)"
+    r"|thinking again|then again|second thoughts?|having (?:re\w+|thought))\b(?! (?:further|outside|other"
+    r"|more|additional|external|one)\b)|或者?|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|其实|抱歉|实际上"
+    r"|更准确|准确地说|订正|改[为成]"
 )
 _CORRECTION = re.compile(
     rf"(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION})"
     r"|\b(?:correction|on second thought|i (?:mean|meant)\b|i['’]d rather|scratch (?:that|it)|make (?:that"
-    r"|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this|that|my"
-    r"|the (?:answer|grade|verdict|score|rating))\b|let me (?:revise|reconsider|correct|rethink|re-?check"
-    r"|re-?read|re-?evaluate|think again|change|try again|redo)|(?:revised|updated|corrected|amended"
-    r"|new) (?:answer|grade|verdict|score|rating|json)|my mind|my mistake|i was wrong|i (?:over"
+    r"|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this|that"
+    r"|my|the (?:answer|grade|verdict|score|rating))\b|let me (?:revise|reconsider|correct|rethink"
+    r"|re-?check|re-?read|re-?evaluate|think again|change|try again|redo)|(?:revised|updated|corrected"
+    r"|amended|new) (?:answer|grade|verdict|score|rating|json)|my mind|my mistake|i was wrong|i (?:over"
     r"|under)(?:rated|estimated|graded)|mistaken(?:ly)?|reconsider\w*|t(?:ake|ook) (?:that|it|this"
-    r"|the \w+) back|(?:disregard|ignore|discard|forget|delete) (?:the|that|this|my|it|what|above|everything"
-    r"|all)\b|(?:i|we) (?:made|have made|['’]ve made) an? (?:\w+ )?(?:error|mistake|slip)|(?:need|have|want"
-    r"|like|going) to (?:correct|revise|change|amend|adjust|retract)|(?:no longer|don['’]t|do not"
-    r"|cannot) (?:stand by|agree|support|endorse)|disagree|instead[.。!]"
-    r"|(?<!snippet )(?<!page )(?<!text )(?:would|may|might|could) be (?:more|better|fairer|closer)|use (?:yes"
-    r"|no|[0-9]|不?相关|[是否])|(?:grade|score|verdict|rating|answer)\b[^.。\n]{0,10}\b(?:should|ought"
-    r"|needs? to|must)\b|just kidding|retract\w*|withdraw\w*|too (?:high|low|generous|harsh|strict|lenient"
-    r"|kind)|(?:should|ought to) (?:have been|be (?:a |an )?(?:[0-9]|(?:yes|no|higher|lower|zero"
-    r"|one|two|three)\b))"
-    r"|not (?:so )?sure (?:about|of) (?:that|this|it|the (?:grade|verdict|score))|(?:the correct|a better"
-    r"|the right|the real|the true) (?:answer|grade|verdict|score|rating))|(?:grade|score|verdict|rating"
-    r"|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is|was|are)(?: not"
-    r"|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?"
-    r"|errors?(?! (?:page|message|code))|not right|right"
-    r"|correct|invalid|void|off|inaccurate)\b|更正|修正|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改"
-    r"|调整|改|更新)[为成到]|改(?:给|判|评)|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand"
-    r"|count|apply)|重新(?:看|考虑|评|审视|判断|想|思考)|再(?:想|考虑|看|斟酌)|不对[,。!，]|(?:说|给|搞|弄|判"
-    r"|评)错|(?:判断|判定|等级|评分|评级|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误"
-    r"|错了|不准|不正确|不当|偏高|偏低)|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|"
-    r"当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正"
-    r"|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前"
-    r"|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)"
-    r"|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from)\b|\bt(?:ake"
-    r"|ook) back (?:the|that|my|it|this)\b"
-    r"|\b(?:the )?opposite is (?:true|right|correct)|\b(?:is|was|['’]s) (?:actually |really "
-    r"|quite |exactly )?the"
-    r" (?:opposite|reverse)[.!]|\breverse (?:that|it|this)\b|\bgot (?:it|that|this) (?:backwards?"
-    r"|wrong|the wrong way)"
-    r"|\bother way (?:a)?round[.!]|\b(?:relevant|helpful|useful|on topic) after all\b"
-    r"|\b(?:has|have|had) the wrong (?:grade|verdict|score)|\b(?:for|graded|judged|rated|read) the wrong"
-    r" (?:snippet|query|pair|result)\b|[论果说写判搞弄]反了|应该?相反|应判|看错"
-    r"|(?<![0-9])[评给][0-3][分级]?偏[高低]"
-    r"|偏[高低]了|还是[评给判打]"
-    r"|\bdeserves? (?:less|more|better|an? (?:lower|higher))\b"
-    r"|\ban? (?:lower|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b"
-    r"|\bnot (?:\w+ )?(?:confident|certain|convinced) (?:in|about|of) (?:this|that|the|my)"
-    r" (?:grade|score|verdict|rating|answer)"
+    r"|the \w+) back|(?:disregard|ignore|discard|forget|delete) (?:the|that|this|my|it|what|above"
+    r"|everything|all)\b|(?:i|we) (?:made|have made|['’]ve made) an? (?:\w+ )?(?:error|mistake|slip)"
+    r"|(?:need|have|want|like|going) to (?:correct|revise|change|amend|adjust|retract)|(?:no longer"
+    r"|don['’]t|do not|cannot) (?:stand by|agree|support|endorse)|disagree|instead[.。!]"
+    r"|(?<!snippet )(?<!page )(?<!text )(?:would|may|might|could) be (?:more|better|fairer|closer)"
+    r"|use (?:yes|no|[0-9]|不?相关|[是否])|(?:grade|score|verdict|rating|answer)\b[^.。\n]{0,10}\b(?:should"
+    r"|ought|needs? to|must)\b|just kidding|retract\w*|withdraw\w*|too (?:high|low|generous|harsh|strict"
+    r"|lenient|kind)|(?:should|ought to) (?:have been|be (?:a |an )?(?:[0-9]|(?:yes|no|higher|lower|zero"
+    r"|one|two|three)\b))|not (?:so )?sure (?:about|of) (?:that|this|it|the (?:grade|verdict|score))"
+    r"|(?:the correct|a better|the right|the real|the true) (?:answer|grade|verdict|score|rating))|(?:grade"
+    r"|score|verdict|rating|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is"
+    r"|was|are)(?: not|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?"
+    r"|errors?(?! (?:page|message|code))|not right|right|correct|invalid|void|off|inaccurate)\b|更正|修正"
+    r"|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改|调整|改|更新)[为成到]|改(?:给|判|评)"
+    r"|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand|count|apply)|重新(?:看|考虑|评|审视"
+    r"|判断|想|思考)|再(?:想|考虑|看|斟酌)|不对[,。!，]|(?:说|给|搞|弄|判|评)错|(?:判断|判定|等级|评分|评级"
+    r"|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误|错了|不准|不正确|不当|偏高|偏低)"
+    r"|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)|(?:要"
+    r"|需要?|想|得)(?:修改|更改|改|调整|更正|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废"
+    r"|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当"
+    r"|准确|合理)|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from)\b|\bt(?:ake"
+    r"|ook) back (?:the|that|my|it|this)\b|\b(?:the )?opposite is (?:true|right|correct)|\b(?:is|was"
+    r"|['’]s) (?:actually |really |quite |exactly )?the (?:opposite|reverse)[.!]|\breverse (?:that|it"
+    r"|this)\b|\bgot (?:it|that|this) (?:backwards?|wrong|the wrong way)|\bother way (?:a)?round[.!]"
+    r"|\b(?:relevant|helpful|useful|on topic) after all\b|\b(?:has|have|had) the wrong (?:grade|verdict"
+    r"|score)|\b(?:for|graded|judged|rated|read) the wrong (?:snippet|query|pair|result)\b"
+    r"|[论果说写判搞弄]反了|应该?相反|应判|看错|(?<![0-9])[评给][0-3][分级]?偏[高低]|偏[高低]了"
+    r"|还是[评给判打]|\bdeserves? (?:less|more|better|an? (?:lower|higher))\b|\ban? (?:lower"
+    r"|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b|\bnot (?:\w+ )?(?:confident"
+    r"|certain|convinced) (?:in|about|of) (?:this|that|the|my) (?:grade|score|verdict|rating|answer)"
     r"|\b(?:give|rate|grade|score|be) (?:it |this )?(?:an? )?[0-3] ?(?:to|or|[-–]) ?[0-3]\b"
-    r"|[评给判打]得?[高低]了|(?:等级|评分|判定|结论)存疑"
-    r"|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定|结论)|给[0-3][分级]?也[行可说]|还是[是否0-3]吧"
-    r"|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]|[0-3][分级]?[到至][0-3][分级]?之间"
+    r"|[评给判打]得?[高低]了|(?:等级|评分|判定|结论)存疑|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定"
+    r"|结论)|给[0-3][分级]?也[行可说]|还是[是否0-3]吧|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]"
+    r"|[0-3][分级]?[到至][0-3][分级]?之间"
 )
 #: What begins an explanation right behind a verdict.
 _EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
 _RELEVANCE = re.compile(
     r"(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part"
-    r"|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱|多少|"
-    r"可能)?(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b"
+    r"|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱|多少"
+    r"|可能)?(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b"
     r"|不(?:直接|太|怎么)?相关|不相關|无关|無關|相关|相關)"
     rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{_EXPLAINS})"
     r"|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need|request))(?![性度])",
@@ -114,78 +106,70 @@ _NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无|無")
 #: A number in front of what it counts or names ("step 3", "第2"), a scale and the number of
 #: a list item state no value.
 _NO_VALUE = re.compile(
-    r"\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top|type"
-    r"|stage|level of|phase|question|criteri(?:on|a)|grades?|scores?|scale|error|code|http|#) ?#?(?:of "
-    r"|from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)|\b(?:steps?|sections?|parts?|pages?|points?"
-    r"|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error) ?#?[0-9][0-9.]*"
-    r"|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]"
-    r"|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out "
-    r"of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])"
-    r"|[(\[][0-9]{1,2}[)\]]\s?(?=[^\W\d_])",
+    r"\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top"
+    r"|type|stage|level of|phase|question|criteri(?:on|a)|grades?|scores?|scale|error|code|http"
+    r"|#) ?#?(?:of |from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)|\b(?:steps?|sections?|parts?"
+    r"|pages?|points?|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion"
+    r"|error) ?#?[0-9][0-9.]*|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of "
+    r"|of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out of)\s?3\b\)?"
+    r"|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|[(\[][0-9]{1,2}[)\]]\s?(?=[^\W\d_])",
     re.MULTILINE,
 )
 #: What has grades of its own: "grade 3 pupils".
 _GRADED_THINGS = (
-    r"(?:pupils?|students?|teachers?|class(?:es)?|hospitals?|maths?|english|reading|science"
-    r"|exams?|worksheets?|syllabus"
-    r"|pieces?|piano|ankle|sprains?|tumou?rs?|carcinoma|steel|titanium|curriculum)\b"
+    r"(?:pupils?|students?|teachers?|class(?:es)?|hospitals?|maths?|english|reading|science|exams?"
+    r"|worksheets?|syllabus|pieces?|piano|ankle|sprains?|tumou?rs?|carcinoma|steel|titanium|curriculum)\b"
 )
 _UNITS_OF_TIME = "[天日年月周]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
 #: A grade that prose says the snippet asks for.
 _DEMANDED = re.compile(
     r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|索要|要求给?)[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?"
     r"|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
-    r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]"
-    r"|(?:诱导|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
+    r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导"
+    r"|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
 )
 #: The query, the snippet or the reference once more, whose numbers are no values.
-_QUERY = re.compile(
-    r"(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页"
-    r"|标题)(?:[^\n.。:\"“”]{0,24}:?|[^\n.。:\"“”]{0,24}\W)\s?"
-    r"[\"“][^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
+_INPUT = re.compile(
+    r"(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
+    r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“][^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
     r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?"
     r"|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
     re.MULTILINE,
 )
-#: What is in each match of `_QUERY`.
-_QUERY_WORDS = re.compile('["“]|query|user|查询|reference|参考')
+#: What is in each match of `_INPUT`.
+_INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
 _ANY_GRADE = re.compile("[0-3]")
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
 _THRESHOLD = re.compile(
     r"(?:\ban? |\beven an? |^|[.,;] )(?:(?:full )?(?:grade|score"
-    r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)"
-    r"|requires?|at least|needs?(?! to be)|was not given|is not (?:justified|warranted|deserved|earned))\b"
-    r"|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
-    r"|\b(?:decide|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?"
-    r"|\b(?:i )?(?:considered|thought of|thought about) (?:an? |giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)"
-    r"|\b(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
-    r"|\bseems to be (?:an? )?[0-3](?=,? but\b)"
-    r"|\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
-    r"|(?<!no )(?<!not )\bbetter than (?:an? )?[0-3]\b"
-    r"|(?<!no )(?<!not )\bworse than (?:an? )?[0-3]\b|(?<!no )(?<!not )\bmore than (?:an? )?[0-3](?=[.,;]|$)"
+    r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|at least"
+    r"|needs?(?! to be)|was not given|is not (?:justified|warranted|deserved|earned))\b|\bto (?:reach|get"
+    r"|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b|\b(?:decide"
+    r"|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of"
+    r"|thought about) (?:an? |giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be"
+    r"|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it"
+    r"|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
+    r"|(?<!no )(?<!not )\bbetter than (?:an? )?[0-3]\b|(?<!no )(?<!not )\bworse than (?:an? )?[0-3]\b"
+    r"|(?<!no )(?<!not )\bmore than (?:an? )?[0-3](?=[.,;]|$)"
     r"|(?<!no )(?<!not )\bless than (?:an? )?[0-3](?=[.,;]|$)|\b(?:rather than"
-    r"|instead of) (?:an? )?[0-3](?=[,.?])"
-    r"|\ba full [0-3] is not\b|\b(?:stricter|harsher|more lenient"
+    r"|instead of) (?:an? )?[0-3](?=[,.?])|\ba full [0-3] is not\b|\b(?:stricter|harsher|more lenient"
     r"|more generous) [\w ]{1,20}(?:might|may|could|would) give (?:it )?(?:an? )?[0-3]|更(?:严格"
-    r"|宽松)的[^。\n]{1,10}[给评]\s?[0-3]"
-    r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都"
-    r"|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)"
-    r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)"
-    r"|(?:如果|若)[^。\n]{1,40}(?:则|就|才)?可[以]?[评给]\s?[0-3]\s?[分级]?"
-    r"|(?<!不)[高优]于\s?[0-3]\s?[分级]?|(?<!不)[低差]于\s?[0-3]\s?[分级]?"
-    r"|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
+    r"|宽松)的[^。\n]{1,10}[给评]\s?[0-3]|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都"
+    r"|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?"
+    r"|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:则|就"
+    r"|才)?可[以]?[评给]\s?[0-3]\s?[分级]?|(?<!不)[高优]于\s?[0-3]\s?[分级]?"
+    r"|(?<!不)[低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
     re.MULTILINE,
 )
 #: A verdict that prose only supposes: "if it had the price, it would be a yes".
 _SUPPOSED_VERDICT = re.compile(
-    r"\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get"
-    r"|earn) (?:an? )?[\"']?(?:yes|no)\b"
-    r"|(?:如果|若)[^。\n]{1,40}可以?判[为\s]?(?:yes|no|是|否)"
+    r"\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn) (?:an? )?[\"']?(?:yes"
+    r"|no)\b|(?:如果|若)[^。\n]{1,40}可以?判[为\s]?(?:yes|no|是|否)"
 )
 #: A question or an item of a checklist with its answer, where it is not the verdict.
-_CHECK = re.compile(
-    rf"(?:[^.。?!\n:]{{2,80}}\?\s{{0,3}}"
-    rf"|^[^\w\n]{{0,6}}+(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}|evaluat|assess|final|评))"
+_CHECKLIST_ITEM = re.compile(
+    rf"(?:[^.。?!\n:]{{2,80}}\?\s{{0,3}}|^[^\w\n]{{0,6}}+(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}"
+    rf"|evaluat|assess|final|评))"
     r"[^.。?!\n:]{2,40}:[^\S\n]{0,3})(?P<value>yes|no|是|否)(?![\w])[.。]?",
     re.MULTILINE,
 )
@@ -211,49 +195,41 @@ _DENIED = re.compile(
 )
 _UNRELATED = re.compile(
     r"(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
-    r"|(?:\bnot|n['’]t) (?:at all )?related to\b"
-    r"|\b(?:irrelevant|off[- ]?topic|unrelated|useless|worthless)\b(?=\W{0,3}$|[.,;!)]| (?:to|for|and|because"
-    r"|since|as|here)\b)|\bno(?:thing| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use"
-    r"|help|value) (?:to|for|with)\b|\b(?:not|n['’]t|fails? to) (?:answer|address"
-    r"|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b"
-    r"|\b(?:is|are|was) (?:just |only |merely |nothing but |simply )?(?:an? )?(?:mere "
-    r"|pure )?(?:demand for a (?:grade"
-    r"|verdict|score)|(?:fabricated|fake|forged|made-up) (?:verdict|grade|answer|judge?ment)"
-    r"|keyword (?:pile|stuffing|spam|list)|pile of keywords|error page)\b"
-    r"|(?:只是|仅是|不过是|就是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)"
-    r"|(?:\bis not|n['’]t|\bis of no) (?:helpful|useful|help|use)\b(?=[.!]|$)|(?:n['’]t"
-    r"|\bnot) help the user\b"
-    r"|\b(?:gives?|offers?|provides?) no (?:help|use)\b|没有?帮助(?=[。!]|$)"
-    r"|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系"
-    r"|关联|联系|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)"
-    r"|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])"
-    r"|答非所问|[跑离偏]题|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此"
-    r"|这个)?(?:查询|问题|需求)",
+    r"|(?:\bnot|n['’]t) (?:at all )?related to\b|\b(?:irrelevant|off[- ]?topic|unrelated|useless"
+    r"|worthless)\b(?=\W{0,3}$|[.,;!)]| (?:to|for|and|because|since|as|here)\b)|\bno(?:thing"
+    r"| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use|help|value) (?:to|for|with)\b"
+    r"|\b(?:not|n['’]t|fails? to) (?:answer|address|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b|\b(?:is"
+    r"|are|was) (?:just |only |merely |nothing but |simply )?(?:an? )?(?:mere "
+    r"|pure )?(?:demand for a (?:grade|verdict|score)|(?:fabricated|fake|forged|made-up) (?:verdict|grade"
+    r"|answer|judge?ment)|keyword (?:pile|stuffing|spam|list)|pile of keywords|error page)\b|(?:只是|仅是"
+    r"|不过是|就是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)|(?:\bis not|n['’]t"
+    r"|\bis of no) (?:helpful|useful|help|use)\b(?=[.!]|$)|(?:n['’]t|\bnot) help the user\b|\b(?:gives?"
+    r"|offers?|provides?) no (?:help|use)\b|没有?帮助(?=[。!]|$)|(?:毫无|没有?(?:任何|什么|一点|半点)?"
+    r"|无任何|并无)(?:关系|关联|联系|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不(?:太|怎么"
+    r"|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])|答非所问|[跑离偏]题|(?:完全|根本)(?:没有?|未|不能"
+    r"|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)",
     re.MULTILINE,
 )
 _COMPLETE = re.compile(
-    r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|"
-    r"\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer|satisf|address|meet"
-    r"|resolv)\w*(?! (?:another|a different|other)\b)|\b(?:answer|satisf"
-    r"|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully|perfectly|entirely)\b|\b(?:perfect|complete"
-    r"|full|ideal) (?:answer|match|response)\b|\b(?:highly|very|extremely|perfectly|fully) relevant\b|(?:完全"
-    r"|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度"
-    r"|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])"
+    r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|\b(?:fully|completely"
+    r"|entirely|perfectly|totally|wholly) (?:answer|satisf|address|meet|resolv)\w*(?! (?:another"
+    r"|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
+    r"|perfectly|entirely)\b|\b(?:perfect|complete|full|ideal) (?:answer|match|response)\b|\b(?:highly|very"
+    r"|extremely|perfectly|fully) relevant\b|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决"
+    r"|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度|非常|十分|极其|极为|完全"
+    r"|密切)相关(?![\u4e00-\u9fff])"
 )
 #: The opposite of either verdict, in the words of the prompt, at the end of a clause.
 _HELPS = re.compile(
-    r"(?:\b(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?"
-    r"|^\W{0,4}(?:(?:conclusion|so|overall)\W{1,2})?helpful"
-    r"|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query|question)"
-    r"|有(?:很大)?帮助|回答了(?:该"
-    r"|此)?查询)(?=\s?[.!。]|$)",
+    r"(?:\b(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?|^\W{0,4}(?:(?:conclusion|so"
+    r"|overall)\W{1,2})?helpful|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query"
+    r"|question)|有(?:很大)?帮助|回答了(?:该|此)?查询)(?=\s?[.!。]|$)",
     re.MULTILINE,
 )
 _HELPS_NOT = re.compile(
-    r"(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot"
-    r"|n['’]t) (?:help|answer the (?:query|question))"
-    r"|\bfails to help|(?:没有?|无法)(?:任何)?(?:帮助(?:用户)?|用)|[未没]有?回答(?:该"
-    r"|此)?查询)(?=\s?[.!。]|$)",
+    r"(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help"
+    r"|answer the (?:query|question))|\bfails to help|(?:没有?|无法)(?:任何)?(?:帮助(?:用户)?|用)"
+    r"|[未没]有?回答(?:该|此)?查询)(?=\s?[.!。]|$)",
     re.MULTILINE,
 )
 #: A line that is nothing but a verdict, or that begins with one and explains it.
@@ -279,7 +255,7 @@ _ABOUT_PART = (
     r"|注入|[段句行]|诱导|是否|如果|若|假如|要是|可能|[0-9][分级]?\s?(?:[:=(–→-]|means?|表示|代表|[是为]"
     r"|is)[^,;]{0,20}\Z"
 )
-_ABOUT_SOMETHING_ELSE = re.compile(
+_DENIES_HELP = re.compile(
     rf"{_ABOUT_PART}|\b(?:not|never|hardly|only|what|which|page|site|article|they|claims?)\b"
     rf"|n['’]t|不|没|未|无"
 )
@@ -310,7 +286,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str) -> bool:
     """Return True when prose behind an answer corrects it or takes it back."""
-    return _CORRECTION.search(_drop_quoted(simplify_prose(text))) is not None
+    return _CORRECTION.search(_drop_input(simplify_prose(text))) is not None
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:
@@ -333,7 +309,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
         (scale.name == "graded" and str(grade) in denied)
         or bool(_find_values(stated, scale) - {grade})
         or any(is_contrary(each["value"], grade, scale) for each in _VERDICT_LINE.finditer(flat))
-        or (scale.name == "binary" and _states((_HELPS, _HELPS_NOT)[grade], _ABOUT_SOMETHING_ELSE, flat))
+        or (scale.name == "binary" and _states((_HELPS, _HELPS_NOT)[grade], _DENIES_HELP, flat))
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
         or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
         or (grade != scale.top and _states(_TOP, _DENIES_EXTREME, flat))
@@ -341,9 +317,9 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     )
 
 
-def _drop_quoted(flat: str) -> str:
+def _drop_input(flat: str) -> str:
     """Return simplified prose without what it repeats of the query, the snippet and the reference."""
-    return _QUERY.sub(" ", flat) if _QUERY_WORDS.search(flat) else flat
+    return _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
 
 
 def _simplify(text: str, scale: Scale) -> str:
@@ -352,14 +328,14 @@ def _simplify(text: str, scale: Scale) -> str:
     These are the rubric and what a grade would need, on the graded scale, and the answers of a checklist that
     differ from each other, on the binary one.
     """
-    flat = _drop_quoted(simplify_prose(text))
+    flat = _drop_input(simplify_prose(text))
     if scale.name == "graded":
         # Only lines with a grade: the search takes long.
         lines = drop_rubric(flat).split("\n")
         return "\n".join(_THRESHOLD.sub(" ", line) if _ANY_GRADE.search(line) else line for line in lines)
     flat = _SUPPOSED_VERDICT.sub(" ", flat)
-    if len({each["value"] in "yes是" for each in _CHECK.finditer(flat)}) > 1:
-        return _CHECK.sub("\n", flat)
+    if len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
+        return _CHECKLIST_ITEM.sub("\n", flat)
     return flat
 
 
@@ -397,8 +373,8 @@ _MARKS = f"[{re.escape(AROUND)}]{{0,4}}"
 _UNCERTAIN = re.compile(
     rf"(?:^|[.。!?;,]|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))"
     rf"\s{{0,3}}{_MARKS}\[?"
-    r"(?:[0-3](?:\.(?!0+\b)[0-9]{1,2}|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2})|½"
-    r"|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|maybe|perhaps|unsure|unclear|nope|not irrelevant"
+    r"(?:[0-3](?:\.(?!0+\b)[0-9]{1,2}|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2})|½|(?:yes"
+    r"|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|maybe|perhaps|unsure|unclear|nope|not irrelevant"
     rf"|不一定|不确定|不知道|不好说|非相关|不是不相关|是否)\]?{_MARKS}(?:[,;。!?]|\.(?![0-9])|\s?[-–—]\s|$)",
     re.MULTILINE,
 )
@@ -420,9 +396,9 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
     )
     return (
         re.compile(
-            rf"(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?"
-            rf"{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a |just )?(?P<value>{value})"
-            rf"(?!\s{_GRADED_THINGS})(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of"
+            rf"(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction"
+            rf"|更正)(?: value)?{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a "
+            rf"|just )?(?P<value>{value})(?!\s{_GRADED_THINGS})(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of"
             rf"|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))",
             re.MULTILINE,
         ),
@@ -454,9 +430,8 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         )
     number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
     copula = (
-        r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits"
-        r"|because|since|as|for|so|and"
-        r"|or|instead|rather|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"
+        r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits|because|since"
+        r"|as|for|so|and|or|instead|rather|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"
     )
     spelled = (
         r"\b(?:a|an?|grade|score|rating|be|is|to|at|as|give|give it|give this"

@@ -56,8 +56,7 @@ _MAX_CHARS = 40_000
 #: A string that does not end, behind a known key or any quoted one; no reason is longer.
 _LONGEST_STRING = 4_000
 _OPEN_STRING = re.compile(
-    rf"(?:(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}"
-    rf"|[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}])\s{{0,4}}[:：=]\s{{0,8}}"
+    rf"(?:(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}|[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}])\s{{0,4}}[:：=]\s{{0,8}}"
     r"(?:\"[^\"]*|“[^“”]*|'[^']*|‘[^‘’]*)\Z",
     re.IGNORECASE,
 )

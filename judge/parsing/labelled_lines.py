@@ -52,26 +52,24 @@ _NO_VALUE_FIRST = re.compile(
 )
 #: "Answer: No, you cannot": the answer to a question of the query, unless it speaks of the snippet.
 _ANSWERS_QUERY = re.compile(
-    rf"\W{{0,8}}(?:the )?(?:answer|答案)\s?(?:[:=]|is|是|为)\s{{0,3}}(?:yes|no|是的?|不是"
-    rf"|否)(?:\s?[,(]|\s(?=because))"
-    rf"(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))",
+    rf"\W{{0,8}}(?:the )?(?:answer|答案)\s?(?:[:=]|is|是|为)\s{{0,3}}(?:yes|no|是的?|不是|否)(?:\s?[,(]"
+    rf"|\s(?=because))(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))",
     re.IGNORECASE | re.DOTALL,
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
     r"[*_\s]{0,4}(?P<value>yes|no|是|否|[0-3])[*_]{0,2}(?:\s?[:]\s{0,2}|\s[-–—]{1,2}\s|[-–—]{2}"
-    r"|\s?\n\s{0,4}|(?<=\D)[.,。]\s{0,4})"
-    r"(?P<comment>(?=[^\W\d_])[^\d]{4,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
+    r"|\s?\n\s{0,4}|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{4,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_ON_SNIPPET = re.compile(
+_ABOUT_SNIPPET = re.compile(
     r"(?:the|this|that|both) (?:\w+ )?(?:snippet|page|result|text|passage|content|query)\b"
-    r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers"
-    r"|describes|explains|shows|states|only|does)\b"
-    r"|(?:该|此|这|本)?(?:条|个)?(?:摘要|网页|页面|内容|结果)|与(?:用户)?(?:的)?查询",
+    r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers|describes"
+    r"|explains|shows|states|only|does)\b|(?:该|此|这|本)?(?:条|个)?(?:摘要|网页|页面|内容|结果)"
+    r"|与(?:用户)?(?:的)?查询",
     re.IGNORECASE,
 )
-_ON_GRADE = re.compile(
+_ABOUT_GRADE = re.compile(
     r"[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b"
     r"|摘要|网页|页面|查询|答案|相关|切题|有用|帮助|离题)",
     re.IGNORECASE,
@@ -86,11 +84,9 @@ _CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[,
 #: A sentence in which the assessor gives a grade, up to it; the grade ends the clause, or a scale follows.
 _I_GRADE = re.compile(
     _CONCLUDES + r"(?:(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award) "
-    r"(?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){0,4}"
-    r"(?:as |at )?(?:an? )?(?:(?:grade|score|rating) )?(?:of )?"
-    r"|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将)?(?:给出|给|评为|判为|评定为|判定为|打)(?:它|其"
-    r"|(?:该|此|这条)(?:摘要"
-    r"|结果))?(?:等级|评分|分数)?为?\s?)"
+    r"(?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){0,4}(?:as "
+    r"|at )?(?:an? )?(?:(?:grade|score|rating) )?(?:of )?|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将)?(?:给出"
+    r"|给|评为|判为|评定为|判定为|打)(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
     rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?"
     r"(?=\s{0,4}(?:\Z|[.,:](?![0-9])|[。;!(]|[-–—]\s|因为|由于|(?:because|since|as|out of) "
     r"|on (?:an? |the )[^.]{0,20}scale))",
@@ -98,15 +94,15 @@ _I_GRADE = re.compile(
 )
 #: What makes a grade in front of it no single one.
 _HEDGE = re.compile(
-    r"\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b"
-    r"|至少|至多|最多|如果|的话|或",
+    r"\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b|至少|至多|最多|如果"
+    r"|的话|或",
     re.IGNORECASE,
 )
 #: A sentence in which the assessor says yes or no.
 _I_JUDGE = re.compile(
     _CONCLUDES + r"(?:(?:i|we)(?:['’]d|"
-    r" would| will)? (?:give|assign|rate|grade|score|award)\b"
-    r"|我?(?:给出|给|评为|判为|评定为|打|判定为)(?!予))",
+    r" would| will)? (?:give|assign|rate|grade|score|award)\b|我?(?:给出|给|评为|判为|评定为|打"
+    r"|判定为)(?!予))",
     re.IGNORECASE,
 )
 
@@ -247,7 +243,7 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
     if direct is not None:
         return _Statement(direct, "", comment, comment.strip(_AROUND_REASON))
     if explained := _VALUE_FIRST.match(flat):
-        subject = _ON_SNIPPET if scale.name == "binary" else _ON_GRADE
+        subject = _ABOUT_SNIPPET if scale.name == "binary" else _ABOUT_GRADE
         value, comment = find_value(explained["value"], scale), explained["comment"]
         if value is not None and subject.match(comment):
             return _Statement(value, "", comment, comment.strip(_AROUND_REASON))

@@ -27,33 +27,30 @@ _UNITS = r"(?:[- ]?(?:points?|stars?|levels?|grades?|marks?|likert|rating|分|�
 _CLOSER = r"(?=\s?(?:[)\].,;:!?。|]|$|\n|[-–—]|because|since))"
 #: Where a sentence about the grade begins, up to the scale.
 _LEAD = (
-    r"(?:(?:note|注|备注|说明)\s?:\s?)?"
-    r"(?:(?:that(?: is|['’]s| equals)|equivalent to|rated|i use|即|相当于) ?)?"
-    r"(?:(?:(?:the|this|that|my|your|it|which) )?(?:(?:grade|score|rating|mark)s? )?(?:(?:is|was|are|uses?)"
-    r" )?(?:(?:scored|rated|graded|given|measured|based) )?(?:(?:on|using|with|by|in|at|to) )?(?:an? |the )?"
-    r"|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?|我)?(?:采用|使用|用|按照?|基于)?(?:的是?)?\s?)"
+    r"(?:(?:note|注|备注|说明)\s?:\s?)?(?:(?:that(?: is|['’]s| equals)|equivalent to|rated|i use|即"
+    r"|相当于) ?)?(?:(?:(?:the|this|that|my|your|it|which) )?(?:(?:grade|score|rating|mark)s? )?(?:(?:is"
+    r"|was|are|uses?) )?(?:(?:scored|rated|graded|given|measured|based) )?(?:(?:on|using|with|by|in|at"
+    r"|to) )?(?:an? |the )?|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?|我)?(?:采用|使用|用|按照?"
+    r"|基于)?(?:的是?)?\s?)"
 )
 #: A scale in a few words: its range, its top, or how many grades it has.
 _SCALE = (
     rf"(?:{_RANGE}|{_NUMBER}){_UNITS}{{0,2}} scale\b|{_NUMBER}(?:-point(?: likert)?| point likert){_CLOSER}"
-    rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: (?:i|we) use[sd]?)?\s?(?:is|of"
-    rf"|[:=])?\s?(?:ranging |going |running )?{_RANGE}"
-    rf"|(?:scale of|out of(?: an?)?(?: max\w*| total)?(?: of)?) {_NUMBER}{_UNITS}?"
-    rf"(?! (?!stars|points|marks|this|is|was|as|its|because|possible)[a-z]{{2,20}}s\b)"
-    rf"|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}"
-    rf"|(?:max(?:imum|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?"
-    rf"\s?(?:is|of|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}"
-    rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b{_CLOSER})"
-    rf"|(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制"
-    rf"|{_NUMBER}\s?分中的?\s?[0-9]"
-    rf"|{_RANGE}\s?(?:分制?|级)"
+    rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: (?:i|we) use[sd]?)?\s?(?:is|of|[:=])?\s?(?:ranging |going "
+    rf"|running )?{_RANGE}|(?:scale of|out of(?: an?)?(?: max\w*"
+    rf"| total)?(?: of)?) {_NUMBER}{_UNITS}?(?! (?!stars|points|marks|this|is|was|as|its|because"
+    rf"|possible)[a-z]{{2,20}}s\b)|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}|(?:max(?:imum"
+    rf"|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?\s?(?:is|of|[:="
+    rf"|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being"
+    rf"|is) (?:the )?(?:best|highest|top)\b{_CLOSER})|(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?"
+    rf"|{_NUMBER}\s?(?:分|级)制|{_NUMBER}\s?分中的?\s?[0-9]|{_RANGE}\s?(?:分制?|级)"
 )
 #: A range alone, up to its closing bracket.
 _RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
 #: A scale with what its grades mean: "Scale: 0 = irrelevant, 3 = perfect".
 _LEGEND = (
-    r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)"
-    r"\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
+    r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)\s?[:=](?:[^\n()\]]"
+    r"|\([^\n()]{0,40}\)){1,120}"
 )
 _MENTION = re.compile(
     rf"[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?", re.MULTILINE
@@ -62,9 +59,8 @@ _MENTION = re.compile(
 _MENTION_WORDS = re.compile("scale|point|range|max|highest|out of|满分|总分|最高|[分级]制|[0-9][分级]")
 #: A mention that begins the text or a sentence.
 _LEADING_MENTION = re.compile(
-    rf"(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}"
-    rf"(?:(?:grade |score )?[0-9]{{1,3}}(?:\.[0-9])?{_UNITS}?\s?(?=out of|/|of|on"
-    rf"|(?:分)?中))?(?P<scale>{_SCALE}"
+    rf"(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}(?:(?:grade "
+    rf"|score )?[0-9]{{1,3}}(?:\.[0-9])?{_UNITS}?\s?(?=out of|/|of|on|(?:分)?中))?(?P<scale>{_SCALE}"
     rf"|/\s?{_NUMBER}{_CLOSER}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
     rf"|\A\s{{0,4}}[(\[]?(?P<range>{_RANGE_IN_BRACKETS})",
     re.MULTILINE,

@@ -27,17 +27,16 @@ QUOTED_KEY = re.compile(
 )
 #: The key of a member that answers the question of the verdict once more, on whatever scale.
 SAME_QUESTION = re.compile(
-    r"(?:(?:is|final|overall|relevance|是否|最终)[ _]?){0,3}"
-    r"(?:relevan(?:t|ce|cy)|verdict|grade|label|score|rating|answer|result|judge?ment|decision"
-    r"|相关[性度]?|判定|结论|判断|结果|答案|等级|评分|分数|得分|评级|标签)"
+    r"(?:(?:is|final|overall|relevance|是否|最终)[ _]?){0,3}(?:relevan(?:t|ce|cy)|verdict|grade|label|score"
+    r"|rating|answer|result|judge?ment|decision|相关[性度]?|判定|结论|判断|结果|答案|等级|评分|分数|得分"
+    r"|评级|标签)"
 )
 #: The key of a member that gives the verdict in another way, such as `adjusted_grade` and `调整后等级`.
 _VARIANT = re.compile(
-    r"(?!max|min|top|scale|满分|最高|最低)(?:.{1,40}(?:grade|verdict|等级|判定|结论)"
-    r"|(?:adjusted|new|true|second|real|better|reconsidered|latest|amended|my|assigned|last"
-    r"|modified|total|actual)"
-    r"[ _-]?(?:score|rating|label|relevance|judge?ment)"
-    r"|(?:调整|修改|真实|重新|最后|综合|总|新).{0,4}(?:评分|分数|得分|评级|判断))"
+    r"(?!max|min|top|scale|满分|最高|最低)(?:.{1,40}(?:grade|verdict|等级|判定|结论)|(?:adjusted|new|true"
+    r"|second|real|better|reconsidered|latest|amended|my|assigned|last|modified|total|actual)[ _-]?(?:score"
+    r"|rating|label|relevance|judge?ment)|(?:调整|修改|真实|重新|最后|综合|总|新).{0,4}(?:评分|分数|得分"
+    r"|评级|判断))"
 )
 #: Words in a key beside the verdict's own that make its value a later one.
 _LATER = re.compile("final|correct|revis|updat|actual|instead|最终|更正|修正|修订|实际")
@@ -50,14 +49,14 @@ LABELS: dict[ScaleName, str] = {
 }
 #: Words in front of a label.
 LABEL_LEAD = (
-    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned"
-    r"|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合|该摘要的?|此摘要的?|"
-    r"这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
+    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned|因此|所以"
+    r"|综上|故|最终的?|最后的?|我的|我给出的|综合|该摘要的?|此摘要的?|这条摘要的?|摘要的?"
+    r"|相关性?的?)[ ,]{0,3}){0,4}"
 )
 #: Words that announce a reason in prose.
 REASON_LABELS = (
-    r"reason(?:ing|s)?|rationale|explanation|justification|analysis|why"
-    r"|(?:评分|判断|判定)?(?:理由|原因|依据)|解释|说明|分析"
+    r"reason(?:ing|s)?|rationale|explanation|justification|analysis|why|(?:评分|判断|判定)?(?:理由|原因"
+    r"|依据)|解释|说明|分析"
 )
 #: Characters around a value that do not belong to it.
 AROUND = " \t\r\n\u3000\xa0\u200b\u200c\u200d\u2060\ufeff*_`\"'“”„‘’「」『』＂＇"
@@ -112,30 +111,27 @@ OTHER_ANSWER_WORDS = (
     r"\b(?:(?:an?|the|one|some|previous|other|another|human|first|second|naive|my|gpt|expert|several|many"
     r"|most)[ -](?:\w+ )?(?:grader|rater|annotator|assessor|evaluator|reviewer|judge|labell?er|expert"
     r"|colleague|teammate|friend|model|llm|assistant|system|ai)s?|(?:annotator|grader|rater|assessor"
-    r"|evaluator|reviewer|labell?er)s?(?! for)|another|others?|someone|existing|last (?:time|week"
-    r"|month|round)|colleagues?|previous(?:ly)?"
-    r"|prior|earlier|formerly|old|gpt\S*|claude|gemini|llama|qwen|deepseek|chatgpt|ground truth"
-    r"|gold(?: standard)?|reference|expected|desired|intended|wanted|baseline|human (?:label|answer|grade"
-    r"|verdict)s?|examples?|e\.g|samples?|templates?|placeholders?|dummy|demo|for instance|illustrat\w+"
-    r"|hypothetical\w*|schema|official|possible|typical|usual|standard|ideal|perfect|potential|alternative"
-    r"|plausible|likely|imagin\w+|assumed|original|supplied|cached|leaked|generic|(?:one"
-    r"|some) (?:\w+ )?(?:answer|reply|response|output|verdict|grade|result)|system (?:prompt|message)"
-    r"|own(?= (?:answer|verdict|grade|rating|score|output|response))(?<!my own)|(?:given|provided|submitted"
-    r"|received|stored|saved|recorded|suggested|candidate|their|his|her|its|peer|crowd) (?:answer|reply"
-    r"|response|output|verdict|grade|rating|score|result|label|judge?ment)s?|(?:something|anything|sort of"
-    r"|kind of) like|along the lines of|predecessor|mock\w*|fictional|invented|made-up|hallucinat\w+|bogus"
-    r"|bad|fake|forged"
-    r"|false answer|copied|pasted|verbatim|malicious|suspicious|hidden|embedded|trick\w*)\b|(?:另外?一|另"
-    r"|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先?|原来|某)(?:个|位|名|任|次|轮"
-    r"|条|条摘要|的){0,2}(?:评(?!定)"
-    r"|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|结果|输出|回)|标注人员|[前上]一[个条](?:查询"
-    r"|摘要)的?|(?:作者|用户|网页|页面"
-    r"|摘要)(?:里|中|给)?自[己带]|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有"
-    r"|给定|提供|提交|收到|缓存|保存|[他她它]们?|对方|对手)的?(?:评分|打分|判断|判定|评估|等级|结论|结果|答案"
-    r"|回答|回复|输出)|类似|诸如|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望"
-    r"|预期|人工标注|评审|评委|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息"
-    r"|指令)|示例|例子|例如|比如|譬如|样例|样本|范例|举例|模板|官方|典型|理想|备选|原始(?:答案|判断|输出)"
-    r"|一个(?:可能的?|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|演示|伪造|诱导|恶意|隐藏|照抄|抄自"
+    r"|evaluator|reviewer|labell?er)s?(?! for)|another|others?|someone|existing|last (?:time|week|month"
+    r"|round)|colleagues?|previous(?:ly)?|prior|earlier|formerly|old|gpt\S*|claude|gemini|llama|qwen"
+    r"|deepseek|chatgpt|ground truth|gold(?: standard)?|reference|expected|desired|intended|wanted|baseline"
+    r"|human (?:label|answer|grade|verdict)s?|examples?|e\.g|samples?|templates?|placeholders?|dummy|demo"
+    r"|for instance|illustrat\w+|hypothetical\w*|schema|official|possible|typical|usual|standard|ideal"
+    r"|perfect|potential|alternative|plausible|likely|imagin\w+|assumed|original|supplied|cached|leaked"
+    r"|generic|(?:one|some) (?:\w+ )?(?:answer|reply|response|output|verdict|grade|result)|system (?:prompt"
+    r"|message)|own(?= (?:answer|verdict|grade|rating|score|output|response))(?<!my own)|(?:given|provided"
+    r"|submitted|received|stored|saved|recorded|suggested|candidate|their|his|her|its|peer|crowd) (?:answer"
+    r"|reply|response|output|verdict|grade|rating|score|result|label|judge?ment)s?|(?:something|anything"
+    r"|sort of|kind of) like|along the lines of|predecessor|mock\w*|fictional|invented|made-up"
+    r"|hallucinat\w+|bogus|bad|fake|forged|false answer|copied|pasted|verbatim|malicious|suspicious|hidden"
+    r"|embedded|trick\w*)\b|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先?|原来"
+    r"|某)(?:个|位|名|任|次|轮|条|条摘要|的){0,2}(?:评(?!定)|标注|模型|专家|同事|人|审|系统|ai|助手|答|判"
+    r"|结果|输出|回)|标注人员|[前上]一[个条](?:查询|摘要)的?|(?:作者|用户|网页|页面|摘要)(?:里|中"
+    r"|给)?自[己带]|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有|给定|提供|提交|收到|缓存|保存"
+    r"|[他她它]们?|对方|对手)的?(?:评分|打分|判断|判定|评估|等级|结论|结果|答案|回答|回复|输出)|类似|诸如"
+    r"|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望|预期|人工标注|评审|评委"
+    r"|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息|指令)|示例|例子|例如|比如"
+    r"|譬如|样例|样本|范例|举例|模板|官方|典型|理想|备选|原始(?:答案|判断|输出)|一个(?:可能的?"
+    r"|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|演示|伪造|诱导|恶意|隐藏|照抄|抄自"
 )
 #: What a source does to an answer. "The snippet lists two signs" has none of it.
 SPEECH_WORDS = (
@@ -163,13 +159,13 @@ DEMAND_WORDS = (
 )
 #: Words for the reply's own answer.
 OWN_ANSWER_WORDS = (
-    r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|verdict|grad(?:e|ing)"
-    r"|rating|score|scoring|relevance|conclu\w+|result|results|response|reply|answer|output|json|decision"
-    r"|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below|follow\w*)\b|我"
-    r"|本次|最终|评定|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|分析"
-    r"|理由|总结|如下|以下"
-    r"|下面|因此|所以|综上|故|json|\b(?:assistant|sure|ok(?:ay)?|alright|yes|understood|done|certainly"
-    r"|relevan\w+|think)\b|\A(?:ans|a|答)\Z|[评判]为|好|请看|明白|收到|可以|完毕|标准|看"
+    r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|verdict|grad(?:e"
+    r"|ing)|rating|score|scoring|relevance|conclu\w+|result|results|response|reply|answer|output|json"
+    r"|decision|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below"
+    r"|follow\w*)\b|我|本次|最终|评定|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复"
+    r"|分析|理由|总结|如下|以下|下面|因此|所以|综上|故|json|\b(?:assistant|sure|ok(?:ay)?|alright|yes"
+    r"|understood|done|certainly|relevan\w+|think)\b|\A(?:ans|a|答)\Z|[评判]为|好|请看|明白|收到|可以|完毕"
+    r"|标准|看"
 )
 #: A source as the object of a preposition, or read: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
@@ -179,19 +175,20 @@ SUBJECT_WORDS = (
     r"|review\w*|analy[sz]\w+|assess\w*|evaluat\w+|consider\w*|judg\w+|grad\w+|compar\w+|that|you)(?: (?:the"
     r"|this|that|your|both|above|given|provided|web|search|shown|supplied|visible|content|text|user['’]s"
     r"|what)){0,4} "
-    rf"(?:(?:{SOURCE_WORDS})(?: (?:text|content|result|pair|only|alone|above|says|contains|"
-    rf"shows|shown|and|provided|given)|[-/,]|['’]s(?! (?:answer|grade|verdict|output|"
-    rf"json|response|own)))? ?(?:the |its )?){{1,4}}"
+    rf"(?:(?:{SOURCE_WORDS})(?: (?:text|content|result|pair|only|alone|above|says|contains|shows|shown|and"
+    rf"|provided|given)|[-/,]|['’]s(?! (?:answer|grade|verdict|output|json|response|own)))? ?(?:the "
+    rf"|its )?){{1,4}}"
     r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
     r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?|format)|(?:in|per|using|with|to|follow\w*"
-    r"|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is|as follows"
-    r"|would|should))|as an? [^,:]{0,30}(?=,)|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|就|通过|阅读|分析"
-    r"|查看|参照|作为)(?:(?!要求我|要我|指示|指令|命令|让我|希望我|的要求)[^,，。:：]){0,40}(?:要求|格式|内容"
-    r"|摘要|片段|网页|页面|文本|查询|正文|标准|规则|信息|提示|指南|搜索结果|检索结果|员|者|匹配度|相关性)的?"
-    r"|[您你]的?要求|要求的|(?:该|此|这条|这个|本|上述)?(?:摘要|片段|网页|页面|内容|"
-    r"搜索结果)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?|查询(?:词)?与(?:该)?(?:摘要|片段"
-    r"|网页)[^,:，：]{0,6}的?|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要|片段|网页|页面|搜索结果)的(?=(?:评|判"
-    r"|等级|打分|相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页|页面)(?=应?(?:评|判|等级|打分))"
+    r"|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is"
+    r"|as follows|would|should))|as an? [^,:]{0,30}(?=,)|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|就"
+    r"|通过|阅读|分析|查看|参照|作为)(?:(?!要求我|要我|指示|指令|命令|让我|希望我"
+    r"|的要求)[^,，。:：]){0,40}(?:要求|格式|内容|摘要|片段|网页|页面|文本|查询|正文|标准|规则|信息|提示"
+    r"|指南|搜索结果|检索结果|员|者|匹配度|相关性)的?|[您你]的?要求|要求的|(?:该|此|这条|这个|本"
+    r"|上述)?(?:摘要|片段|网页|页面|内容|搜索结果)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?"
+    r"|查询(?:词)?与(?:该)?(?:摘要|片段|网页)[^,:，：]{0,6}的?|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要"
+    r"|片段|网页|页面|搜索结果)的(?=(?:评|判|等级|打分|相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页"
+    r"|页面)(?=应?(?:评|判|等级|打分))"
 )
 CONDITION_WORDS = (
     r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:it|the|this)|had (?:it|the"
