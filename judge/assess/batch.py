@@ -427,7 +427,7 @@ class BatchRunner:
 
         Raises RunIncomplete when the user must decide whether the requests that are left are submitted again.
         """
-        # The replies of a batch may have been stored by a process that was killed then.
+        # A process that was killed may have stored the replies of this batch already.
         if replies == requests or (status.status == "expired" and (replies or status.done)):
             return True
         is_full = status.status == "failed" and _QUEUE_IS_FULL in status.error

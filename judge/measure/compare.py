@@ -103,6 +103,7 @@ def describe_outcome(t: Translator, pair: PairComparison) -> str:
             "not separated (the difference is the same on every query, and these are too few to show that it"
             " always is)"
         )
+    # A pair that was not tested has neither.
     if pair.detectable is None and pair.at_least_queries is None and pair.n < MIN_QUERIES:
         return t(
             "not separated (only {queries} with values for both, too few for such differences)",

@@ -14,7 +14,7 @@ Its interval follows from its extreme values, whatever the distribution is: `_bo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -81,41 +81,68 @@ def compare_means(
     count = sample.count.reshape(measures, columns)
     enough = count >= np.minimum(MIN_QUERIES, MIN_SHARE * count.max(1, keepdims=True, initial=0.0))
     tested: Bools = enough.ravel() & (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
-    resamples = count_resamples(differences, families)
-
-    def draw_maxima() -> tuple[Floats, Floats]:
-        """Return the largest t² of each resample and measure, and how often that of a column is infinite."""
-        maxima: list[Floats] = []
-        infinite = np.zeros(measures * columns)
-        for draws in draw_queries(queries, resamples, seed, measures * columns):
-            mean, variance = sample.resample(draws)
-            squared = np.where(tested, _compute_squared_t(mean, variance, sample.largest), 0.0)
-            maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
-            infinite += np.isinf(squared[np.isinf(maxima[-1]).any(1)]).sum(0)
-        return np.concatenate(maxima), infinite
-
-    maxima, infinite = draw_maxima()
+    maxima, infinite = _draw_maxima(sample, tested, differences, families, seed)
     # Alone, such a column has no finite critical value. It must not take it from the others.
     if (often := infinite > (1 - LEVEL) / families * len(maxima)).any():
         tested &= ~often
-        maxima, _ = draw_maxima()
+        maxima, _ = _draw_maxima(sample, tested, differences, families, seed)
     largest = np.sqrt(maxima).T
-    mean, se = (array.reshape(measures, columns) for array in (sample.mean, sample.se))
+    mean, se, differing = (
+        array.reshape(measures, columns) for array in (sample.mean, sample.se, sample.differing)
+    )
     testable: Bools = tested.reshape(measures, columns)
     wider = np.zeros((2, measures, columns)) if widening is None else widening
-    tests = []
-    for measure in range(measures):
-        test = _test_columns(
+    tests = [
+        _test_columns(
             mean[measure], se[measure], testable[measure], largest[measure], families, wider[:, measure]
         )
-        bounded = ~testable[measure] & (sample.differing.reshape(measures, columns)[measure] >= MIN_DIFFERING)
-        if limits is not None and bounded.any():
-            values = differences[:, measure, bounded]
-            bounds = _bound_means(values, limits[measure], wider[:, measure, bounded], families * columns)
-            for array, bound in zip((test.low, test.high, test.p), bounds, strict=True):
-                array[bounded] = bound
-        tests.append(test)
-    return tests
+        for measure in range(measures)
+    ]
+    if limits is None:
+        return tests
+    bounded = ~testable & (differing >= MIN_DIFFERING)
+    return [
+        _bound_columns(
+            test, bounded[measure], differences[:, measure], limits[measure], wider[:, measure], families
+        )
+        for measure, test in enumerate(tests)
+    ]
+
+
+def _draw_maxima(
+    sample: _ResampledColumns, tested: Bools, differences: Floats, families: int, seed: int
+) -> tuple[Floats, Floats]:
+    """Return the largest t² of each resample and measure, and how often that of each column is infinite.
+
+    The first is (resamples, measures), the second (measures × columns,). Only `tested` columns count.
+    """
+    queries, measures, columns = differences.shape
+    maxima: list[Floats] = []
+    infinite = np.zeros(measures * columns)
+    for draws in draw_queries(queries, count_resamples(differences, families), seed, measures * columns):
+        mean, variance = sample.resample(draws)
+        squared = np.where(tested, _compute_squared_t(mean, variance, sample.largest), 0.0)
+        maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
+        infinite += np.isinf(squared[np.isinf(maxima[-1]).any(1)]).sum(0)
+    return np.concatenate(maxima), infinite
+
+
+def _bound_columns(
+    test: SimultaneousIntervals,
+    bounded: Bools,
+    differences: Floats,
+    limit: float,
+    widening: Floats,
+    families: int,
+) -> SimultaneousIntervals:
+    """Return `test` with the intervals of `_bound_means` in the `bounded` columns."""
+    if not bounded.any():
+        return test
+    low, high, p = test.low.copy(), test.high.copy(), test.p.copy()
+    low[bounded], high[bounded], p[bounded] = _bound_means(
+        differences[:, bounded], limit, widening[:, bounded], families * len(bounded)
+    )
+    return replace(test, low=low, high=high, p=p)
 
 
 def compare_groups(differences: Floats, members: Bools, *, families: int = 1) -> SimultaneousIntervals:
