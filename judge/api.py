@@ -44,7 +44,7 @@ from judge.runs import labelling_plan
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_runs, load_summary
 from judge.runs.record_json import is_outdated, to_json
-from judge.runs.results_file import read_entries
+from judge.runs.results_file import read_query_entries
 from judge.runs.run_config import CONFIG_FILE, RecordedOptions, find_store, read_config_if_there
 from judge.runs.run_result import RunResult
 
@@ -407,7 +407,7 @@ def _write_report(folder: RunFolder) -> Path:
 
     with translate_run_errors(folder.path):
         return write_report(
-            folder, _load_current_summary(folder), partial(read_entries, folder.path / "results.json")
+            folder, _load_current_summary(folder), partial(read_query_entries, folder.path / "results.json")
         )
 
 

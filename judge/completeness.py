@@ -33,7 +33,7 @@ def check_run(
     for dimension, answers in asker.judgments.items() if asker else ():
         incomplete = incomplete or check_answers(dimension, answers, least)
         if incomplete is None and any(answer.grade is None for answer in answers):
-            warnings.append(describe_unanswered(dimension, answers))
+            warnings.append(describe_unanswered_questions(dimension, answers))
     return incomplete, warnings
 
 
@@ -87,12 +87,12 @@ def check_answers(dimension: str, judgments: Sequence[Judgment], least: float) -
         return None
     return RunIncomplete(
         "{unanswered}; --min-coverage is {least:.0%}",
-        unanswered=describe_unanswered(dimension, judgments),
+        unanswered=describe_unanswered_questions(dimension, judgments),
         least=least,
     )
 
 
-def describe_unanswered(dimension: str, judgments: Sequence[Judgment]) -> Message:
+def describe_unanswered_questions(dimension: str, judgments: Sequence[Judgment]) -> Message:
     """Return how many questions of a dimension have no answer, and the most frequent reason."""
     return Message(
         "{dimension}: {missing:,} of {total:,} questions have no answer{failures}; {advice}",

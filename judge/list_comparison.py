@@ -13,7 +13,7 @@ from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.characters import estimate_tokens
 from judge.client.cancel import CancelToken
-from judge.completeness import check_answers, describe_unanswered
+from judge.completeness import check_answers, describe_unanswered_questions
 from judge.config.run import Config
 from judge.config.run_checks import check_text_model
 from judge.dimensions.side_by_side import (
@@ -90,7 +90,7 @@ def add_comparison(
         cost = asker.costs.get(dimension) or make_run_cost(add_costs(()), price)
         remarks = (*result.summary.remarks, _describe_spending(cost, loaded.spec.cost))
         if any(judgment.grade is None for judgment in judgments):
-            remarks = (*remarks, describe_unanswered(dimension, judgments))
+            remarks = (*remarks, describe_unanswered_questions(dimension, judgments))
         result = replace(result, summary=replace(result.summary, remarks=remarks, cost=cost))
         export_run(folder, measure_run(path, _add_comparison(loaded, plan, result)))
     return result.summary

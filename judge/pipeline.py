@@ -150,10 +150,10 @@ def _prepare(config: Config, rows: factory.DatasetRows | None = None, *, calls: 
 def _check_prices(config: Config, pooled: PooledDataset) -> None:
     """Raise InputError for a price of a misspelt engine, before anything is paid."""
     if config.costs:
-        from judge.dimensions.costs import read_prices
+        from judge.dimensions.costs import parse_engine_costs
 
         with config.source.add_error_context("costs"):
-            read_prices(config.costs, pooled.dataset.engines)
+            parse_engine_costs(config.costs, pooled.dataset.engines)
 
 
 def _make_judged_run(

@@ -18,7 +18,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.mark.parametrize(
     ("name", "scripts"),
-    [("annotate", app.SCRIPTS), ("report", html.SCRIPTS), ("trend", trend_page.SCRIPTS)],
+    [
+        ("annotate", app.LABELLING_SCRIPTS),
+        ("report", html.REPORT_SCRIPTS),
+        ("trend", trend_page.TREND_SCRIPTS),
+    ],
 )
 def test_the_type_check_lists_the_scripts_of_the_page_in_their_order(
     name: str, scripts: Sequence[tuple[str, str]]

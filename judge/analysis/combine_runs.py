@@ -23,13 +23,13 @@ from judge.analysis.summary import LabelUse
 from judge.dataset.expected import list_unreturned
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
+from judge.measure import ALPHA
 from judge.measure.measures import Measure, list_default_measures
 from judge.measure.resampling import compute_randomisation_p, holm
 from judge.messages import Message, NameList, SeparatedNames
 from judge.records import EXPECTED, LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the grades count as changed between runs.
-_ALPHA = 0.05
 _GradeSource = Literal["assessor", "people"]
 #: What to say of lower and of higher grades, by whose grades changed.
 _SHIFTS: Mapping[frozenset[_GradeSource], tuple[Message, Message]] = {
@@ -120,7 +120,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     repeats = min(run.spec.repeats for run in runs.values())
     shift = _find_shift(runs, queries, repeats)
     unequal = _explain_inequality(runs, queries)
-    if not unequal and shift and shift.p < _ALPHA:
+    if not unequal and shift and shift.p < ALPHA:
         unequal = shift.description
     comparable = _choose_measures(runs, tuple(measures), unequal)
     assessor = NameList(sorted({run.spec.assessor for run in runs.values()}))

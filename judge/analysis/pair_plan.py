@@ -133,7 +133,7 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
             least=min(MIN_LABELS, len(units)),
             enough=ENOUGH_LABELS,
         )
-    probability = pair_sampling.compute_probabilities(sizes, count)
+    probability = pair_sampling.compute_inclusion_probabilities(sizes, count)
     drawn = pair_sampling.draw_units(probability, float(np.random.default_rng(size.seed).random()))
     return PairPlan(
         schema=1,

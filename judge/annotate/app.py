@@ -29,7 +29,7 @@ from judge.report.html import hash_for_policy, open_templates, read_own_files
 _HERE = "judge.annotate"
 _STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "annotate.css"))
 #: Package and name of each script, in the order of the page; `.ci/javascript/annotate.json` lists them too.
-SCRIPTS = (
+LABELLING_SCRIPTS = (
     ("judge.report", "dom.js"),
     *((_HERE, f"{each}.js") for each in ("annotate_messages", "annotate_view", "annotate")),
 )
@@ -76,7 +76,7 @@ class Page:
 
 def make_page() -> Page:
     """Return the page. It is the same for every run and person; its script requests the data."""
-    style, script = read_own_files(*_STYLE), read_own_files(*SCRIPTS)
+    style, script = read_own_files(*_STYLE), read_own_files(*LABELLING_SCRIPTS)
     html = open_templates(_HERE).get_template("annotate.html.jinja").render(style=style, script=script)
     rules = (
         "default-src 'none'",

@@ -44,7 +44,9 @@ NightsOfRun = Annotated[
 ]
 NightsArgument = Annotated[Path, typer.Argument(help="Folder of the nights.")]
 Engine = Annotated[str | None, typer.Option(help="Show only this engine.")]
-Measure = Annotated[str | None, typer.Option(help="Measure to show (default: sDCG, where nights have it).")]
+MeasureOption = Annotated[
+    str | None, typer.Option(help="Measure to show (default: sDCG, where nights have it).")
+]
 Html = Annotated[Path | None, typer.Option("--html", help="Write the page with all measures to this file.")]
 
 baseline = typer.Typer(
@@ -148,7 +150,7 @@ def show(folder: Nights = Path(NIGHTS_FOLDER), json: JsonOption = False) -> None
 def trend(
     folder: NightsArgument = Path(NIGHTS_FOLDER),
     engine: Engine = None,
-    measure: Measure = None,
+    measure: MeasureOption = None,
     json: JsonOption = False,
     html: Html = None,
 ) -> None:

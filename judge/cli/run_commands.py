@@ -146,12 +146,12 @@ def selftest(context: typer.Context, config: ConfigOption = None) -> None:
     """
     from judge.cli.render import assessor_tables
     from judge.client.cancel import raise_on_signals
-    from judge.selftest.selftest_run import check_testable, count_calls, run_selftest
+    from judge.selftest.selftest_run import check_testable, count_selftest_calls, run_selftest
 
     typed = list_typed_options(context)
     check_testable(typed.get("model", ""))
     options = to_config(typed, config)
-    assessor_tables.print_plan(*count_calls(options), make_console(), get_ui_translator())
+    assessor_tables.print_plan(*count_selftest_calls(options), make_console(), get_ui_translator())
     with raise_on_signals():
         result = run_selftest(options, progress=make_progress_listener())
     assessor_tables.print_selftest(result, make_console(), get_ui_translator())

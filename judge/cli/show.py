@@ -19,7 +19,7 @@ from judge.messages import SeparatedNames
 from judge.messages import Text as Bilingual
 from judge.report.payload import ERRORS, FLAGS
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import read_queries
+from judge.runs.load import parse_queries
 from judge.runs.record_json import check_version
 from judge.runs.results_file import (
     CleanedText,
@@ -49,7 +49,7 @@ def find_query(run: Path, query: str) -> QueryEntry:
         except OtherLayout:
             results = folder.read("results.json")
             check_version(results, str(path))
-            entry, ids = _search(read_queries(results, str(path)), query)
+            entry, ids = _search(parse_queries(results, str(path)), query)
         if entry is not None:
             return _add_details(folder, entry)
     near = get_close_matches(query, ids, n=3) or ids[:3]

@@ -21,14 +21,14 @@ import aiohttp
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.retry import Limits, make_retry_policy
 from judge.collect.engines import MAX_CONCURRENT_QUERIES, EngineRequest, Response, ResultSource
-from judge.collect.query_file import QueryRow, read_queries
+from judge.collect.query_file import QueryRow, read_query_file
 from judge.collect.raw_log import (
     CollectedResults,
     CollectResult,
     RawLog,
     RawLogEntry,
     name_raw_log,
-    read_entries,
+    read_raw_log,
     summarise_collection,
 )
 from judge.collect.registry import open_engines
@@ -67,12 +67,12 @@ def collect(
         log_path = _find_log(data, queries_path)
     config.source.check_exists("queries", queries_path)
     with config.source.add_error_context("queries"):
-        queries = read_queries(queries_path)
+        queries = read_query_file(queries_path)
     with config.source.add_error_context("engines", "base_urls"):
         sources = open_engines(config, copy_environment())
     busy = Message("another judge is collecting into it; wait for it or name another --out")
     with hold_lock(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
-        results = CollectedResults(sources, queries, config.depth, read_entries(log_path))
+        results = CollectedResults(sources, queries, config.depth, read_raw_log(log_path))
         raw_log, listener = RawLog(log_path), listener or NullCollectListener()
         calls = asyncio.run(_request_missing(config, results, raw_log, listener, cancel_token))
         if cancel_token.reason is not None:

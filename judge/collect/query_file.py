@@ -28,7 +28,7 @@ class QueryRow:
     row: Mapping[str, Any]
 
 
-def read_queries(path: Path) -> list[QueryRow]:
+def read_query_file(path: Path) -> list[QueryRow]:
     """Return the queries of a file, in order; raise InputError that names file, line, field and value."""
     readers = {
         ".jsonl": _read_jsonl,

@@ -71,7 +71,7 @@ def name_raw_log(data: Path) -> Path:
     return data.with_name(f"{data.name}.raw.jsonl")
 
 
-def read_entries(path: Path) -> Iterator[RawLogEntry]:
+def read_raw_log(path: Path) -> Iterator[RawLogEntry]:
     """Yield every call in the log at `path`, in order; none when there is no log.
 
     A last line that a kill cut off is ignored. Raises InputError when another line is not a call.

@@ -23,7 +23,7 @@ _MAX_NESTING = 100
 #: The maximum number of fields that an error lists.
 _MAX_FIELDS = 12
 #: The first row that fits decides: codes and messages come before statuses.
-RULES = (
+ANSWER_RULES = (
     # Alibaba Cloud calls some short throttling a quota: Throttling.AllocationQuota.
     ErrorRule("rate_limit", RetryableError, code=r"throttling"),
     # 432 and 433 are Tavily's; SerpApi uses 429, Serper 400, Bocha and Bing 403.
@@ -70,7 +70,7 @@ def classify_response(
     refuses every request, `""` if it is the key.
     """
     response = ErrorResponse.from_response(status, _normalise(body), headers)
-    rule = next((rule for rule in RULES if rule.fits(response)), BAD_REQUEST)
+    rule = next((rule for rule in ANSWER_RULES if rule.fits(response)), BAD_REQUEST)
     message = _describe_redirect(response) or response.message.strip().removeprefix(f"{status}: ")
     response = replace(response, message=message)
     return rule.make_error(response, *secrets, hint=hint if rule.kind in _ERRORS_OF_ENGINE else "")

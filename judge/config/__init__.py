@@ -16,13 +16,13 @@ ASSESSOR = "Assessor"
 INPUT = "Input"
 MEASURING = "Measuring"
 LIMITS = "Calls and cost"
-DIMENSIONS = "Other dimensions"
+OTHER_DIMENSIONS = "Other dimensions"
 ENGINES = "Engines"
 CALLS = "Calls"
 FILES = "Files"
 #: Options of the nightly job stand in TOML files only.
 NIGHTS = Message("For judge nightly")
-GROUPS = (ASSESSOR, INPUT, MEASURING, DIMENSIONS, LIMITS, ENGINES, CALLS, FILES)
+GROUPS = (ASSESSOR, INPUT, MEASURING, OTHER_DIMENSIONS, LIMITS, ENGINES, CALLS, FILES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
 
-from judge.config import DIMENSIONS, FILES, LIMITS, MEASURING, Option
+from judge.config import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
 from judge.config.loader import add_place, format_toml, suggest_name
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
@@ -119,7 +119,7 @@ def option(
     What limits calls, chooses measures or dimensions, or names files is changeable by default.
     """
     if is_changeable is None:
-        is_changeable = group in (LIMITS, MEASURING, DIMENSIONS, FILES)
+        is_changeable = group in (LIMITS, MEASURING, OTHER_DIMENSIONS, FILES)
     record = Option(help=help_text, group=group, is_changeable=is_changeable, **more)
     return Field(default, title=title, json_schema_extra={"option": record})  # type: ignore[dict-item]
 

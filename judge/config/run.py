@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from judge.config import ASSESSOR, DIMENSIONS, FILES, INPUT, LIMITS, MEASURING
+from judge.config import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENSIONS
 from judge.config.loader import ConfigSource, read_toml, rename_options
 from judge.config.option_checks import (
     STRICT,
@@ -65,7 +65,7 @@ _Embeddings = Annotated[str, AfterValidator(check_embeddings)]
 _Place = Annotated[Literal["local", "ray"], Field(description=Message("'local' or 'ray'"))]
 _AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
 #: The option of a dimension, and that of one that makes no call, so that `judge score` measures it too.
-_dimension = partial(option, group=DIMENSIONS, default=False, for_datasets=True)
+_dimension = partial(option, group=OTHER_DIMENSIONS, default=False, for_datasets=True)
 _free_dimension = partial(_dimension, for_scores=True)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from judge.dataset import clean, validation
-from judge.dataset.rows import InputRow, parse_json
+from judge.dataset.rows import InputRow, parse_row_json
 from judge.dataset.validation import make_query_id, normalise_text, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
@@ -169,7 +169,7 @@ class RowsByQuery:
 def parse_row(number: int, row: InputRow) -> ParsedRow:
     """Return a row with parsed fields; raise InputError where one of them alone is wrong."""
     query, query_id = _parse_query(row)
-    reference_text = read_text(row, "reference")
+    reference_text = read_text_field(row, "reference")
     has_snippet = "snippet" in row.values
     snippet = (
         validation.parse_snippet_text(row.location, row.find_column("snippet"), row.values["snippet"])
@@ -178,7 +178,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
     )
     engine = parse_identifier(row.location, row.find_column("engine"), row.values.get("engine"), ONLY_ENGINE)
     rank = row.values.get("rank") if has_snippet else None
-    title, url, date = (read_text(row, name) for name in ("title", "url", "date"))
+    title, url, date = (read_text_field(row, name) for name in ("title", "url", "date"))
     docno = validation.parse_text(
         row.location,
         row.find_column("docno"),
@@ -201,7 +201,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
         rank=None if rank is None else _parse_rank(row, rank),
         fields=(snippet or "", title, url, date, docno) if has_snippet else None,
         has_text=snippet is not None,
-        error=read_text(row, "error"),
+        error=read_text_field(row, "error"),
         latency_ms=None if has_snippet else _read_latency(row),
         is_cut=clean.is_query_cut(query) or clean.is_query_cut(reference_text),
     )
@@ -228,7 +228,7 @@ def _read_expected(row: InputRow) -> tuple[str, ...] | None:
         return None
     if isinstance(value, str):
         value = (
-            parse_json(row.locate_field("expected"), value)
+            parse_row_json(row.locate_field("expected"), value)
             if value.lstrip().startswith("[")
             else value.split()
         )
@@ -270,6 +270,6 @@ def _parse_rank(row: InputRow, value: object) -> int:
     return rank
 
 
-def read_text(row: InputRow, name: str) -> str:
+def read_text_field(row: InputRow, name: str) -> str:
     """Return the text in a field, empty where it is missing."""
     return validation.parse_text(row.location, row.find_column(name), row.values.get(name))

@@ -62,7 +62,7 @@ def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn | None) -> It
 def _read_json(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
     """Yield the rows of a JSON array of records, as test frameworks write it."""
     text = "".join(text for _, text in read_lines(path, warn))
-    records = rows.parse_json(str(path), text) if text.strip() else []
+    records = rows.parse_row_json(str(path), text) if text.strip() else []
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
     if not isinstance(records, list):

@@ -100,7 +100,7 @@ def read_nonblank_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[
 
 def parse_object(location: str, text: str) -> dict[str, Any]:
     """Return the JSON object in `text`; raise InputError for other JSON, or a duplicate key."""
-    value = parse_json(location, text)
+    value = parse_row_json(location, text)
     if not isinstance(value, dict):
         raise InputError(
             "{place}: is {text!r}, not an object {{…}}",
@@ -110,7 +110,7 @@ def parse_object(location: str, text: str) -> dict[str, Any]:
     return value
 
 
-def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold any value
+def parse_row_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold any value
     """Return the value in `text`; raise InputError where it is not JSON or gives one key twice."""
     try:
         return json.loads(text, object_pairs_hook=make_object)

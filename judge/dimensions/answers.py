@@ -36,8 +36,8 @@ TOP = 5
 _REPLY_TOKENS = 80
 #: The most answers that the summary holds.
 _MAX_NOTES = 100
-Grade = Literal["perfect", "acceptable", "missing", "incorrect"]
-VALUES: Mapping[Grade, float] = {"perfect": 1.0, "acceptable": 0.5, "missing": 0.0, "incorrect": -1.0}
+AnswerGrade = Literal["perfect", "acceptable", "missing", "incorrect"]
+VALUES: Mapping[AnswerGrade, float] = {"perfect": 1.0, "acceptable": 0.5, "missing": 0.0, "incorrect": -1.0}
 SCORE = f"answer_score@{TOP}"
 
 
@@ -53,7 +53,7 @@ class GradedAnswer:
     """The reason of a grade, then the grade."""
 
     reason: str
-    grade: Grade
+    grade: AnswerGrade
 
 
 _STRING = {"type": "string"}

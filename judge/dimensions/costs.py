@@ -21,7 +21,7 @@ _CUTOFF = 5
 _SIMILAR = 0.8
 
 
-def read_prices(costs: Sequence[str], engines: Sequence[str]) -> dict[str, float]:
+def parse_engine_costs(costs: Sequence[str], engines: Sequence[str]) -> dict[str, float]:
     """Return the prices in texts ENGINE=USD.
 
     A table may serve several datasets, so it may name other engines. Raise InputError for a name that is much
@@ -45,9 +45,9 @@ def measure_costs(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the relevant results of each list, and the price of queries and of relevant results by engine.
 
     The prices are those of `options`, in US dollars per 1,000 queries, else list prices, if there are any.
-    Raises InputError as `read_prices` does.
+    Raises InputError as `parse_engine_costs` does.
     """
-    own_prices = read_prices(options.costs, run.data.engines)
+    own_prices = parse_engine_costs(options.costs, run.data.engines)
     # A longer list can take further calls.
     shipped = read_list_prices() if run.pool.depth <= LISTED_RESULTS else {}
     listed = {

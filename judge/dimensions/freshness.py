@@ -22,7 +22,7 @@ from judge.messages import Message
 COLUMN = "fresh"
 _NO = frozenset(("", "0", "0.0", "false", "no", "n", "否"))
 #: Ages in days: a measure is the share of results that are older.
-BOUNDS = (7, 30, 365)
+AGE_BOUNDS = (7, 30, 365)
 #: When no result is from this many days before the newest date, the date may be wrong.
 _MAX_GAP = 60
 _DAY = re.compile(r"(\d{4})(?:[-/.]|\s*年\s*)(\d{1,2})(?:[-/.]|\s*月\s*)(\d{1,2})(?!\d)")
@@ -83,7 +83,7 @@ def measure_ages(texts: Sequence[str], today: date | None, depth: int) -> QueryV
         f"median age in days@{depth}": float(median(ages)) if ages else None,
         **{
             f"older than {bound} days@{depth}": sum(age > bound for age in ages) / len(ages) if ages else None
-            for bound in BOUNDS
+            for bound in AGE_BOUNDS
         },
         f"undated@{depth}": 1 - len(days) / len(texts) if texts else None,
     }

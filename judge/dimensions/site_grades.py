@@ -46,7 +46,7 @@ SiteClass = Literal[
     "aggregator",
     "unknown",
 ]
-Grade = Literal[1, 2, 3, 4, 5]
+SiteGrade = Literal[1, 2, 3, 4, 5]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class SiteGrades:
     """What the model says of a site; a grade is None where it cannot tell."""
 
     site_class: SiteClass
-    authority: Grade | None
-    freshness: Grade | None
-    clarity: Grade | None
-    objectivity: Grade | None
+    authority: SiteGrade | None
+    freshness: SiteGrade | None
+    clarity: SiteGrade | None
+    objectivity: SiteGrade | None
     may_be_ai_made: bool
 
     @property
@@ -67,7 +67,7 @@ class SiteGrades:
         return fmean(grades) if grades else None
 
 
-_GRADE = {"type": ["integer", "null"], "enum": [*get_args(Grade), None]}
+_GRADE = {"type": ["integer", "null"], "enum": [*get_args(SiteGrade), None]}
 GRADE_SITE = QuestionKind(
     "site_grades",
     "site_grades",

@@ -13,6 +13,7 @@ from itertools import combinations, product
 
 import numpy as np
 
+from judge.measure import ALPHA
 from judge.measure.agreement import PairedGrades
 from judge.measure.formulas import Floats, Ints, divide_sums
 from judge.measure.resampling import (
@@ -24,8 +25,6 @@ from judge.measure.resampling import (
 )
 from judge.messages import Message
 
-#: The probability that any engine is called favoured by chance, over all pairs of engines.
-ALPHA = 0.05
 _TOO_FEW_QUERIES = Message(
     "the biases of the two differ on fewer than {least} queries, so there is no interval", least=MIN_DIFFERING
 )

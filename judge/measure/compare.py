@@ -83,7 +83,7 @@ class PairComparison:
     at_least_queries: int | None
 
 
-def describe_outcome(t: Translator, pair: PairComparison) -> str:
+def describe_pair_outcome(t: Translator, pair: PairComparison) -> str:
     """Return the outcome of a comparison in words: `A > B`, or why no engine is named."""
     if pair.outcome == "better":
         return f"{pair.a} > {pair.b}"
@@ -230,7 +230,7 @@ def _compare_pairs(
             detectable_doubled=doubled,
             at_least_queries=needed if outcome == "not separated" and needed and needed > n else None,
         )
-        yield replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
+        yield replace(comparison, verdict=describe_pair_outcome(ENGLISH, comparison))
 
 
 def _find_detectable(sd: float, n: int, critical: float, largest: float) -> tuple[float | None, float | None]:

@@ -142,7 +142,7 @@ def _sum(values: Floats) -> Floats:
 
 
 #: How much less a repeated point counts in alpha-nDCG.
-ALPHA = 0.5
+NOVELTY_ALPHA = 0.5
 
 
 def compute_alpha_ndcg(ranking: Sequence[Bools], pool: Sequence[Bools], depth: int) -> float | None:
@@ -156,7 +156,7 @@ def compute_alpha_ndcg(ranking: Sequence[Bools], pool: Sequence[Bools], depth: i
 
 
 def _compute_gain(document: Bools, seen: Floats) -> float:
-    return float((document * (1 - ALPHA) ** seen).sum())
+    return float((document * (1 - NOVELTY_ALPHA) ** seen).sum())
 
 
 def _sum_gains(documents: Sequence[Bools]) -> float:

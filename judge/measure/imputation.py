@@ -55,12 +55,12 @@ def impute_grades(pairs: Sequence[tuple[str, str]], grades: Ints, discounts: Flo
     query = np.array([numbers.setdefault(query_id, len(numbers)) for query_id, _ in pairs], dtype=np.int64)
     probabilities = np.empty((*grades.shape, top + 1))
     for column in range(grades.shape[1]):
-        probabilities[:, column] = compute_probabilities(query, grades[:, column], discounts, top)
+        probabilities[:, column] = compute_grade_probabilities(query, grades[:, column], discounts, top)
     unjudged = grades == NO_GRADE
     return _draw_grades(probabilities[unjudged], [pairs[row] for row in np.nonzero(unjudged)[0].tolist()])
 
 
-def compute_probabilities(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
+def compute_grade_probabilities(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
     """Return the (pairs, top + 1) probabilities of each grade: the share of its donors' weights.
 
     `query` (pairs,) numbers the query of each pair; `grade` (pairs,) is `NO_GRADE` where there is none.

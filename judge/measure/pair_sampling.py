@@ -82,7 +82,7 @@ def compute_sizes(weights: Floats, sd: Floats) -> Floats:
     return size
 
 
-def compute_probabilities(size: Floats, count: int) -> Floats:
+def compute_inclusion_probabilities(size: Floats, count: int) -> Floats:
     """Return the (units,) inclusion probabilities of `count` draws: proportional to `size`, at most 1."""
     if count >= size.size:
         return np.ones(size.shape)
@@ -122,12 +122,12 @@ def count_needed_labels(
 ) -> int:
     """Return how many labels make the expected half-width at most `half_width`.
 
-    The other arguments are those of `expect_half_width` and `compute_probabilities`. Raise InputError where
-    labels on all pairs are too few.
+    The other arguments are those of `expect_half_width` and `compute_inclusion_probabilities`. Raise
+    InputError where labels on all pairs are too few.
     """
 
     def fits(count: int) -> bool:
-        chance = compute_probabilities(size, count)
+        chance = compute_inclusion_probabilities(size, count)
         return expect_half_width(query, queries, predicted, spread, chance) <= half_width
 
     counts = range(1, size.size + 1)

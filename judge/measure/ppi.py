@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 
 from judge.errors import InputError
+from judge.measure import ALPHA
 from judge.measure.formulas import TIE, Bools, Floats, divide
 from judge.measure.resampling import MIN_DIFFERING, Interval
 from judge.messages import Message
@@ -29,8 +30,6 @@ from judge.messages import Message
 MIN_LABELLED = 20
 MIN_VALUES = 15
 ENOUGH_LABELLED = 50
-#: The probability that any order is confirmed or reversed by chance, over all pairs of engines.
-ALPHA = 0.05
 #: The probability that a reserve is large enough, and the level of the share of queries it is for.
 _CONFIDENCE = 0.95
 CorrectedOutcome = Literal["confirmed", "reversed", "decided", "open"]

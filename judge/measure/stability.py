@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from judge.measure import ALPHA
 from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints, convert_non_finite, divide_sums
@@ -25,7 +26,6 @@ from judge.records import Judgment, Scale
 _ROUNDING = 1e-12
 #: The means of two repeats count as equal within this margin, which was fixed in advance.
 EQUIVALENCE_MARGIN = 0.01
-ALPHA = 0.05
 _NO_REPEAT = Message("no pair was judged twice")
 _ALL_SAME = Message("all grades are the same, so agreement by chance is complete")
 

@@ -31,7 +31,7 @@ from judge.models.redaction import mask
 DETAIL_LENGTH = 300
 #: TLS errors before the request is sent: an untrusted certificate, a server without TLS.
 _HANDSHAKE_ERRORS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER", "HTTP_REQUEST"})
-#: Maximum number of characters of a code or a message that `RULES` read.
+#: Maximum number of characters of a code or a message that `ERROR_RULES` read.
 _MAX_READ = 5000
 
 #: The parameters that judge sends; a refusal that names one concerns every request, not one pair.
@@ -137,7 +137,7 @@ USED_UP = (
 )
 ACCOUNT = Message("check the account's plan, balance and daily limits")
 #: The first row that fits decides: codes and messages come before statuses.
-RULES = (
+ERROR_RULES = (
     ErrorRule(
         "content_filter",
         RequestRejected,
@@ -260,12 +260,13 @@ BAD_REQUEST = ErrorRule("bad_request", RequestRejected)
 def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> CallError:
     """Return the error that a response of the server at `endpoint` means, without `secrets` in its message.
 
-    Kind and class come from the first row of `RULES` that fits, else it is a `RequestRejected` bad_request.
+    Kind and class come from the first row of `ERROR_RULES` that fits, else it is a `RequestRejected`
+    bad_request.
     """
     if is_dashscope(endpoint) and "insufficient_quota" in response.code:
         # Its compatible mode uses OpenAI's code of an empty account for tokens per minute.
         response = replace(response, code="Throttling.AllocationQuota", message="too many tokens a minute")
-    rule = next((rule for rule in RULES if rule.fits(response)), BAD_REQUEST)
+    rule = next((rule for rule in ERROR_RULES if rule.fits(response)), BAD_REQUEST)
     return rule.make_error(response, *secrets)
 
 

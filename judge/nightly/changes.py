@@ -128,7 +128,7 @@ def find_silent(engines: Mapping[str, NightEngineResult], max_missing: float) ->
     ]
 
 
-def describe_unanswered(
+def describe_unanswered_queries(
     engines: Mapping[str, NightEngineResult], errors: Mapping[str, Mapping[str, int]]
 ) -> Iterator[str]:
     """Yield what engines left unanswered, however little: scores are over the other queries.

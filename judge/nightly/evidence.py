@@ -169,7 +169,7 @@ def collect_remarks(
         for ranking in run.result.data.rankings:
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        yield from changes.describe_unanswered(run.engines, errors)
+        yield from changes.describe_unanswered_queries(run.engines, errors)
     yield from evidence.remarks
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES

@@ -65,7 +65,7 @@ from judge.nightly.record import (
     read_record_if_there,
     write_record,
 )
-from judge.nightly.stores import add_costs, count_calls, make_call_cost, start_counting
+from judge.nightly.stores import count_night_calls, make_call_cost, start_counting, sum_call_costs
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_summary
@@ -192,7 +192,7 @@ def run_night(
     config, rules = context.config, context.rules
     identity, missing = _check_dataset(context)
     # Records what an earlier start of this night spent, before its stores may go.
-    count_calls(context.folder, *_list_priced_configs(context))
+    count_night_calls(context.folder, *_list_priced_configs(context))
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
         stores.promote_store(context.nights / name, stores.find_shared_store(context))
@@ -212,7 +212,7 @@ def run_night(
         run = NightRun(result, read_engine_results(result.summary), store if drifted else None)
         missing = explain_incomplete(config, result, check)
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
-    cost_total = count_calls(context.folder, *_list_priced_configs(context))
+    cost_total = count_night_calls(context.folder, *_list_priced_configs(context))
     # The verdicts of an incomplete night are shared too: they were paid for.
     if run and not (drifted and missing):
         own, shared = stores.name_own_store(context.nights, context.day), stores.find_shared_store(context)
@@ -372,7 +372,7 @@ def _make_record(
         query_drift=evidence.query_drift,
         engine_settings=context.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
-        cost=add_costs(make_call_cost(part.cost) for part in summaries),
+        cost=sum_call_costs(make_call_cost(part.cost) for part in summaries),
     )
 
 

@@ -235,7 +235,7 @@ def group_regressions(record: NightRecord) -> list[list[RegressionOutcome]]:
     return list(by_engine.values())
 
 
-def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str:
+def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str:
     """Return a line about an engine by a measure: by how much it changed, and how certain that is."""
     subject = {"engine": isolate(outcome.engine), "verdict": t(outcome.verdict), "measure": outcome.measure}
     if outcome.change is None:
@@ -264,9 +264,9 @@ def list_other_reasons(record: NightRecord, t: Translator = ENGLISH) -> Iterator
 
 
 def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
-    yield from (describe_outcome(outcome, t) for outcome in record.select_outcomes("regression"))
+    yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("regression"))
     yield from list_other_reasons(record, t)
-    yield from (describe_outcome(outcome, t) for outcome in record.select_outcomes("improvement"))
+    yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("improvement"))
     if record.status == "fine":
         yield from _describe_fine_night(record, t)
     if record.canaries:

@@ -41,7 +41,7 @@ from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.nightly.night_texts import (
     NightMessage,
-    describe_outcome,
+    describe_regression_outcome,
     format_markdown,
     format_plain,
     format_terminal,
@@ -160,7 +160,7 @@ def format_junit(record: NightRecord) -> str:
     _add_case(suite, ("judge.nightly", "night"), result, status, why)
     for outcome in record.outcomes:
         title = f"judge.nightly.{fit_on_line(outcome.engine)}", fit_on_line(outcome.measure)
-        result, text = _JUNIT_RESULTS.get(outcome.verdict), format_plain(describe_outcome(outcome))
+        result, text = _JUNIT_RESULTS.get(outcome.verdict), format_plain(describe_regression_outcome(outcome))
         _add_case(suite, title, result, outcome.verdict, text)
     suites = ET.Element("testsuites", name="judge nightly")
     suites.append(suite)
@@ -189,7 +189,7 @@ def is_github_actions(environ: Mapping[str, str]) -> bool:
 def format_annotations(record: NightRecord, t: Translator = ENGLISH) -> list[str]:
     """Return the workflow commands that show what is wrong with the night."""
     drops = [
-        (t("regression"), t("; ").join(describe_outcome(row, t) for row in rows))
+        (t("regression"), t("; ").join(describe_regression_outcome(row, t) for row in rows))
         for rows in group_regressions(record)
     ]
     others = [(t(record.status), reason) for reason in list_other_reasons(record, t)]

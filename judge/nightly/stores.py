@@ -211,7 +211,7 @@ def start_counting(night: RunFolder, store: Path) -> None:
     _write_ledger(night, CostLedger(costs.cost_total, counted))
 
 
-def count_calls(night: RunFolder, *configs: Config) -> CallCost:
+def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
     """Count the calls since the last count, and return what the night paid in all.
 
     `configs` are the options of the night's runs, which give the prices. Called before any store of the
@@ -230,7 +230,7 @@ def count_calls(night: RunFolder, *configs: Config) -> CallCost:
             lost_count += new.lost
             counted[name] = new.last
             calls += new.calls
-    cost_total = add_costs([costs.cost_total, *_compute_costs(calls, configs)])
+    cost_total = sum_call_costs([costs.cost_total, *_compute_costs(calls, configs)])
     cost_total = replace(cost_total, lost=cost_total.lost + lost_count)
     _write_ledger(night, CostLedger(cost_total, counted))
     return cost_total
@@ -239,7 +239,7 @@ def count_calls(night: RunFolder, *configs: Config) -> CallCost:
 def _read_ledger(night: RunFolder) -> CostLedger:
     values = night.read_if_there(_LEDGER_FILE)
     if values is None:
-        return CostLedger(add_costs([]), {})
+        return CostLedger(sum_call_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}
     return parse_record(CostLedger, values, str(night.path / _LEDGER_FILE))
@@ -275,7 +275,7 @@ def make_call_cost(cost: Cost | None) -> CallCost:
     return CallCost(**amounts)
 
 
-def add_costs(costs: Iterable[CallCost]) -> CallCost:
+def sum_call_costs(costs: Iterable[CallCost]) -> CallCost:
     """Return the sum; an amount is unknown where one of its parts is."""
     return reduce(_add_two_costs, costs, make_call_cost(sum_cost([], FREE_PRICE)))
 

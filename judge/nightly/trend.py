@@ -188,7 +188,7 @@ def _check_name(name: str, names: Collection[str], what: str) -> str:
 def _make_engine_trend(
     nights: Sequence[NightRecord], counted: Sequence[bool], engine: str, measure: str, kind: Kind
 ) -> EngineTrend:
-    values = list_values(nights, engine, measure, kind)
+    values = list_trend_values(nights, engine, measure, kind)
     numbers = [value.value for value in compress(values, counted) if value]
     return EngineTrend(
         values=values,
@@ -253,7 +253,7 @@ def list_trend_measures(nights: Iterable[NightRecord]) -> dict[str, Kind]:
     return {**dict.fromkeys(ordered, "mean"), **dict.fromkeys(sorted(tested), "change")}
 
 
-def list_values(
+def list_trend_values(
     nights: Iterable[NightRecord], engine: str, measure: str, kind: Kind
 ) -> tuple[TrendValue | None, ...]:
     """Return the engine's value on each night, None where it has none."""

@@ -33,14 +33,14 @@ _STYLE = (
     ("judge.nightly", "trend.css"),
 )
 #: Package and name of each script, in the order of the page; `.ci/javascript/trend.json` lists them too.
-SCRIPTS = (
+TREND_SCRIPTS = (
     *(("judge.report", f"{each}.js") for each in ("dom", "messages", "display")),
     ("judge.nightly", "trend.js"),
 )
 
 
 #: The most nights that a picture shows.
-NIGHTS = 366
+MAX_NIGHTS_ON_PAGE = 366
 _NIGHT = make_text("night")
 _DOT = make_tag("circle", cx=9, cy=0, r=3, class_="dot")
 _HOLLOW = make_tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
@@ -73,10 +73,10 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
         "judge.nightly",
         "trend.html.jinja",
         _STYLE,
-        SCRIPTS,
+        TREND_SCRIPTS,
         headline=night_texts.make_headline(nights),
         reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
-        shown_nights=night_texts.describe_shown_nights(nights, NIGHTS),
+        shown_nights=night_texts.describe_shown_nights(nights, MAX_NIGHTS_ON_PAGE),
         charts=[chart for chart in (*charts, draw_canaries(nights)) if chart],
         nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
         prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
@@ -102,7 +102,7 @@ def _shorten(t: Translator, sentence: str) -> str:
 
 def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Chart | None:
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
-    timeline = Timeline(nights[-NIGHTS:])
+    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     engines = trend.list_engines(timeline.nights)
     rows = [_make_engine_row(timeline.nights, engine, engines, measure, kind) for engine in engines]
     rows = [row for row in rows if row.measured]
@@ -126,7 +126,7 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
 
 def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     """Return the chart of the canaries: the unchanged share and the mean grade; None without any."""
-    timeline = Timeline(nights[-NIGHTS:])
+    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     canaries = [night.canaries for night in timeline.nights]
     if not any(canaries):
         return None
@@ -175,7 +175,7 @@ def _make_engine_row(
     return TrendRow(
         draw_name(engine, 18, "head", 0, 13, engines),
         display_text.fit_on_line(engine),
-        trend.list_values(nights, engine, measure, kind),
+        trend.list_trend_values(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],
         [bool(outcome and outcome.verdict == "regression") for outcome in outcomes],
     )

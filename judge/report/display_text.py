@@ -181,7 +181,7 @@ def count_queries(t: Translator, count: int) -> str:
     return t.translate_plural("{count:,} query", "{count:,} queries", count)
 
 
-def count_calls(t: Translator, count: int) -> str:
+def format_call_count(t: Translator, count: int) -> str:
     """Return `1 call`, `2 calls`."""
     return t.translate_plural("{count:,} call", "{count:,} calls", count)
 

@@ -35,7 +35,7 @@ from judge.runs.run_config import RunConfig, read_config_if_there
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
 #: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.
-SCRIPTS = tuple(
+REPORT_SCRIPTS = tuple(
     ("judge.report", f"{file_name}.js")
     for file_name in ("dom", "messages", "display", "payload", "query", "browser", "report")
 )
@@ -105,7 +105,7 @@ def render_report(
         "judge.report",
         "report.html.jinja",
         _STYLE,
-        SCRIPTS,
+        REPORT_SCRIPTS,
         run=fit_on_line(run),
         night_exit=extras.night_exit,
         night_banner=extras.night_banner,

@@ -12,7 +12,7 @@ from math import sqrt
 from statistics import median
 
 from judge.analysis.summary import Summary
-from judge.measure.compare import PairComparison, describe_outcome
+from judge.measure.compare import PairComparison, describe_pair_outcome
 from judge.measure.formulas import TIE
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
@@ -139,7 +139,7 @@ def _list_obstacles(t: Translator, pairs: Sequence[PairComparison], best: str) -
 
 def _describe_changes(t: Translator, pairs: Sequence[PairComparison], measure: str) -> str:
     """Return which engines differ from themselves in another run."""
-    changed = [describe_outcome(t, pair) for pair in pairs if pair.winner]
+    changed = [describe_pair_outcome(t, pair) for pair in pairs if pair.winner]
     undetermined = sum(pair.outcome == "undetermined" for pair in pairs)
     rest = ""
     if undetermined:
@@ -188,7 +188,7 @@ def _join_some(t: Translator, names: Sequence[str]) -> str:
 
 def describe_difference(t: Translator, pair: PairComparison) -> str:
     """Return a comparison in one sentence."""
-    result = describe_outcome(t, pair)
+    result = describe_pair_outcome(t, pair)
     if pair.difference is None:
         return t("{a}, {b}: {result}", a=pair.a, b=pair.b, result=result)
     queries = count_queries(t, pair.n)
@@ -371,7 +371,7 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
     return t(" The same command asks again for these alone{exceptions}.", exceptions=exceptions)
 
 
-def list_values(t: Translator, values: Mapping[str, object]) -> str:
+def join_values(t: Translator, values: Mapping[str, object]) -> str:
     """Return `a 1, b 2`."""
     return t(", ").join(f"{name} {value}" for name, value in values.items())
 
@@ -385,7 +385,7 @@ def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
             "{measure}: queries left out until more is judged (no snippet of the query is judged, none of the"
             " engine on any query, or none judged in the pool is relevant): {engines}",
             measure=first,
-            engines=list_values(t, unknown),
+            engines=join_values(t, unknown),
         )
     ranges = {
         name: t("{low} to {high}", low=f"{low:.3f}", high=f"{high:.3f}")
@@ -397,7 +397,7 @@ def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
         yield t(
             "{measure}, whatever the unjudged snippets are: {engines}",
             measure=first,
-            engines=list_values(t, ranges),
+            engines=join_values(t, ranges),
         )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import DimensionMean, DimensionNote, Summary
-from judge.measure.compare import PairComparison, describe_outcome
+from judge.measure.compare import PairComparison, describe_pair_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.ppi import CorrectedOutcome
 from judge.measure.segments import SegmentMean, SegmentResult
@@ -20,9 +20,9 @@ from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import (
     NOTHING,
-    count_calls,
     escape_hidden,
     fit_on_line,
+    format_call_count,
     format_interval,
     format_number,
     format_p_value,
@@ -178,7 +178,7 @@ def _describe_cost(t: Translator, cost: RunCost) -> str:
     calls = t(
         "{calls}, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
         " {cost.completion_tokens:,} out",
-        calls=count_calls(t, cost.calls),
+        calls=format_call_count(t, cost.calls),
         cost=cost,
     )
     price = t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else ""
@@ -246,14 +246,14 @@ def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
     if errors:
         yield t(
             "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
-            counts=sentences.list_values(t, errors),
+            counts=sentences.join_values(t, errors),
         )
     yield from (_translate_remark(t, remark) for remark in summary.remarks)
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
             "Snippets with text that seems to address the grader (their grades are unchanged): {counts}.",
-            counts=sentences.list_values(t, flagged),
+            counts=sentences.join_values(t, flagged),
         )
         yield sentences.describe_flagged_effect(t, summary)
     yield sentences.describe_empty_snippets(t, summary)
@@ -347,7 +347,7 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
 
 def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
-        Cell(build_text(describe_outcome, row)),
+        Cell(build_text(describe_pair_outcome, row)),
         format_cell(row.difference, "+.4f"),
         Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
         Cell(repeat_in_both(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),

@@ -63,7 +63,7 @@ def make_damage_error(template: str, /, *, place: str | Path, **values: object) 
     return InputError(join_messages([Message(template, place=place, **values), advice]))
 
 
-def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
+def parse_run_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
     """Return the JSON value in `text`; raise InputError, which names `place`, for invalid JSON.
 
     NaN and Infinity are not JSON, and a number that is too large for a float is not taken as infinity.
@@ -152,7 +152,7 @@ class RunFolder:
 
     def parse_object(self, place: str, text: str) -> dict[str, Any]:
         """Return the JSON object in `text`; raise InputError, which names `place`, for another value."""
-        value = parse_json(place, text)
+        value = parse_run_json(place, text)
         if not isinstance(value, dict):
             raise make_damage_error(
                 "{place}: is {type} {value!r:.40}, not an object",

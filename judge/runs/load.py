@@ -37,7 +37,7 @@ from judge.records import (
 )
 from judge.runs import record_json
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
-from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, open_results, read_entries
+from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, open_results, read_query_entries
 from judge.stored_records import (
     Documents,
     QueryResults,
@@ -85,7 +85,7 @@ def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:
         with suppress(OtherLayout):
             return _load(folder, *open_results(folder.path / "results.json"), in_memory=in_memory)
         results = folder.read("results.json")
-        return _load(folder, results, read_queries(results, str(folder.path / "results.json")))
+        return _load(folder, results, parse_queries(results, str(folder.path / "results.json")))
 
 
 def load_runs(paths: Sequence[Path]) -> dict[str, JudgedRun]:
@@ -98,7 +98,7 @@ def load_runs(paths: Sequence[Path]) -> dict[str, JudgedRun]:
     return {name: load_run(RunFolder(path)) for name, path in zip(names, paths, strict=True)}
 
 
-def read_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry]:
+def parse_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry]:
     """Yield the queries of a results.json that is read already; raise InputError when one is damaged."""
     queries = results.get("queries")
     if not isinstance(queries, list):
@@ -170,7 +170,7 @@ def _load_dataset(
     def read_query_results() -> Iterator[QueryResults]:
         if in_memory:
             return iter(in_order)
-        return map(load_results, read_entries(folder.path / "results.json"))
+        return map(load_results, read_query_entries(folder.path / "results.json"))
 
     def read_pairs() -> Iterator[Pair]:
         return (

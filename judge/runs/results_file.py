@@ -23,7 +23,7 @@ from judge.filesystem import open_text
 from judge.json_text import dump_json
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
-from judge.runs.folder import make_damage_error, parse_json
+from judge.runs.folder import make_damage_error, parse_run_json
 from judge.runs.record_json import decode_json, from_json, to_json
 from judge.stored_lines import TemporaryLines, decode_line
 
@@ -200,7 +200,7 @@ def _read_query(path: Path, index: int, text: str) -> QueryEntry:
 
 def _parse(path: Path, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
     try:
-        return parse_json(str(path), text)
+        return parse_run_json(str(path), text)
     except InputError as error:
         raise OtherLayout(str(error)) from error
 
@@ -227,7 +227,7 @@ def _list_queries(lines: Iterator[str]) -> Iterator[str]:
         raise OtherLayout(Message("lines follow the queries"))
 
 
-def read_entries(path: Path, indices: Container[int] = ALL_INDICES) -> Iterator[QueryEntry]:
+def read_query_entries(path: Path, indices: Container[int] = ALL_INDICES) -> Iterator[QueryEntry]:
     """Yield the queries at `indices` of the results.json at `path`, laid out as `StoredEntries` does it.
 
     Raises InputError when the file has another layout.

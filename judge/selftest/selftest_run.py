@@ -85,7 +85,7 @@ class _PreparedTest:
     store: Path
 
 
-def count_calls(config: Config) -> tuple[int, int]:
+def count_selftest_calls(config: Config) -> tuple[int, int]:
     """Return how many calls a self-test needs in all, and how many of them are to be paid now."""
     test = _prepare_test(config)
     keys = [

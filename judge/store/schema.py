@@ -188,7 +188,7 @@ def explain_read_error(path: Path, error: Exception) -> StoreError:
     )
 
 
-def is_refusal(error: Exception) -> bool:
+def is_no_database(error: Exception) -> bool:
     """Return whether `error` says that the file is no database, or that its path cannot be a file."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith("SQLITE_NOTADB") or getattr(error, "errno", None) in PATH_ERRORS

@@ -133,7 +133,7 @@ class VerdictStore:
                     error=explain_error(error),
                     advice=schema.choose_advice(error),
                 )
-                raise (InputError if schema.is_refusal(error) else StoreError)(message) from error
+                raise (InputError if schema.is_no_database(error) else StoreError)(message) from error
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:

@@ -126,7 +126,7 @@ def label_pairs(dataset: Population, count: int, seed: int) -> tuple[float, floa
     # Any order of the queries and within them is as good as that by a hash.
     (units,) = np.nonzero(dataset.weight)
     sizes = pair_sampling.compute_sizes(dataset.weight[units, None], dataset.sd[dataset.group[units]])
-    probability = pair_sampling.compute_probabilities(sizes, count)
+    probability = pair_sampling.compute_inclusion_probabilities(sizes, count)
     drawn = pair_sampling.draw_units(probability, float(rng.random()))
     draw = LabelledDraw(
         dataset.queries,

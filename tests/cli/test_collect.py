@@ -15,7 +15,7 @@ from rich.console import Console
 
 from judge import api
 from judge.cli.render.comparison_tables import print_comparison
-from judge.collect.raw_log import name_raw_log, read_entries
+from judge.collect.raw_log import name_raw_log, read_raw_log
 from judge.messages import ENGLISH
 from tests.support.command_line import run_judge, start_process, wait_for_requests
 from tests.support.factories import read_results as results_of
@@ -213,12 +213,12 @@ def test_a_killed_collection_repeats_no_finished_request(kills: int, tmp_path: P
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
             assert not (tmp_path / "data.jsonl").exists()
-        known = {(each.engine, each.query_id) for each in read_entries(journal)}
+        known = {(each.engine, each.query_id) for each in read_raw_log(journal)}
         before = len(server.searched)
         result = run_judge(*make_collect_words(tmp_path, server, "searxng", "tavily"))
     assert result.returncode == 0, result.stderr
     assert len(server.searched) - before == 80 - len(known)
-    counts = Counter((each.engine, each.query_id) for each in read_entries(journal))
+    counts = Counter((each.engine, each.query_id) for each in read_raw_log(journal))
     assert set(counts.values()) == {1}
     assert len(counts) == 80
     assert len((tmp_path / "data.jsonl").read_text(encoding="utf-8").splitlines()) == 40
@@ -235,7 +235,7 @@ def test_ctrl_c_keeps_the_answers_and_names_the_next_command(tmp_path: Path) -> 
         wait_for_requests(lambda: len(server.searched), 10)
         process.send_signal(signal.SIGINT)
         _, output = process.communicate(timeout=120)
-        entries = len(list(read_entries(name_raw_log(tmp_path / "data.jsonl"))))
+        entries = len(list(read_raw_log(name_raw_log(tmp_path / "data.jsonl"))))
         assert process.returncode == 130, output
         assert "all answers are saved" in output
         assert entries == len(server.searched)

@@ -87,7 +87,7 @@ def replace(request: pytest.FixtureRequest) -> Callable[[Path], Path]:
         ("results.json", api.rewrite_report),
         ("results.json", judge.score),
         ("results.json", lambda run: find_query(run, "q0")),
-        ("results.json", lambda run: list(results_file.read_entries(run / "results.json"))),
+        ("results.json", lambda run: list(results_file.read_query_entries(run / "results.json"))),
         ("summary.json", api.rewrite_report),
         ("summary.json", lambda run: api.compare(run)),
         ("config.json", lambda run: judge.score(run, embeddings="lsa")),
@@ -129,7 +129,7 @@ def test_a_file_that_a_baseline_copies_is_a_regular_file(
     ("place", "read"),
     [
         ("baseline/baseline.json", baseline.read_pointer),
-        ("data.raw.jsonl", lambda folder: list(raw_log.read_entries(folder / "data.raw.jsonl"))),
+        ("data.raw.jsonl", lambda folder: list(raw_log.read_raw_log(folder / "data.raw.jsonl"))),
         ("labels/me.jsonl", lambda folder: label_log.open_labels(folder, "me").__enter__()),
         ("judge.toml", lambda folder: loader.read_toml(folder / "judge.toml")),
         ("labels.csv", lambda folder: read_labels(folder / "labels.csv")),

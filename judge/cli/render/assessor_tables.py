@@ -15,7 +15,7 @@ from judge.messages import Translator, make_text
 from judge.pipeline import RunEstimate
 from judge.pricing import Cost, add_costs
 from judge.pricing.prices import FREE_PRICE
-from judge.report.display_text import count_calls, count_new_calls, format_run_cost, format_share
+from judge.report.display_text import count_new_calls, format_call_count, format_run_cost, format_share
 from judge.selftest.probes import RELEVANT_KINDS
 from judge.selftest.selftest_run import PromptResult, SelfTest
 
@@ -71,7 +71,7 @@ def _describe_total(estimate: RunEstimate, t: Translator) -> str:
     seconds = None if estimate.dimensions else sum(each.seconds for each in members)
     return t(
         "together: {calls}, about {prompt:,} tokens in and {completion:,} out, {price}{duration}",
-        calls=count_calls(t, sum(each.calls for each in estimates)),
+        calls=format_call_count(t, sum(each.calls for each in estimates)),
         prompt=sum(each.prompt_tokens for each in estimates),
         completion=sum(each.completion_tokens for each in estimates),
         price=_describe_amount(None if None in prices else sum(filter(None, prices)), t),
@@ -95,7 +95,7 @@ def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[st
         "{judgments}: {run.known:,} known, {calls} to pay{again}",
         judgments=judgments,
         run=estimate,
-        calls=count_calls(t, estimate.calls),
+        calls=format_call_count(t, estimate.calls),
         again=again,
     )
     if estimate.submitted:
@@ -291,7 +291,7 @@ def _describe_cost(cost: Cost, t: Translator) -> str:
     amount = format_run_cost(t, cost)
     return t(
         "in all {calls}, {cost.prompt_tokens:,} tokens in, {cost.completion_tokens:,} out{price}",
-        calls=count_calls(t, cost.calls),
+        calls=format_call_count(t, cost.calls),
         cost=cost,
         price=t("; price unknown") if amount is None else f"; {amount}" if amount else "",
     )

@@ -12,8 +12,8 @@ from rich.table import Table
 from judge.analysis.summary import DimensionMean, DimensionSummary
 from judge.cli.render import (
     escape_line,
-    format_number,
-    format_range,
+    format_cell,
+    format_range_cell,
     make_table,
     print_lines,
     print_table,
@@ -74,12 +74,12 @@ def _make_table(name: str, dimension: DimensionSummary, engines: Sequence[str], 
 
 def _format_other(mean: DimensionMean, queries: int) -> str:
     """Return the mean, with its number of queries where that is not `queries`."""
-    number = format_number(mean.mean)
+    number = format_cell(mean.mean)
     return number if mean.mean is None or mean.queries == queries else f"{number} ({mean.queries:,})"
 
 
 def _format_mean(mean: DimensionMean, t: Translator) -> tuple[str, str, str]:
-    return format_number(mean.mean), format_range(t, mean.ci95), f"{mean.queries:,}"
+    return format_cell(mean.mean), format_range_cell(t, mean.ci95), f"{mean.queries:,}"
 
 
 def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: Translator) -> None:
@@ -92,9 +92,9 @@ def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: T
     console.print(escape_line(counts))
     table = make_table(t("held-out queries"), t("before"), t("after"), t("difference"), t("95% interval"))
     for name, measure in summary.measures.items():
-        numbers = (format_number(measure.before), format_number(measure.after))
-        difference = format_number(measure.difference, "+.4f")
-        table.add_row(name_mean(name), *numbers, difference, format_range(t, measure.ci95, "+.4f"))
+        numbers = (format_cell(measure.before), format_cell(measure.after))
+        difference = format_cell(measure.difference, "+.4f")
+        table.add_row(name_mean(name), *numbers, difference, format_range_cell(t, measure.ci95, "+.4f"))
     print_table(table, console)
     if any(measure.ci95 is None for measure in summary.measures.values()):
         console.print(t("There is no interval where too few queries differ."))

@@ -12,8 +12,8 @@ from rich.text import Text
 from judge.analysis.summary import Summary
 from judge.cli.render import (
     escape_line,
-    format_number,
-    format_range,
+    format_cell,
+    format_range_cell,
     make_table,
     measure_width,
     print_lines,
@@ -44,17 +44,17 @@ def list_columns(summary: Summary, counts: Iterable[str], t: Translator) -> Iter
     rows = [summary.engines[name] for name in summary.sort_engines(summary.measures[0])]
     for name in counts:
         form = ".1%" if name in SHARE_COLUMNS else ""
-        yield t(COUNT_COLUMNS[name].en), [format_number(getattr(row, name), form) for row in rows]
+        yield t(COUNT_COLUMNS[name].en), [format_cell(getattr(row, name), form) for row in rows]
     if any(row.rerank_relevancy for row in rows):
         relevancy = [row.rerank_relevancy for row in rows]
-        yield t("score mean"), [format_number(each.mean if each else None) for each in relevancy]
-        yield t("score max"), [format_number(each.max if each else None) for each in relevancy]
+        yield t("score mean"), [format_cell(each.mean if each else None) for each in relevancy]
+        yield t("score max"), [format_cell(each.max if each else None) for each in relevancy]
     if any(row.latency_ms for row in rows):
         times = [row.latency_ms for row in rows]
         tokens = [row.tokens for row in rows]
-        yield t("ms median"), [format_number(each.median if each else None, ",.0f") for each in times]
-        yield t("ms p95"), [format_number(each.p95 if each else None, ",.0f") for each in times]
-        yield t("tokens"), [format_number(each.mean if each else None, ",.0f") for each in tokens]
+        yield t("ms median"), [format_cell(each.median if each else None, ",.0f") for each in times]
+        yield t("ms p95"), [format_cell(each.p95 if each else None, ",.0f") for each in times]
+        yield t("tokens"), [format_cell(each.mean if each else None, ",.0f") for each in tokens]
 
 
 def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
@@ -155,10 +155,10 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
     for at, name in enumerate(summary.sort_engines(first)):
         by_measure = summary.engines[name].measures
         means = [
-            format_number(by_measure[first].mean),
-            format_range(t, by_measure[first].ci95),
-            format_number(by_measure[first].n, ","),
-            *(format_number(by_measure[measure].mean) for measure in others),
+            format_cell(by_measure[first].mean),
+            format_range_cell(t, by_measure[first].ci95),
+            format_cell(by_measure[first].n, ","),
+            *(format_cell(by_measure[measure].mean) for measure in others),
         ]
         label, came_back = escape_line(name), [cells[at] for cells in columns.values()]
         one.add_row(label, *means, *came_back)
@@ -194,7 +194,7 @@ def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
     if summary.failures:
         yield t(
             "failed: {kinds}.{advice}",
-            kinds=sentences.list_values(
+            kinds=sentences.join_values(
                 t, {name_error(t, kind): count for kind, count in summary.failures.items()}
             ),
             advice=sentences.advise_on_failures(t, summary.failures),
@@ -207,11 +207,11 @@ def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
     if missing:
         yield t(
             "results without text, except a title (has the engine's field been renamed?): {engines}",
-            engines=sentences.list_values(t, missing),
+            engines=sentences.join_values(t, missing),
         )
     yield sentences.describe_empty_snippets(t, summary)
     if summary.flagged:
-        engines = sentences.list_values(t, summary.flagged)
+        engines = sentences.join_values(t, summary.flagged)
         yield t("possible prompt injection (grades unchanged): {engines}", engines=engines)
         yield sentences.describe_flagged_effect(t, summary)
 

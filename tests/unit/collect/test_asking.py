@@ -13,8 +13,8 @@ from judge.cli.progress_display import COLLECTING, ProgressLines
 from judge.client.cancel import CancelToken
 from judge.client.retry import Limits
 from judge.collect.collection import Collector, EngineSession
-from judge.collect.query_file import read_queries
-from judge.collect.raw_log import CollectedResults, RawLog, RawLogEntry, read_entries
+from judge.collect.query_file import read_query_file
+from judge.collect.raw_log import CollectedResults, RawLog, RawLogEntry, read_raw_log
 from judge.collect.registry import open_engines
 from tests.support.fake_engines import EngineServer
 from tests.unit.collect.engine_calls import RATE, make_config, return_three, write_queries
@@ -43,7 +43,7 @@ async def _collect_all(folder: Path, server: EngineServer, raw_log: RawLog) -> N
     stop = CancelToken()
     watch = ProgressLines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
-        results = CollectedResults(opened, read_queries(folder / "queries.tsv"), 10)
+        results = CollectedResults(opened, read_query_file(folder / "queries.tsv"), 10)
         asking = Collector(raw_log, results, Limits(8, 1, 0.0, 1.0), stop, session, watch)
         await asking.collect([EngineSession(source, RATE, stop) for source in opened])
 
@@ -54,4 +54,4 @@ def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path:
     with EngineServer(return_three) as server:
         asyncio.run(_collect_all(tmp_path, server, raw_log))
     assert not raw_log.waited_in_vain
-    assert {entry.engine for entry in read_entries(tmp_path / "raw_log")} == {"exa", "searxng"}
+    assert {entry.engine for entry in read_raw_log(tmp_path / "raw_log")} == {"exa", "searxng"}

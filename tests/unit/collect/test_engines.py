@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judge.collect.collection import collect
-from judge.collect.raw_log import read_entries
+from judge.collect.raw_log import read_raw_log
 from judge.collect.registry import KNOWN
 from judge.config.collect import CollectConfig
 from judge.errors import SetupError
@@ -169,7 +169,7 @@ def test_an_answer_nested_beyond_reason_ends_nothing(body: str, depth: int, tmp_
         result = collect_results(tmp_path, server, "searxng", attempts=1)
     assert count_answered(result)["searxng"] == (2 if depth < 100 and "results" in body else 1)
     assert read_answers(tmp_path, "searxng")[1]["results"]
-    assert nested in [entry.body for entry in read_entries(result.raw_log)]
+    assert nested in [entry.body for entry in read_raw_log(result.raw_log)]
 
 
 @pytest.mark.parametrize("key", ["test", "e"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.collect.query_file import read_queries
+from judge.collect.query_file import read_query_file
 from judge.dataset.validation import make_query_id
 from judge.errors import InputError
 from tests.support.cases import check_each
@@ -26,13 +26,13 @@ TEA = make_query_id("tea")
 )
 def test_forms(name: str, text: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
-    assert [(query.id, query.text) for query in read_queries(tmp_path / name)] == expected
+    assert [(query.id, query.text) for query in read_query_file(tmp_path / name)] == expected
 
 
 def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"query": "tea", "reference": "a drink", "topic": 3, "engines": {"x": []}}\n', "utf-8")
-    [query] = read_queries(path)
+    [query] = read_query_file(path)
     assert query.row == {"query_id": TEA, "query": "tea", "reference": "a drink", "topic": 3}
 
 
@@ -57,7 +57,7 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named(name: str, text: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=expected):
-        read_queries(tmp_path / name)
+        read_query_file(tmp_path / name)
 
 
 def test_nan_and_infinity_are_missing_values(tmp_path: Path) -> None:
@@ -65,14 +65,14 @@ def test_nan_and_infinity_are_missing_values(tmp_path: Path) -> None:
     path.write_text(
         '{"query_id": NaN, "query": "tea", "weight": NaN, "length": -Infinity}\n', encoding="utf-8"
     )
-    (query,) = read_queries(path)
+    (query,) = read_query_file(path)
     assert query.id.startswith("q-")
     assert query.row == {"query_id": query.id, "query": "tea", "weight": None, "length": None}
     path.write_text('{"query": NaN}\n', encoding="utf-8")
     with pytest.raises(InputError, match="field 'query' is missing"):
-        read_queries(path)
+        read_query_file(path)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read_queries(tmp_path / "q.txt")
+        read_query_file(tmp_path / "q.txt")

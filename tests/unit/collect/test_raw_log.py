@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.collect.engines import EngineRequest
-from judge.collect.raw_log import RawLog, RawLogEntry, name_raw_log, read_entries
+from judge.collect.raw_log import RawLog, RawLogEntry, name_raw_log, read_raw_log
 from judge.errors import InputError, StoreError
 from tests.support.cases import check_each
 
@@ -37,7 +37,7 @@ def test_what_is_added_is_read_back_equal(
     for _ in range(2):
         raw_log = RawLog(path)
         raw_log.add(made)
-    assert list(read_entries(path)) == [made, made]
+    assert list(read_raw_log(path)) == [made, made]
 
 
 @pytest.mark.parametrize("cut", [1, 2, 50, 100])
@@ -47,19 +47,19 @@ def test_a_torn_line_is_no_call_and_the_next_one_begins_a_line(cut: int, tmp_pat
     raw_log.add(make_entry("q1", "x" * 100_000))
     raw_log.add(make_entry("q2"))
     path.write_bytes(path.read_bytes()[:-cut])
-    assert [each.query_id for each in read_entries(path)] == ["q1"]
+    assert [each.query_id for each in read_raw_log(path)] == ["q1"]
     raw_log = RawLog(path)
     raw_log.add(make_entry("q3"))
-    assert [each.query_id for each in read_entries(path)] == ["q1", "q3"]
+    assert [each.query_id for each in read_raw_log(path)] == ["q1", "q3"]
 
 
 def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> None:
     path = tmp_path / "raw_log"
     path.write_bytes(b'{"engine": "br')
-    assert list(read_entries(path)) == []
+    assert list(read_raw_log(path)) == []
     raw_log = RawLog(path)
     raw_log.add(make_entry("q1"))
-    assert [each.query_id for each in read_entries(path)] == ["q1"]
+    assert [each.query_id for each in read_raw_log(path)] == ["q1"]
 
 
 @check_each(
@@ -89,7 +89,7 @@ def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
     raw_log.add(make_entry("q1"))
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="raw_log:2: judge collect did not write this line"):
-        list(read_entries(path))
+        list(read_raw_log(path))
 
 
 def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_any_thread_may_add_and_every_line_is_whole(tmp_path: Path) -> None:
     raw_log = RawLog(path)
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(raw_log.add, made))
-    assert sorted(each.query_id for each in read_entries(path)) == sorted(each.query_id for each in made)
+    assert sorted(each.query_id for each in read_raw_log(path)) == sorted(each.query_id for each in made)
 
 
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
@@ -119,4 +119,4 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     raw_log.add(make_entry("q3"))
-    assert [each.query_id for each in read_entries(path)] == ["q1", "q3"]
+    assert [each.query_id for each in read_raw_log(path)] == ["q1", "q3"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.collect.raw_log import read_entries
+from judge.collect.raw_log import read_raw_log
 from judge.collect.registry import KNOWN
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page, render_page
@@ -74,7 +74,7 @@ def test_bytes_that_are_no_text_are_an_error_and_are_kept(
     with EngineServer(lambda request: page if request.attempt <= 2 else return_three(request)) as server:
         first = collect_results(tmp_path, server, "exa", attempts=2)
         assert read_answers(tmp_path, "exa") == [{"error": f"server_error: {expected}"}]
-        assert [entry.body.encode("latin-1") for entry in read_entries(first.raw_log)] == [raw, raw]
+        assert [entry.body.encode("latin-1") for entry in read_raw_log(first.raw_log)] == [raw, raw]
         again = collect_results(tmp_path, server, "exa")
     assert (again.calls_made, again.incomplete) == (1, None)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints
-from judge.measure.imputation import IMPUTATIONS, compute_probabilities, impute_grades
+from judge.measure.imputation import IMPUTATIONS, compute_grade_probabilities, impute_grades
 from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each, count_examples
 from tests.unit.measure.missing import Judged, measure_bias, simulate_engines
@@ -71,7 +71,7 @@ def compute_naive_shares(query: Ints, grade: Ints, discounts: Floats, top: int) 
 def test_shares_are_those_of_a_slow_calculation(seed: int, top: int) -> None:
     """But for the predictions of pairs of other queries, which are rounded."""
     query, grade, discounts = draw_pool(seed, queries=5, pairs=60, engines=3, top=top)
-    shares = compute_probabilities(query, grade, discounts, top)
+    shares = compute_grade_probabilities(query, grade, discounts, top)
     expected = compute_naive_shares(query, grade, discounts, top)
     assert np.abs(shares - expected).max() < 0.01
     assert shares[grade == NO_GRADE].sum(1) == pytest.approx(1)
@@ -81,7 +81,7 @@ def test_the_donors_of_the_query_outweigh_all_others() -> None:
     """Two of grade 3 in the query, a thousand of grade 0 elsewhere: 2 against at most 0.1."""
     query = np.array([0, 0, 0] + [1] * 1000)
     grade = np.array([NO_GRADE, 3, 3] + [0] * 1000)
-    shares = compute_probabilities(query, grade, np.ones((1003, 1)), 3)
+    shares = compute_grade_probabilities(query, grade, np.ones((1003, 1)), 3)
     assert shares[0, 3] >= 2 / 2.1
     assert shares[0, 1] == shares[0, 2] == 0
 
@@ -126,7 +126,7 @@ def test_draws_take_each_grade_as_often_as_its_share() -> None:
     pairs = [(f"q{query}", f"d{at}") for at, query in enumerate(query.tolist())]
     drawn = impute_grades(pairs, grade[:, None], discounts, 3)
     numbered = np.unique([name for name, _ in pairs], return_inverse=True)[1]
-    shares = compute_probabilities(numbered, grade, discounts, 3)[grade == NO_GRADE]
+    shares = compute_grade_probabilities(numbered, grade, discounts, 3)[grade == NO_GRADE]
     often = np.stack([(drawn == level).mean(1) for level in range(4)], axis=1)
     assert np.abs(often - shares).max() <= 1 / IMPUTATIONS + 1e-9
     assert np.abs(often.mean(0) - shares.mean(0)).max() < 0.003

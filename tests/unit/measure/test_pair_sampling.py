@@ -65,10 +65,10 @@ def test_the_prior_is_the_share_of_relevant_labels_at_each_grade() -> None:
 def test_probabilities_are_proportional_to_size_and_at_most_1() -> None:
     # 2 * 6 / 10 is above 1: that unit is certain, and one draw is left for sizes of 4 in all.
     sizes = np.array([6.0, 1.0, 1.0, 2.0])
-    assert pair_sampling.compute_probabilities(sizes, 2) == pytest.approx([1, 1 / 4, 1 / 4, 1 / 2])
-    assert pair_sampling.compute_probabilities(sizes, 1) == pytest.approx([0.6, 0.1, 0.1, 0.2])
-    assert pair_sampling.compute_probabilities(sizes, 4).tolist() == [1, 1, 1, 1]
-    assert pair_sampling.compute_probabilities(sizes, 9).tolist() == [1, 1, 1, 1]
+    assert pair_sampling.compute_inclusion_probabilities(sizes, 2) == pytest.approx([1, 1 / 4, 1 / 4, 1 / 2])
+    assert pair_sampling.compute_inclusion_probabilities(sizes, 1) == pytest.approx([0.6, 0.1, 0.1, 0.2])
+    assert pair_sampling.compute_inclusion_probabilities(sizes, 4).tolist() == [1, 1, 1, 1]
+    assert pair_sampling.compute_inclusion_probabilities(sizes, 9).tolist() == [1, 1, 1, 1]
 
 
 def test_a_shared_draw_is_uniform_for_a_tenth() -> None:
@@ -82,7 +82,7 @@ def test_a_shared_draw_is_uniform_for_a_tenth() -> None:
 def test_a_draw_has_its_size_and_units_have_their_probabilities() -> None:
     rng = np.random.default_rng(0)
     for size in (rng.exponential(1, 37), np.ones(40), rng.exponential(1, 37) ** 4):
-        probability = pair_sampling.compute_probabilities(size, 12)
+        probability = pair_sampling.compute_inclusion_probabilities(size, 12)
         starts = (np.arange(2000) + 0.5) / 2000
         drawn = np.array([pair_sampling.draw_units(probability, start) for start in starts])
         assert set(drawn.sum(1)) == {12}
@@ -120,7 +120,7 @@ class JudgedDataset:
     def draw(self, count: int, start: float) -> LabelledDraw:
         _, sd = pair_sampling.predict_gains(np.arange(4.0), "graded")
         size = pair_sampling.compute_sizes(self.weight[:, None], sd[self.grade])
-        probability = pair_sampling.compute_probabilities(size, count)
+        probability = pair_sampling.compute_inclusion_probabilities(size, count)
         return self.label(probability, pair_sampling.draw_units(probability, start).astype(np.float64))
 
 
@@ -128,7 +128,7 @@ def test_the_estimate_has_no_bias_over_all_draws_of_a_biased_assessor() -> None:
     dataset = JudgedDataset(1, 30)
     _, sd = pair_sampling.predict_gains(np.arange(4.0), "graded")
     size = pair_sampling.compute_sizes(dataset.weight[:, None], sd[dataset.grade])
-    ends = np.cumsum(pair_sampling.compute_probabilities(size, 60)) % 1
+    ends = np.cumsum(pair_sampling.compute_inclusion_probabilities(size, 60)) % 1
     # Between two of these starts the draw is the same, so these are all draws there are.
     edges = np.unique(np.concatenate([[0.0, 1.0], 1 - ends]))
     result = [estimate_difference(dataset.draw(60, start)) for start in (edges[:-1] + edges[1:]) / 2]
@@ -211,13 +211,13 @@ def test_the_planned_number_of_labels_is_the_smallest_that_fits() -> None:
     side = (dataset.query, 40, dataset.weight * mean[dataset.grade], dataset.weight * sd[dataset.grade])
     count = pair_sampling.count_needed_labels(0.7, *side, size)
     widths = [
-        pair_sampling.expect_half_width(*side, pair_sampling.compute_probabilities(size, each))
+        pair_sampling.expect_half_width(*side, pair_sampling.compute_inclusion_probabilities(size, each))
         for each in (count - 1, count)
     ]
     assert widths[0] > 0.7 >= widths[1]
     # Without a probability of 1 it is 1.96 * sqrt(S^2 / n + B^2 / N).
     total, spread = np.bincount(dataset.query, side[2]), np.abs(side[3]).sum() / 40
-    few = pair_sampling.compute_probabilities(size, 20)
+    few = pair_sampling.compute_inclusion_probabilities(size, 20)
     by_hand = 1.96 * np.sqrt(spread**2 / 20 + np.var(total, ddof=1) / 40)
     assert few.max() < 1
     assert pair_sampling.expect_half_width(*side, few) == pytest.approx(by_hand)

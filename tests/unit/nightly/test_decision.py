@@ -7,7 +7,7 @@ from functools import partial
 
 from judge.config.nightly import NightlyConfig
 from judge.nightly.changes import (
-    describe_unanswered,
+    describe_unanswered_queries,
     find_dropped,
     find_possible_drops,
     find_query_changes,
@@ -196,7 +196,7 @@ def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
         "c": make_engine(98, absent=2),
         "d": make_engine(0, empty=9),
     }
-    assert list(describe_unanswered(engines, {"a": {"HTTP 500: boom": 3, "HTTP 429": 2}})) == [
+    assert list(describe_unanswered_queries(engines, {"a": {"HTTP 500: boom": 3, "HTTP 429": 2}})) == [
         "a: no answer to 5 of 100 queries, most often HTTP 500: boom",
         "c: no answer to 2 of 100 queries: there is no ranking for them",
         "d: returned no result for any of 9 queries, so this night cannot be the baseline; check the settings"

@@ -93,7 +93,7 @@ def test_what_a_night_paid_is_its_own_bill_and_unknown_of_older_ones() -> None:
 def test_only_what_no_pool_divides_is_a_mean_and_the_gate_gives_the_rest() -> None:
     nights = make_nights(make_night("2026-05-01"))
     assert trend.list_trend_measures(nights) == {"sDCG@10": "mean", "P@5": "mean", "AP@10": "change"}
-    assert trend.list_values(nights, "bing", "nDCG@10", "mean") == (None,)
+    assert trend.list_trend_values(nights, "bing", "nDCG@10", "mean") == (None,)
 
 
 def test_a_series_has_a_place_for_every_night() -> None:
@@ -102,9 +102,9 @@ def test_a_series_has_a_place_for_every_night() -> None:
     nights = make_nights(
         make_night("2026-05-01", {"bing": 0.5}), broken, make_night("2026-05-03", {"baidu": 0.5})
     )
-    means = trend.list_values(nights, "bing", "sDCG@10", "mean")
+    means = trend.list_trend_values(nights, "bing", "sDCG@10", "mean")
     assert means == (TrendValue(0.5, (0.47, 0.53), 100), None, None)
-    first, second, third = trend.list_values(nights, "bing", "AP@10", "change")
+    first, second, third = trend.list_trend_values(nights, "bing", "AP@10", "change")
     assert first is not None
     assert first.value == pytest.approx(0.5 - 0.61)
     assert (second, third) == (None, None)

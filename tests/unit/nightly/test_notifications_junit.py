@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from judge.nightly.night_texts import describe_outcome
+from judge.nightly.night_texts import describe_regression_outcome
 from judge.nightly.notifications import format_junit
 from judge.nightly.record import RegressionOutcome
 from tests.support.cases import check_each
@@ -49,7 +49,7 @@ def check_document(text: str) -> ET.Element:
 def test_an_interval_is_left_out_where_it_is_the_whole_range(ends: tuple[float, float, bool]) -> None:
     low, high, is_shown = ends
     outcome = RegressionOutcome("bing", "DCG@10", 40, 4.0, 4.2, 0.2, low, high, 0.2, 0.2, 0.3, verdict="fine")
-    assert ("; 95%:" in describe_outcome(outcome)) == is_shown
+    assert ("; 95%:" in describe_regression_outcome(outcome)) == is_shown
 
 
 def test_junit_has_a_case_a_row_and_one_for_the_night() -> None:

@@ -22,7 +22,7 @@ from judge.nightly.record import (
     record_to_json,
     write_record,
 )
-from judge.nightly.stores import count_calls
+from judge.nightly.stores import count_night_calls
 from judge.runs.folder import RunFolder
 from tests.support.cases import check_each
 from tests.unit.nightly.records import make_drift, make_month, make_night, make_regression, parse_record
@@ -148,7 +148,7 @@ COST = {
 
 def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: Path) -> None:
     (tmp_path / "paid.json").write_text(json.dumps({"paid": COST, "counted": {}}))
-    cost = count_calls(RunFolder(tmp_path))
+    cost = count_night_calls(RunFolder(tmp_path))
     assert (cost.calls, cost.usd, cost.lost) == (5, 0.5, 1)
     assert cost.uncounted is None
 
@@ -168,7 +168,7 @@ def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: P
 def test_a_damaged_file_of_costs_is_named(content: object, problem: str, tmp_path: Path) -> None:
     (tmp_path / "paid.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match=rf"paid\.json: {problem}"):
-        count_calls(RunFolder(tmp_path))
+        count_night_calls(RunFolder(tmp_path))
 
 
 def test_the_schema_in_the_documentation_is_that_of_the_record() -> None:

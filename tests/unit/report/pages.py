@@ -21,7 +21,7 @@ from judge.runs.results_file import (
     QueryEntry,
     ReadQueries,
     SnippetEntry,
-    read_entries,
+    read_query_entries,
 )
 
 Row = dict[str, Any]
@@ -59,7 +59,7 @@ def render_page(folder: Path, budget: PageBudget | None = None) -> str:
     """The report of a finished run."""
     summary = load_summary(RunFolder(folder))
     extras = read_extras(RunFolder(folder), summary)
-    queries = partial(read_entries, folder / "results.json")
+    queries = partial(read_query_entries, folder / "results.json")
     return "".join(render_report(folder.name, summary, queries, extras, budget))
 
 

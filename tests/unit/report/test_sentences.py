@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from judge.analysis.summary import Summary
-from judge.measure.compare import PairComparison, compare_engines, describe_outcome
+from judge.measure.compare import PairComparison, compare_engines, describe_pair_outcome
 from judge.measure.engine_summary import average_engines
 from judge.measure.resampling import StatisticValue
 from judge.measure.segments import SegmentContrast, SegmentResult
@@ -51,25 +51,25 @@ def compare_two(*engines: Sequence[float], **options: Any) -> PairComparison:
 
 
 def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
-    assert describe_outcome(ENGLISH, compare_two(CLEAR, POOR)) == "a > b"
-    assert describe_outcome(ENGLISH, compare_two(POOR, CLEAR)) == "b > a"
-    assert describe_outcome(ENGLISH, compare_two([0.9, 0.8], [0.1, 0.2])) == (
+    assert describe_pair_outcome(ENGLISH, compare_two(CLEAR, POOR)) == "a > b"
+    assert describe_pair_outcome(ENGLISH, compare_two(POOR, CLEAR)) == "b > a"
+    assert describe_pair_outcome(ENGLISH, compare_two([0.9, 0.8], [0.1, 0.2])) == (
         "not separated (they differ on 2 queries; a test needs 6 or more)"
     )
-    assert describe_outcome(ENGLISH, compare_two(CLEAR, CLEAR)) == (
+    assert describe_pair_outcome(ENGLISH, compare_two(CLEAR, CLEAR)) == (
         "not separated (they differ on 0 queries; a test needs 6 or more)"
     )
     even = [0.5, 0.6] * 30
-    assert describe_outcome(ENGLISH, compare_two(even, even[1:] + even[:1])) == (
+    assert describe_pair_outcome(ENGLISH, compare_two(even, even[1:] + even[:1])) == (
         "not separated (a test needs at least 120 queries with values for both)"
     )
-    assert describe_outcome(ENGLISH, compare_two([0.6] * 8, [0.5] * 8)) == (
+    assert describe_pair_outcome(ENGLISH, compare_two([0.6] * 8, [0.5] * 8)) == (
         "not separated (the difference is the same on every query, and these are too few to show that it"
         " always is)"
     )
     unjudged = compare_two(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
-    assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could reverse it"
-    assert describe_outcome(ENGLISH, compare_two([0.5, NAN], [NAN, 0.5])) == (
+    assert describe_pair_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could reverse it"
+    assert describe_pair_outcome(ENGLISH, compare_two([0.5, NAN], [NAN, 0.5])) == (
         "undetermined: there is no query where both have a value"
     )
 
