@@ -37,14 +37,13 @@ from judge.dataset import trec
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels, select_labellable
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
-from judge.finished_run import rescore
+from judge.finished_run import load_current_summary, rescore, write_current_report
 from judge.measure import ppi
 from judge.measure.measures import parse_measure, resolve_measures
 from judge.runs import labelling_plan
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_runs, load_summary
-from judge.runs.record_json import is_outdated, to_json
-from judge.runs.results_file import read_query_entries
+from judge.runs.record_json import to_json
 from judge.runs.run_config import CONFIG_FILE, RecordedOptions, find_store, read_config_if_there
 from judge.runs.run_result import RunResult
 
@@ -166,7 +165,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
     names = _list_names("measures", measures)
     if len(paths) == 1:
         return (
-            _add_measures(RunFolder(paths[0]), names) if names else _load_current_summary(RunFolder(paths[0]))
+            _add_measures(RunFolder(paths[0]), names) if names else load_current_summary(RunFolder(paths[0]))
         )
     with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
@@ -365,7 +364,7 @@ def _write_record_and_report(folder: RunFolder, name: str, record: object) -> No
     if folder.takes_files:
         with folder.lock(wait=60):
             folder.write_json(name, to_json(record))
-            _write_report(folder)
+            write_current_report(folder)
 
 
 def _load_without_labels(folder: RunFolder) -> JudgedRun:
@@ -391,37 +390,9 @@ def _match_people(run: JudgedRun, path: Path, labels_scale: ScaleName | None) ->
     )
 
 
-def rewrite_report(path: Path) -> Path:
-    """Write report.html of the run in folder `path` again and return its path.
-
-    Raises InputError when `path` is not a finished run.
-    """
-    folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in a folder that is not a run's
-    with folder.lock():
-        return _write_report(folder)
-
-
-def _write_report(folder: RunFolder) -> Path:
-    from judge.report.html import write_report
-
-    with translate_run_errors(folder.path):
-        return write_report(
-            folder, _load_current_summary(folder), partial(read_query_entries, folder.path / "results.json")
-        )
-
-
-def _load_current_summary(folder: RunFolder) -> Summary:
-    """Return the run's summary; one that lacks figures is computed again from the judgments."""
-    if not is_outdated(folder.read("summary.json")):
-        return load_summary(folder)
-    with translate_run_errors(folder.path):
-        return analyse_run(load_run(folder))[1]
-
-
 def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:
     """Return the run's summary with the measures `names` after its own, computed from the judgments."""
-    summary = _load_current_summary(folder)
+    summary = load_current_summary(folder)
     wanted = resolve_measures(names, summary.depth)
     if all(str(measure) in summary.measures for measure in wanted):
         return summary

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
@@ -15,8 +16,9 @@ from judge.dimensions import DimensionOptions, measure_dimensions
 from judge.measure.measures import resolve_measures
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import load_run
-from judge.runs.results_file import StoredEntries
+from judge.runs.load import load_run, load_summary
+from judge.runs.record_json import is_outdated
+from judge.runs.results_file import StoredEntries, read_query_entries
 from judge.runs.run_result import RunResult
 from judge.selftest import update_selftests
 
@@ -89,3 +91,32 @@ def rescore(
             export.write_judgments(folder, result)
             export_run(folder, result)
     return result
+
+
+def rewrite_report(path: Path) -> Path:
+    """Write report.html of the run in folder `path` again and return its path.
+
+    Raises InputError when `path` is not a finished run.
+    """
+    folder = RunFolder(path)
+    folder.read("summary.json")  # before a lock file appears in a folder that is not a run's
+    with folder.lock():
+        return write_current_report(folder)
+
+
+def write_current_report(folder: RunFolder) -> Path:
+    """Write report.html of a run from its files and return its path; the caller has locked the folder."""
+    from judge.report.html import write_report
+
+    with translate_run_errors(folder.path):
+        return write_report(
+            folder, load_current_summary(folder), partial(read_query_entries, folder.path / "results.json")
+        )
+
+
+def load_current_summary(folder: RunFolder) -> Summary:
+    """Return the run's summary; one that lacks figures is computed again from the judgments."""
+    if not is_outdated(folder.read("summary.json")):
+        return load_summary(folder)
+    with translate_run_errors(folder.path):
+        return analyse_run(load_run(folder))[1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from judge.analysis.judged_run import JudgedRun, RunLabels
 from judge.analysis.summary import DimensionResult
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import (
-    AssessorEstimate,
     QuestionEstimate,
+    RunEstimate,
     estimate_questions,
     estimate_run,
 )
@@ -54,21 +54,6 @@ from judge.runs.load import load_run, load_summary
 from judge.runs.run_result import RunResult
 from judge.selftest import look_up_selftests, selftest_run
 from judge.store.store import VerdictStore
-
-
-@dataclass(frozen=True, slots=True)
-class RunEstimate:
-    """What a run would need now: its results, pairs and repeats, and an estimate for each assessor.
-
-    `dimensions` has an estimate for each dimension that asks the first model.
-    """
-
-    results: int
-    pairs: int
-    repeats: int
-    remarks: tuple[str, ...]
-    assessors: Mapping[str, AssessorEstimate]
-    dimensions: Mapping[str, QuestionEstimate] = field(default_factory=dict)
 
 
 def run(

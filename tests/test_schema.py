@@ -79,7 +79,7 @@ def test_a_run_of_version_1_is_scored_compared_and_reported(run: Path) -> None:
     loaded = load_run(RunFolder(run))
     assert analyse_run(loaded)[1].grades == read_stored("summary.json")["grades"]
     assert api.compare(run).engines["heron"].measures["nDCG@2"].mean == pytest.approx(0.6841763)
-    assert "heron" in api.rewrite_report(run).read_text(encoding="utf-8")
+    assert "heron" in finished_run.rewrite_report(run).read_text(encoding="utf-8")
     finished_run.rescore(run, save=True)
     for name in ("summary.json", "results.json"):
         assert json.loads((run / name).read_text(encoding="utf-8"))["schema"] == 2

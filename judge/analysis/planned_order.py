@@ -25,7 +25,7 @@ from judge.measure.pair_sampling import (
     compute_unit_gains,
     estimate_difference,
 )
-from judge.measure.ppi import CorrectedOutcome, decide_order
+from judge.measure.ppi import CorrectedOutcome, decide_corrected_order
 from judge.measure.resampling import MIN_DIFFERING, Interval, holm, make_finite_interval
 from judge.messages import Message, SeparatedNames
 
@@ -234,7 +234,7 @@ def _compare(
                 p_adjusted=None if interval is None else float(adjusted[number]),
                 labelled=int(draw.labelled.sum()),
                 unlabelled=int(((draw.inverse > 0) & ~draw.labelled).sum()),
-                outcome=decide_order(int(np.sign(lead)), interval),
+                outcome=decide_corrected_order(int(np.sign(lead)), interval),
             )
         )
     return tuple(comparisons)

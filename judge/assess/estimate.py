@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import ceil
 
@@ -107,6 +107,21 @@ class QuestionEstimate:
             self.completion_tokens + other.completion_tokens,
             usd,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """What a run would need now: its results, pairs and repeats, and an estimate for each assessor.
+
+    `dimensions` has an estimate for each dimension that asks the first model.
+    """
+
+    results: int
+    pairs: int
+    repeats: int
+    remarks: tuple[str, ...]
+    assessors: Mapping[str, AssessorEstimate]
+    dimensions: Mapping[str, QuestionEstimate] = field(default_factory=dict)
 
 
 def estimate_questions(

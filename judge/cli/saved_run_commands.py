@@ -98,9 +98,9 @@ def report(
     opens: Annotated[bool, make_option("Open the page in a browser.", "--open")] = False,
 ) -> None:
     """Write the run's report.html again."""
-    from judge import api
+    from judge.finished_run import rewrite_report
 
-    path = api.rewrite_report(run)
+    path = rewrite_report(run)
     typer.echo(path)
     if opens:
         typer.launch(str(path.resolve()))

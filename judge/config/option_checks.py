@@ -278,7 +278,7 @@ def _read_addresses(value: object) -> object:
 
 Prices = Annotated[TextList, BeforeValidator(split_prices)]
 Weights = Annotated[TextList, BeforeValidator(split_weights)]
-Columns = Annotated[
+ColumnNames = Annotated[
     TextList,
     BeforeValidator(_split_columns),
     Field(description=Message('a table such as {snippet = "text"}')),
@@ -286,7 +286,7 @@ Columns = Annotated[
 Measures = Annotated[
     TextList, OneOrMore, Field(description=Message('a list of measures such as ["nDCG@10", "AP@10"]'))
 ]
-Price = Annotated[
+PriceNumbers = Annotated[
     tuple[NonNegativeNumber, ...],
     BeforeValidator(_split_numbers),
     Field(

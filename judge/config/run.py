@@ -14,13 +14,13 @@ from judge.config import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENS
 from judge.config.loader import ConfigSource, read_toml, rename_options
 from judge.config.option_checks import (
     STRICT,
-    Columns,
+    ColumnNames,
     CountValue,
     DayValue,
     Measures,
     NonNegativeNumber,
     NumberValue,
-    Price,
+    PriceNumbers,
     Prices,
     ShareValue,
     TextList,
@@ -102,7 +102,7 @@ class Config:
         flags=("--run",),
         type=list[Path],
     )
-    columns: Columns = option(
+    columns: ColumnNames = option(
         "Names of the dataset's columns: FIELD=COLUMN, e.g. snippet=text,query=q; repeatable.",
         INPUT,
         (),
@@ -308,7 +308,7 @@ class Config:
         is_changeable=False,
         for_datasets=True,
     )
-    price: Price | None = option(
+    price: PriceNumbers | None = option(
         "Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.",
         LIMITS,
         example="[0.4, 1.2]",

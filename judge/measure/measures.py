@@ -335,6 +335,11 @@ class Measure:
         return scale.relevant_from if self.rel is None else self.rel
 
 
+def name_mean(measure: str) -> str:
+    """Return the name of the mean of a measure: the mean of AP is MAP."""
+    return f"MAP{measure[2:]}" if measure == "AP" or measure.startswith("AP@") else measure
+
+
 def parse_measure(text: str) -> Measure:
     """Return the measure of a text such as `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
 

@@ -371,7 +371,7 @@ def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDiffe
         sample, mean = _correct_pair(difference, 1 - ALPHA / len(samples))
         different = int((np.abs(sample.human) > TIE).sum())
         ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERING else (None, None)
-        outcome = decide_order(sample.lead, ci95)
+        outcome = decide_corrected_order(sample.lead, ci95)
         a, b = sample.engines
         values = {name: getattr(mean, name) for name in CorrectedEngineMean.__slots__}
         yield CorrectedDifference(
@@ -386,7 +386,7 @@ def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDiffe
         )
 
 
-def decide_order(lead: int, ci95: Interval | None) -> CorrectedOutcome:
+def decide_corrected_order(lead: int, ci95: Interval | None) -> CorrectedOutcome:
     """Return what becomes of the order by the assessor: `lead` is 1 where the first engine is ahead."""
     if ci95 is None or ci95[0] <= 0 <= ci95[1]:
         return "open"

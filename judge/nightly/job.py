@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from judge import factory, pipeline
-from judge.api import rewrite_report
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.config.environment import copy_environment
@@ -22,6 +21,7 @@ from judge.config.loader import NIGHTS_FOLDER, ConfigSource, is_day, read_sectio
 from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
+from judge.finished_run import rewrite_report
 from judge.messages import ENGLISH, Translator
 from judge.nightly import assessor_drift, notifications, stores
 from judge.nightly.assessor_drift import CANARIES_FILE, CANARIES_PER_QUERY, CanaryCheck

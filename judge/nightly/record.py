@@ -20,7 +20,7 @@ from judge.runs.folder import RunFolder
 from judge.runs.record_json import build_adapter, describe_mismatch
 
 NIGHT_FILE = "night.json"
-SCHEMA_VERSION: Final = 2
+NIGHT_SCHEMA_VERSION: Final = 2
 
 Status = Literal[
     "fine",
@@ -301,7 +301,7 @@ class NightRecord:
     the store with the verdicts of an assessor that drifted, relative to the night's folder.
     """
 
-    schema: Literal[2] = SCHEMA_VERSION
+    schema: Literal[2] = NIGHT_SCHEMA_VERSION
     date: datetime.date
     status: Status
     exit: int
@@ -356,7 +356,7 @@ def make_json_schema() -> dict[str, Any]:
     """Return the JSON schema of night.json."""
     schema = build_adapter(NightRecord).json_schema(mode="serialization")
     dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, **schema, "title": f"{NIGHT_FILE}, version {SCHEMA_VERSION}"}
+    return {"$schema": dialect, **schema, "title": f"{NIGHT_FILE}, version {NIGHT_SCHEMA_VERSION}"}
 
 
 def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
@@ -383,12 +383,12 @@ def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
     Raises InputError, which names `source` and the key, when a value is missing or of another type.
     """
     version = 1 if values.get("format") == 1 else values.get("schema")
-    if version not in (1, SCHEMA_VERSION):
+    if version not in (1, NIGHT_SCHEMA_VERSION):
         raise InputError(
             "{source}: schema is {version!r}; this version of judge reads 1 and {newest}{advice}",
             source=source,
             version=version,
-            newest=SCHEMA_VERSION,
+            newest=NIGHT_SCHEMA_VERSION,
             advice=_RUN_AGAIN,
         )
     return parse_record(
@@ -424,7 +424,7 @@ def parse_record(kind: type[Record], values: object, source: str, advice: str = 
 def _convert_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a record of version 1 with the keys and status words of version 2."""
     current = {_KEYS_OF_VERSION_1.get(key, key): value for key, value in values.items()}
-    current["schema"] = SCHEMA_VERSION
+    current["schema"] = NIGHT_SCHEMA_VERSION
     current["status"] = _STATUSES_OF_VERSION_1.get(str(values.get("status")), values.get("status"))
     current.setdefault("complete", current.get("finished", False))
     if isinstance(canaries := current.get("canaries"), Mapping):

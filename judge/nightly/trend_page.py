@@ -14,6 +14,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from judge.errors import InputError
+from judge.measure.measures import name_mean
 from judge.messages import Text, Translator, build_text, make_text
 from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import CHANGE_TEXTS, SENTENCE_LENGTH, STATUS_TEXTS
@@ -108,7 +109,7 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
-    mean = svg.name_mean(measure)
+    mean = name_mean(measure)
     title = make_text("{mean}, night by night", mean=mean)
     if kind == "change":
         title = make_text("{mean}, change from the baseline", mean=mean)

@@ -7,13 +7,13 @@ from dataclasses import asdict
 
 from judge.analysis.summary import SelfTestFigures, Summary
 from judge.measure.bias import SharedVendor
+from judge.measure.measures import name_mean
 from judge.measure.panel_agreement import Member, MemberPair, PanelResult
 from judge.measure.resampling import CountedShare, StatisticValue
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import Translator
 from judge.records import ScaleName
 from judge.report import sentences
-from judge.report.charts.svg import name_mean
 from judge.report.display_text import format_interval, format_p_value, format_share
 
 

@@ -11,13 +11,13 @@ from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import DimensionMean, DimensionNote, Summary
 from judge.measure.compare import PairComparison, describe_pair_outcome
 from judge.measure.engine_summary import MeasureMean
+from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
 from judge.measure.segments import SegmentMean, SegmentResult
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.pricing import RunCost
 from judge.records import LEXICAL
 from judge.report import assessor_sentences, sentences
-from judge.report.charts.svg import name_mean
 from judge.report.display_text import (
     NOTHING,
     escape_hidden,

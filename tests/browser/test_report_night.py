@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from judge import api
+from judge import finished_run
 from judge.nightly import notifications, trend_page
 from judge.nightly.night_texts import make_banner
 from tests.support.browser import find_violations, make_file_url, open_page
@@ -38,7 +38,7 @@ def make_report(tmp_path_factory: pytest.TempPathFactory) -> Reported:
             records.write_nights(night.parent, [{**record, "banner": banner}])
             notifications.publish(night, night_record, {})
             trend_page.write_trend_page(night.parent)
-        return api.rewrite_report(night)
+        return finished_run.rewrite_report(night)
 
     return write
 

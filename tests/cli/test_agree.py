@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import judge
+from judge import finished_run
 from judge.errors import InputError
 from judge.measure.ppi import count_reserve_queries, draw_queries_to_label
 from judge.runs.record_json import to_json
@@ -691,9 +692,9 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair_run: Pat
     assert after.items() <= before.items()
     (unfair_run / "labelled_order.json").write_text('{"schema": 2, "measure": 7}')
     with pytest.raises(InputError, match="field 'measure' is 7"):
-        judge.api.rewrite_report(unfair_run)
+        finished_run.rewrite_report(unfair_run)
     (unfair_run / "labelled_order.json").unlink()
-    judge.api.rewrite_report(unfair_run)
+    finished_run.rewrite_report(unfair_run)
 
 
 def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(

@@ -23,6 +23,7 @@ from judge.config import loader
 from judge.dataset.labels import read_labels
 from judge.errors import InputError
 from judge.filesystem import open_for_read, read_bytes, read_text
+from judge.finished_run import rewrite_report
 from judge.nightly import baseline, trend
 from judge.records import GRADED
 from judge.runs import results_file
@@ -84,11 +85,11 @@ def replace(request: pytest.FixtureRequest) -> Callable[[Path], Path]:
 @pytest.mark.parametrize(
     ("name", "command"),
     [
-        ("results.json", api.rewrite_report),
+        ("results.json", rewrite_report),
         ("results.json", judge.score),
         ("results.json", lambda run: find_query(run, "q0")),
         ("results.json", lambda run: list(results_file.read_query_entries(run / "results.json"))),
-        ("summary.json", api.rewrite_report),
+        ("summary.json", rewrite_report),
         ("summary.json", lambda run: api.compare(run)),
         ("config.json", lambda run: judge.score(run, embeddings="lsa")),
         ("judgments.jsonl", judge.score),

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge import api
+from judge import api, finished_run
 from judge.annotate import label_log
 from judge.cache import FileCache, hash_file
 from judge.collect.raw_log import RawLog
@@ -47,7 +47,7 @@ def make_run(folder: Path) -> Path:
     data = write_rows(folder / "data.jsonl", make_rows(3, 2, 2))
     out = folder / "runs" / "x"
     judge.run(data, "lexical", out=str(out))
-    api.rewrite_report(out)
+    finished_run.rewrite_report(out)
     plan = api.plan_labels(out, 2, 0, None)
     text = plan.path.read_text(encoding="utf-8-sig").splitlines()
     (folder / "graded.csv").write_text(

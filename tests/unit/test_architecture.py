@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -245,3 +246,33 @@ def test_only_the_store_has_sql() -> None:
     for path in MODULES:
         if path.parent.name != "store":
             assert "sqlite3" not in path.read_text(encoding="utf-8"), path
+
+
+#: A command of judge, and the function of the API that does the same.
+COMMANDS = {
+    "agree",
+    "align",
+    "annotate",
+    "collect",
+    "compare",
+    "decide_order",
+    "estimate",
+    "run",
+    "score",
+    "show",
+}
+
+
+def list_public_names(path: Path) -> Iterator[str]:
+    """Yield the public names that a module defines, without its type variables."""
+    for node in parse_module(path).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and "TypeVar" not in ast.dump(node):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def test_no_two_modules_define_the_same_public_name() -> None:
+    counts = Counter(name for path in MODULES for name in list_public_names(path) if not name.startswith("_"))
+    assert [name for name, count in counts.items() if count > 1 and name not in COMMANDS] == []

@@ -92,12 +92,12 @@ def print_lines(lines: Iterable[str | Table], console: Console) -> None:
         console.print(escape_line(line) if isinstance(line, str) else line)
 
 
-def format_cell(value: float | None, form: str = ".4f") -> str:
+def format_decimal(value: float | None, form: str = ".4f") -> str:
     """Return a number, or a dash where it is unknown."""
     return "-" if value is None else format(value, form)
 
 
-def format_range_cell(t: Translator, ends: Sequence[float] | None, form: str = ".3f") -> str:
+def format_decimal_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f") -> str:
     """Return `low to high`, or a dash where it is unknown."""
     if not ends:
         return "-"

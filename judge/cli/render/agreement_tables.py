@@ -10,16 +10,15 @@ from rich.text import Text
 
 from judge.analysis.label_agreement import CalibrationResult, LabelAgreement, MissingCalibration
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render import escape_line, format_cell, format_range_cell, make_table, print_lines
+from judge.cli.render import escape_line, format_decimal, format_decimal_range, make_table, print_lines
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
-from judge.measure.measures import parse_measure
+from judge.measure.measures import name_mean, parse_measure
 from judge.measure.ppi import CorrectedDifference, MeasureCalibration
 from judge.measure.rank_correlation import EngineOrders
 from judge.measure.resampling import MIN_DIFFERING, StatisticValue
 from judge.messages import Message, SeparatedNames, Translator
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
-from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_queries, format_interval, format_p_value
 from judge.report.sentences import rank_means
 from judge.report.statements import OUTCOMES
@@ -74,8 +73,8 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
         table.add_row(
             escape_line(f"{row.a} - {row.b}"),
             f"{row.assessor:+.4f}",
-            format_cell(row.difference, "+.4f"),
-            format_range_cell(t, row.ci95, "+.3f"),
+            format_decimal(row.difference, "+.4f"),
+            format_decimal_range(t, row.ci95, "+.3f"),
             format_p_value(row.p_adjusted),
             f"{row.labelled:,}",
             t(OUTCOMES[row.outcome].en),
@@ -180,7 +179,7 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
     values = {
         "favoured": gap.favoured,
         "other": gap.other,
-        "size": f"{format_cell(difference.value, '.3f')}{format_interval(t, difference.ci95)}",
+        "size": f"{format_decimal(difference.value, '.3f')}{format_interval(t, difference.ci95)}",
         "unit": unit,
     }
     if _clear_side(difference) > 0:
@@ -231,7 +230,7 @@ def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, Stat
 def _make_statistics_table(agreement: LabelAgreement, t: Translator) -> Table:
     table = make_table(t("agreement"), "", t("95% interval"))
     for name, statistic in _list_statistics(agreement, t).items():
-        table.add_row(name, format_cell(statistic.value), format_range_cell(t, statistic.ci95))
+        table.add_row(name, format_decimal(statistic.value), format_decimal_range(t, statistic.ci95))
     return table
 
 
@@ -257,7 +256,10 @@ def _list_reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
 def _make_bias_table(agreement: LabelAgreement, t: Translator) -> Table:
     table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results"))
     for name, engine in agreement.engines.items():
-        mean, ends = format_cell(engine.bias.value, "+.4f"), format_range_cell(t, engine.bias.ci95, "+.3f")
+        mean, ends = (
+            format_decimal(engine.bias.value, "+.4f"),
+            format_decimal_range(t, engine.bias.ci95, "+.3f"),
+        )
         table.add_row(escape_line(name), mean, ends, f"{engine.results:,}")
     return table
 
@@ -304,8 +306,8 @@ def _describe_orders(orders: EngineOrders, measure: str, t: Translator) -> Itera
         "how alike the two orders are: tau {tau:.4f}, where 1 is the same and -1 the reverse; tau-ap"
         " {tau_ap}{overlap}",
         tau=orders.tau.value,
-        tau_ap=format_cell(orders.tau_ap),
-        overlap=f", RBO {format_cell(orders.rbo)}" if len(orders.people) >= _LONG_LIST else "",
+        tau_ap=format_decimal(orders.tau_ap),
+        overlap=f", RBO {format_decimal(orders.rbo)}" if len(orders.people) >= _LONG_LIST else "",
     )
     if orders.swapped:
         yield t("the other way round by the assessor: {pairs}", pairs=_list_pairs(orders.swapped, t))
@@ -363,11 +365,11 @@ def _list_correction(
 def _make_correction_table(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
     table = _make_order_table(name, t=t)
     for engine, row in calibration.engines.items():
-        means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_range_cell(t, row.ci95)
+        means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_decimal_range(t, row.ci95)
         table.add_row(escape_line(engine), *means)
     for pair in calibration.comparisons:
         label = escape_line(f"{pair.a} - {pair.b}")
-        means = f"{pair.assessor:+.4f}", f"{pair.corrected:+.4f}", format_range_cell(t, pair.ci95, "+.3f")
+        means = f"{pair.assessor:+.4f}", f"{pair.corrected:+.4f}", format_decimal_range(t, pair.ci95, "+.3f")
         table.add_row(label, *means, format_p_value(pair.p_adjusted), t(OUTCOMES[pair.outcome].en))
     return table
 

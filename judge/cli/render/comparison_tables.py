@@ -9,14 +9,21 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render import escape_line, format_cell, format_range_cell, make_table, print_lines, print_table
+from judge.cli.render import (
+    escape_line,
+    format_decimal,
+    format_decimal_range,
+    make_table,
+    print_lines,
+    print_table,
+)
 from judge.cli.render.run_tables import describe_no_grades, list_columns
 from judge.measure.compare import PairComparison
+from judge.measure.measures import name_mean
 from judge.measure.segments import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
 from judge.report import assessor_sentences, sentences
-from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_queries, format_p_value
 from judge.report.statements import COUNT_COLUMNS
 
@@ -146,9 +153,9 @@ def _make_mean_table(summary: Summary, chosen: Sequence[str], t: Translator) -> 
     for name in summary.sort_engines(summary.measures[0]):
         cells = []
         for measure, mean in summary.engines[name].measures.items():
-            cells.append(format_cell(mean.mean))
+            cells.append(format_decimal(mean.mean))
             if measure in detailed:
-                cells += format_range_cell(t, mean.ci95), format_cell(mean.n, ",")
+                cells += format_decimal_range(t, mean.ci95), format_decimal(mean.n, ",")
         table.add_row(escape_line(name), *cells)
     return table
 
@@ -173,8 +180,8 @@ def _make_pair_table(title: str, pairs: Iterable[PairComparison], t: Translator)
     for pair in pairs:
         table.add_row(
             escape_line(f"{pair.a} {_SIGNS[pair.outcome]} {pair.b}"),
-            format_cell(pair.difference, "+.4f"),
-            format_range_cell(t, pair.ci95, "+.3f"),
+            format_decimal(pair.difference, "+.4f"),
+            format_decimal_range(t, pair.ci95, "+.3f"),
             f"{pair.wins}/{pair.ties}/{pair.losses}",
             format_p_value(pair.p_adjusted),
         )
@@ -189,11 +196,11 @@ def _make_plan_table(pairs: Sequence[PairComparison], t: Translator) -> Table:
     for pair in pairs:
         table.add_row(
             escape_line(f"{pair.a} - {pair.b}"),
-            format_cell(pair.d_z, "+.2f"),
-            format_cell(pair.detectable, ".3f"),
-            format_cell(pair.detectable_doubled, ".3f"),
+            format_decimal(pair.d_z, "+.2f"),
+            format_decimal(pair.detectable, ".3f"),
+            format_decimal(pair.detectable_doubled, ".3f"),
             "-" if pair.at_least_queries is None else round_count(pair.at_least_queries),
-            *[format_range_cell(t, pair.bounds, "+.3f")] * unjudged,
+            *[format_decimal_range(t, pair.bounds, "+.3f")] * unjudged,
         )
     return table
 
@@ -234,10 +241,10 @@ def _make_repeat_table(measure: MeasureStability, t: Translator) -> Table:
         means = [mean for mean in engine.means if mean is not None]
         table.add_row(
             escape_line(name),
-            format_cell(engine.mean),
-            format_cell(engine.sd),
-            format_range_cell(t, (min(means), max(means)) if means else None, ".4f"),
-            format_cell(engine.icc, ".3f"),
+            format_decimal(engine.mean),
+            format_decimal(engine.sd),
+            format_decimal_range(t, (min(means), max(means)) if means else None, ".4f"),
+            format_decimal(engine.icc, ".3f"),
             format_p_value(engine.tost_p),
         )
     return table

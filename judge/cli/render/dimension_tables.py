@@ -12,15 +12,15 @@ from rich.table import Table
 from judge.analysis.summary import DimensionMean, DimensionSummary
 from judge.cli.render import (
     escape_line,
-    format_cell,
-    format_range_cell,
+    format_decimal,
+    format_decimal_range,
     make_table,
     print_lines,
     print_table,
 )
+from judge.measure.measures import name_mean
 from judge.messages import Translator
 from judge.report import sentences
-from judge.report.charts.svg import name_mean
 
 if TYPE_CHECKING:
     from judge.dimensions.align import AlignmentSummary
@@ -74,12 +74,12 @@ def _make_table(name: str, dimension: DimensionSummary, engines: Sequence[str], 
 
 def _format_other(mean: DimensionMean, queries: int) -> str:
     """Return the mean, with its number of queries where that is not `queries`."""
-    number = format_cell(mean.mean)
+    number = format_decimal(mean.mean)
     return number if mean.mean is None or mean.queries == queries else f"{number} ({mean.queries:,})"
 
 
 def _format_mean(mean: DimensionMean, t: Translator) -> tuple[str, str, str]:
-    return format_cell(mean.mean), format_range_cell(t, mean.ci95), f"{mean.queries:,}"
+    return format_decimal(mean.mean), format_decimal_range(t, mean.ci95), f"{mean.queries:,}"
 
 
 def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: Translator) -> None:
@@ -92,9 +92,9 @@ def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: T
     console.print(escape_line(counts))
     table = make_table(t("held-out queries"), t("before"), t("after"), t("difference"), t("95% interval"))
     for name, measure in summary.measures.items():
-        numbers = (format_cell(measure.before), format_cell(measure.after))
-        difference = format_cell(measure.difference, "+.4f")
-        table.add_row(name_mean(name), *numbers, difference, format_range_cell(t, measure.ci95, "+.4f"))
+        numbers = (format_decimal(measure.before), format_decimal(measure.after))
+        difference = format_decimal(measure.difference, "+.4f")
+        table.add_row(name_mean(name), *numbers, difference, format_decimal_range(t, measure.ci95, "+.4f"))
     print_table(table, console)
     if any(measure.ci95 is None for measure in summary.measures.values()):
         console.print(t("There is no interval where too few queries differ."))

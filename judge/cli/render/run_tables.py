@@ -12,19 +12,18 @@ from rich.text import Text
 from judge.analysis.summary import Summary
 from judge.cli.render import (
     escape_line,
-    format_cell,
-    format_range_cell,
+    format_decimal,
+    format_decimal_range,
     make_table,
     measure_width,
     print_lines,
     print_table,
 )
 from judge.cli.render.dimension_tables import print_dimension
-from judge.measure.measures import MEASURE_KINDS
+from judge.measure.measures import MEASURE_KINDS, name_mean
 from judge.messages import Translator
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
-from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.payload import name_error
 from judge.report.statements import COUNT_COLUMNS, SHARE_COLUMNS
@@ -44,17 +43,17 @@ def list_columns(summary: Summary, counts: Iterable[str], t: Translator) -> Iter
     rows = [summary.engines[name] for name in summary.sort_engines(summary.measures[0])]
     for name in counts:
         form = ".1%" if name in SHARE_COLUMNS else ""
-        yield t(COUNT_COLUMNS[name].en), [format_cell(getattr(row, name), form) for row in rows]
+        yield t(COUNT_COLUMNS[name].en), [format_decimal(getattr(row, name), form) for row in rows]
     if any(row.rerank_relevancy for row in rows):
         relevancy = [row.rerank_relevancy for row in rows]
-        yield t("score mean"), [format_cell(each.mean if each else None) for each in relevancy]
-        yield t("score max"), [format_cell(each.max if each else None) for each in relevancy]
+        yield t("score mean"), [format_decimal(each.mean if each else None) for each in relevancy]
+        yield t("score max"), [format_decimal(each.max if each else None) for each in relevancy]
     if any(row.latency_ms for row in rows):
         times = [row.latency_ms for row in rows]
         tokens = [row.tokens for row in rows]
-        yield t("ms median"), [format_cell(each.median if each else None, ",.0f") for each in times]
-        yield t("ms p95"), [format_cell(each.p95 if each else None, ",.0f") for each in times]
-        yield t("tokens"), [format_cell(each.mean if each else None, ",.0f") for each in tokens]
+        yield t("ms median"), [format_decimal(each.median if each else None, ",.0f") for each in times]
+        yield t("ms p95"), [format_decimal(each.p95 if each else None, ",.0f") for each in times]
+        yield t("tokens"), [format_decimal(each.mean if each else None, ",.0f") for each in tokens]
 
 
 def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
@@ -155,10 +154,10 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
     for at, name in enumerate(summary.sort_engines(first)):
         by_measure = summary.engines[name].measures
         means = [
-            format_cell(by_measure[first].mean),
-            format_range_cell(t, by_measure[first].ci95),
-            format_cell(by_measure[first].n, ","),
-            *(format_cell(by_measure[measure].mean) for measure in others),
+            format_decimal(by_measure[first].mean),
+            format_decimal_range(t, by_measure[first].ci95),
+            format_decimal(by_measure[first].n, ","),
+            *(format_decimal(by_measure[measure].mean) for measure in others),
         ]
         label, came_back = escape_line(name), [cells[at] for cells in columns.values()]
         one.add_row(label, *means, *came_back)

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.formulas import TIE
+from judge.measure.measures import name_mean
 from judge.messages import Text, build_text, make_text
 from judge.report import display_text
 from judge.report.charts import svg
@@ -57,7 +58,7 @@ def draw_pairs(summary: Summary) -> Chart | None:
     pairs = summary.select_pairs(measure)
     if not any(pair.n for pair in pairs):
         return None
-    name = svg.name_mean(measure)
+    name = name_mean(measure)
     return svg.make_chart(
         "pairs",
         make_text("Differences between engines"),

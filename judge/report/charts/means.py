@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from markupsafe import Markup
 
 from judge.analysis.summary import PRICE, Summary
-from judge.measure.measures import parse_measure
+from judge.measure.measures import name_mean, parse_measure
 from judge.measure.stability import MeasureStability, RepeatStability
 from judge.messages import Text, Translator, build_text, join_sentences, make_text
 from judge.report import display_text
@@ -65,11 +65,11 @@ class _Means:
         if (ideal := self.ideal.get(measure)) is not None:
             at = area.scale.locate(ideal)
             line = svg.draw_line(at, at, area.top, area.bottom, "ideal")
-            yield svg.add_tooltip(f"control:ideal: {svg.name_mean(measure)} {format_number(ideal)}", line)
+            yield svg.add_tooltip(f"control:ideal: {name_mean(measure)} {format_number(ideal)}", line)
         radius = (area.bottom - area.top) / len(self.engines) / 6
         for engine, y in zip(self.engines, area.list_rows(len(self.engines)), strict=True):
             if cell := self.cells[engine, measure]:
-                mean = f"{svg.name_mean(measure)} {_format_mean(cell)} ({format_range(cell.interval)})"
+                mean = f"{name_mean(measure)} {_format_mean(cell)} ({format_range(cell.interval)})"
                 mark = svg.draw_whisker(area.scale, y, cell, "dot", radius)
                 yield svg.add_tooltip(f"{display_text.fit_on_line(engine)}: {mean}", mark)
 
@@ -89,7 +89,7 @@ def draw_means(summary: Summary) -> Chart | None:
         return None
     controls = summary.controls.ideal if summary.controls else {}
     ideal = {name: each.mean for name, each in controls.items() if each.mean is not None}
-    heads = ((Text(name, name), svg.INTERVAL, Text("n", "n")) for name in map(svg.name_mean, measures))
+    heads = ((Text(name, name), svg.INTERVAL, Text("n", "n")) for name in map(name_mean, measures))
     rows = []
     for engine in order:
         row = [display_text.fit_on_line(engine)]
@@ -109,7 +109,7 @@ def draw_means(summary: Summary) -> Chart | None:
 
 
 def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Text:
-    name = svg.name_mean(measure)
+    name = name_mean(measure)
     labelled = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
     if not labelled:
         return make_text("No engine has a mean {mean}.", mean=name)
@@ -157,7 +157,7 @@ def _draw_means_picture(means: _Means, engines: int) -> Picture:
     cells = [means.cells[engine, first] for engine in means.engines]
     numbers = [format_number(cell.value if cell else None) for cell in cells]
     parts = [
-        svg.draw_text(svg.name_mean(first), "head", 0, 12),
+        svg.draw_text(name_mean(first), "head", 0, 12),
         svg.draw_legend(32, *legend),
         *area.draw_rows(means.engines, means.draw_marks(area, first), numbers),
     ]
@@ -177,7 +177,7 @@ def _draw_band(means: _Means, measures: Sequence[str], columns: int, y: float) -
         area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
         if not at:
             yield from svg.draw_row_names(means.engines, area.list_rows(len(means.engines)))
-        yield svg.draw_name(svg.name_mean(measure), 7, "head small", x, y + 12)
+        yield svg.draw_name(name_mean(measure), 7, "head small", x, y + 12)
         yield area.draw_grid(ends=True)
         yield area.place(means.draw_marks(area, measure))
 
@@ -204,8 +204,8 @@ def draw_repeats(summary: Summary) -> Chart | None:
     return svg.make_chart(
         "repeats",
         make_text("Stability over repeats"),
-        join_sentences(_describe_repeats(stability, repeated, svg.name_mean(measure))),
-        _draw_repeats_picture(repeated, order, svg.name_mean(measure)),
+        join_sentences(_describe_repeats(stability, repeated, name_mean(measure))),
+        _draw_repeats_picture(repeated, order, name_mean(measure)),
         (svg.ENGINE, *repeats, make_text("range")),
         rows,
     )
@@ -290,7 +290,7 @@ class _Point:
         """Return the numbers of the point as text."""
         value = f"{format_number(self.mean.value)} ({format_range(self.mean.interval)})"
         engine = display_text.fit_on_line(self.engine)
-        return f"{engine}: ${self.usd:,.2f}, {svg.name_mean(measure)} {value}"
+        return f"{engine}: ${self.usd:,.2f}, {name_mean(measure)} {value}"
 
 
 def draw_quality_and_price(summary: Summary) -> Chart | None:
@@ -310,7 +310,7 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
             others.append(engine)
     if not points:
         return None
-    name = svg.name_mean(measure)
+    name = name_mean(measure)
     description = [
         make_text(
             "Mean {mean} against the price of 1,000 queries: the best engine is at the top, the cheapest at"
@@ -346,7 +346,7 @@ def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
     drawn_points = points[:MAX_ENGINES]
     across = svg.make_axis([0.0, *(point.usd for point in drawn_points)])
     up = svg.make_axis(number for point in drawn_points for number in point.mean.numbers)
-    yield svg.draw_text(svg.name_mean(measure), "head", 0, 12)
+    yield svg.draw_text(name_mean(measure), "head", 0, 12)
     yield svg.draw_legend(
         32, (0.0, svg.DOT, make_text("mean")), (70.0, svg.WHISKER, make_text("95% interval"))
     )

@@ -267,11 +267,6 @@ def note_omitted_engines(engines: int, y: float) -> list[Markup]:
     return [draw_text(note, "note", 0, y)]
 
 
-def name_mean(measure: str) -> str:
-    """Return the name of the mean of a measure: the mean of AP is MAP."""
-    return f"MAP{measure[2:]}" if measure == "AP" or measure.startswith("AP@") else measure
-
-
 def name_grade(grade: int, name: Text) -> Text:
     """Return the number of a grade with its name."""
     return Text(f"{grade} {name.en}", f"{grade} {name.zh}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from judge import api, finished_run
+from judge import finished_run
 from judge.nightly import job
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import BannerSentence
@@ -37,7 +37,7 @@ def test_the_band_stays_however_the_report_is_written_again(project: NightlyProj
     for again in (
         lambda: job.run_nightly(project.toml, worse),
         lambda: finished_run.rescore(folder, save=True),
-        lambda: api.rewrite_report(folder),
+        lambda: finished_run.rewrite_report(folder),
     ):
         again()
         assert project.read_file(worse, "report.html") == before

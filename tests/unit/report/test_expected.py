@@ -8,10 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from judge.assess.estimate import AssessorEstimate
+from judge.assess.estimate import AssessorEstimate, RunEstimate
 from judge.cli.render.assessor_tables import print_run_estimate
 from judge.messages import ENGLISH
-from judge.pipeline import RunEstimate
 from judge.pricing.prices import FREE_PRICE, Price
 from tests.support.cases import check_each
 
