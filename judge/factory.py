@@ -282,16 +282,16 @@ def build_model(config: Config, name: str | None = None, *, calls: bool = True) 
 def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model]) -> Model:
     """Return the model that the actors of a Ray cluster call; they get its provider's variables alone."""
     provider = PROVIDERS.get(spec.partition(":")[0])
-    if provider is None or not provider.key:
+    if provider is None or provider.service is None:
         forms = SeparatedNames(
-            each.spelling for name, each in PROVIDERS.items() if each.key and ":" not in name
+            each.spelling for name, each in PROVIDERS.items() if each.service and ":" not in name
         )
         raise SetupError("--on ray works with {forms}; omit --on ray for {model}", forms=forms, model=spec)
     set_up_ray_in_environment(is_local=config.ray_address is None)
     from judge.models.ray_cluster import RayCluster
     from judge.models.worker_model import WorkerModel
 
-    prefix = provider.key.partition("_")[0] + "_"
+    prefix = provider.service.key.partition("_")[0] + "_"
     environ = {name: value for name, value in copy_environment().items() if name.startswith(prefix)}
     cluster = RayCluster(partial(open_this, environ=environ), config.concurrency, config.ray_address)
     return WorkerModel(open_this(), cluster)
@@ -299,7 +299,7 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
 
 def _add_missing_keys(environ: Mapping[str, str]) -> Mapping[str, str]:
     """Return `environ` with a placeholder for each key that is missing, for models that are not called."""
-    keys = (provider.key for provider in PROVIDERS.values() if provider.key)
+    keys = (provider.service.key for provider in PROVIDERS.values() if provider.service)
     missing = (key for key in keys if not environ.get(key, "").strip())
     return {**environ, **dict.fromkeys(missing, "placeholder-of-a-missing-key")}
 

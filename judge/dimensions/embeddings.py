@@ -17,9 +17,9 @@ from judge.cache import FileCache, make_key, name_cache_folder
 from judge.client.retry import Limits, make_retry_policy
 from judge.errors import CallError, InputError, RunIncomplete
 from judge.measure.formulas import Floats
-from judge.models import check_embeddings
+from judge.models import DASHSCOPE, OPENAI, check_embeddings
 from judge.models.chat_messages import parse_response
-from judge.models.endpoint import DASHSCOPE_URL, OPENAI_URL, Endpoint
+from judge.models.endpoint import Endpoint
 from judge.models.error_mapping import ErrorResponse, classify, make_transport_error
 from judge.models.http_connections import HttpConnections
 from judge.models.rerank import check_sentence_transformers, load_sentence_transformer
@@ -115,12 +115,9 @@ class _EmbeddingClient:
     """The embeddings of an OpenAI-compatible server: `/embeddings`."""
 
     def __init__(self, provider: str, name: str, access: Endpoint) -> None:
+        server = access.open_server(DASHSCOPE if provider == "dashscope" else OPENAI)
         if provider == "dashscope":
-            url = access.choose_url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
-            url = url.replace("/api/v1", "/compatible-mode/v1")
-        else:
-            url = access.choose_url("OPENAI_BASE_URL", default=OPENAI_URL)
-        server = access.open_server(url, f"{provider.upper()}_API_KEY")
+            server = server.move(server.url.replace("/api/v1", "/compatible-mode/v1"))
         self.endpoint = server.public
         self.provider, self.name = provider, name
         self._batch_size = _BATCH_SIZES[provider]

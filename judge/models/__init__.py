@@ -18,6 +18,29 @@ if TYPE_CHECKING:
     from judge.models.endpoint import Endpoint
 
 
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service with models: its address, "" without one, and its environment variables.
+
+    `addresses` may hold another address, and the first one with a value is used; `key` holds the key.
+    """
+
+    url: str
+    addresses: tuple[str, ...]
+    key: str
+
+
+OPENAI = Service("https://api.openai.com/v1", ("OPENAI_BASE_URL",), "OPENAI_API_KEY")
+DASHSCOPE = Service(
+    "https://dashscope.aliyuncs.com/api/v1",
+    ("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL"),
+    "DASHSCOPE_API_KEY",
+)
+COHERE = Service("https://api.cohere.com/v2", ("COHERE_BASE_URL",), "COHERE_API_KEY")
+#: A server with `/rerank`.
+RERANK_SERVER = Service("", ("RERANK_BASE_URL",), "RERANK_API_KEY")
+
+
 class Model(Protocol):
     """A model that completes prompts, one request per call."""
 
@@ -71,12 +94,19 @@ def open_model(
     raise SetupError("there is no model {model!r}; write {forms}", model=spec, forms=FORMS)
 
 
-def _open_openai(
-    name: str, access: Endpoint, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+def open_openai(
+    name: str,
+    access: Endpoint,
+    sampling: Sampling,
+    extra: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    provider: str = "openai",
+    service: Service = OPENAI,
 ) -> Model:
+    """Return a model of a `provider` whose `service` has OpenAI's API."""
     from judge.models.openai import OpenAI
 
-    return OpenAI(name, access, sampling, extra)
+    return OpenAI(name, access, sampling, extra, provider=provider, service=service)
 
 
 def _open_dashscope(
@@ -107,28 +137,33 @@ def _decide(open_chat_model: Callable[..., Model], most: int) -> Callable[[str, 
     return open_decision_model
 
 
-def _rerank(service: str) -> Callable[[str, Endpoint, Sampling], Model]:
+def _rerank(provider: str, service: Service) -> Callable[[str, Endpoint, Sampling], Model]:
     def open_reranker(name: str, access: Endpoint, _: Sampling) -> Model:
-        from judge.models.rerank import LocalReranker, Reranker
+        from judge.models.rerank import Reranker
 
-        return LocalReranker(name) if service == "local" else Reranker(service, name, access)
+        return Reranker(provider, name, access.open_server(service))
 
     return open_reranker
+
+
+def _open_local_reranker(name: str, _: Endpoint, __: Sampling) -> Model:
+    from judge.models.rerank import LocalReranker
+
+    return LocalReranker(name)
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
     """A provider of models: `open_model` takes the name of a model, which follows the provider's name.
 
-    `spelling` is what a user writes after -m. `key` and `address` are its environment variables,
-    `library` the package whose version a run records, `extra` what installs it; "" where there is none. Its
-    models are `BatchModel`s where it `has_batches`.
+    `spelling` is what a user writes after -m. `service` is None where the models run in this process, or
+    where the name of a model names the service. `library` is the package whose version a run records, `extra`
+    what installs it; "" where there is none. Its models are `BatchModel`s where it `has_batches`.
     """
 
     spelling: str
     open_model: Callable[[str, Endpoint, Sampling], Model]
-    key: str = ""
-    address: str = ""
+    service: Service | None = None
     library: str = ""
     extra: str = ""
     has_batches: bool = False
@@ -138,27 +173,19 @@ class Provider:
 _RERANKER, _DECISION = "rerank:PROVIDER:NAME", "decision:PROVIDER:NAME"
 #: The providers by what precedes the name of a model. A program may add its own.
 PROVIDERS = {
-    "openai": Provider(
-        "openai:NAME", _open_openai, "OPENAI_API_KEY", "OPENAI_BASE_URL", "openai", has_batches=True
-    ),
+    "openai": Provider("openai:NAME", open_openai, OPENAI, "openai", has_batches=True),
     "dashscope": Provider(
-        "dashscope:NAME",
-        _open_dashscope,
-        "DASHSCOPE_API_KEY",
-        "DASHSCOPE_BASE_URL",
-        "dashscope",
-        "dashscope",
-        has_batches=True,
+        "dashscope:NAME", _open_dashscope, DASHSCOPE, "dashscope", "dashscope", has_batches=True
     ),
     "langchain": Provider("langchain:PROVIDER:NAME", _open_langchain, library="langchain", extra="langchain"),
-    "decision:openai": Provider(_DECISION, _decide(_open_openai, 20), "OPENAI_API_KEY", "OPENAI_BASE_URL"),
-    "decision:dashscope": Provider(
-        _DECISION, _decide(_open_dashscope, 5), "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", extra="dashscope"
+    "decision:openai": Provider(_DECISION, _decide(open_openai, 20), OPENAI),
+    "decision:dashscope": Provider(_DECISION, _decide(_open_dashscope, 5), DASHSCOPE, extra="dashscope"),
+    "rerank:dashscope": Provider(_RERANKER, _rerank("dashscope", DASHSCOPE), DASHSCOPE),
+    "rerank:cohere": Provider(_RERANKER, _rerank("cohere", COHERE), COHERE),
+    "rerank:server": Provider(_RERANKER, _rerank("server", RERANK_SERVER), RERANK_SERVER),
+    "rerank:local": Provider(
+        _RERANKER, _open_local_reranker, library="sentence-transformers", extra="rerank"
     ),
-    "rerank:dashscope": Provider(_RERANKER, _rerank("dashscope"), "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
-    "rerank:cohere": Provider(_RERANKER, _rerank("cohere"), "COHERE_API_KEY", "COHERE_BASE_URL"),
-    "rerank:server": Provider(_RERANKER, _rerank("server"), "RERANK_API_KEY", "RERANK_BASE_URL"),
-    "rerank:local": Provider(_RERANKER, _rerank("local"), library="sentence-transformers", extra="rerank"),
 }
 #: What a user may write after -m.
 FORMS = Message(

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import SetupError
-from judge.models import chat_messages
-from judge.models.endpoint import DASHSCOPE_URL, Endpoint, find_proxy
+from judge.models import DASHSCOPE, chat_messages
+from judge.models.endpoint import Endpoint, find_proxy
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error, make_timeout_error
 from judge.models.negotiation import Negotiation, build_sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -52,8 +52,7 @@ class DashScope:
         sampling: Sampling,
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        url = endpoint.choose_url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
-        server = endpoint.open_server(url, "DASHSCOPE_API_KEY")
+        server = endpoint.open_server(DASHSCOPE)
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking, **extra}
         self.name = f"dashscope:{model}"
         self.endpoint = server.public
@@ -66,9 +65,9 @@ class DashScope:
             max_connections=endpoint.concurrency, max_keepalive_connections=endpoint.concurrency
         )
         # A client with its own transport does not take a proxy from the environment.
-        transport = httpx.AsyncHTTPTransport(limits=limits, proxy=find_proxy(url))
+        transport = httpx.AsyncHTTPTransport(limits=limits, proxy=find_proxy(server.url))
         self._http = httpx.AsyncClient(
-            base_url=url,
+            base_url=server.url,
             timeout=endpoint.timeout,
             transport=transport,
             headers={"Accept-Encoding": chat_messages.ACCEPTED},
@@ -76,7 +75,7 @@ class DashScope:
         )
         self._client = dashscope.AsyncClient(
             api_key=server.key,
-            base_url=url,
+            base_url=server.url,
             protocol="native",
             max_retries=0,
             http_client=self._http,

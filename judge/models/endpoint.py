@@ -12,10 +12,9 @@ from urllib.request import getproxies, proxy_bypass
 
 from judge.errors import SetupError
 from judge.messages import Message
+from judge.models import Service
 from judge.models.redaction import find_secrets, mask, redact_logs
 
-OPENAI_URL = "https://api.openai.com/v1"
-DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
 #: SDKs require a key, servers on a private network do not.
 NO_KEY = "none"
 
@@ -84,9 +83,10 @@ class Endpoint:
             )
         return key
 
-    def open_server(self, url: str, variable: str) -> Server:
-        """Return the server at `url` with the key in `variable`, which logs mask; raise SetupError."""
-        key = self.read_key(variable, url)
+    def open_server(self, service: Service) -> Server:
+        """Return the server of `service` with its key, which logs mask; raise SetupError."""
+        url = self.choose_url(*service.addresses, default=service.url)
+        key = self.read_key(service.key, url)
         secrets = (key, *find_proxy_secrets(url))
         redact_logs(*secrets)
         return Server(self, url, redact_url(url, *self.secrets), key, secrets)

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import CallError, ParametersRejected, SetupError
-from judge.models import FORMS, error_mapping
+from judge.models import DASHSCOPE, FORMS, OPENAI, error_mapping
 from judge.models.chat_messages import build_messages, read_completion
 from judge.models.endpoint import (
-    DASHSCOPE_URL,
     NO_KEY,
-    OPENAI_URL,
     Endpoint,
     build_thinking_params,
     find_proxy,
@@ -177,9 +175,7 @@ def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangCh
 def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
     from judge.models.openai_sdk import open_connections
 
-    server = endpoint.open_server(
-        endpoint.choose_url("OPENAI_BASE_URL", default=OPENAI_URL), "OPENAI_API_KEY"
-    )
+    server = endpoint.open_server(OPENAI)
     params = build_sampling_params(sampling)
     # ChatOpenAI always sends it under this name.
     params["max_completion_tokens"] = params.pop("max_tokens")
@@ -225,13 +221,17 @@ def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
         warnings.simplefilter("ignore", DeprecationWarning)
         from langchain_community.chat_models import ChatTongyi
 
-        url = endpoint.choose_url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
-        find_proxy(url)  # raises SetupError for one that cannot be used
+        server = endpoint.open_server(DASHSCOPE)
+        find_proxy(server.url)  # raises SetupError for one that cannot be used
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking}
         # Only these are sent. The class has its own default for top_p, which None removes.
-        wire_params = {"top_p": None, **params, "base_address": url, "request_timeout": endpoint.timeout}
+        wire_params = {
+            "top_p": None,
+            **params,
+            "base_address": server.url,
+            "request_timeout": endpoint.timeout,
+        }
         # With the SecretStr that it declares, the class would send asterisks.
-        server = endpoint.open_server(url, "DASHSCOPE_API_KEY")
         unmasked: Any = server.key or NO_KEY
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire_params)
     threads = endpoint.concurrency

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from judge.models import OPENAI, Service
 from judge.models.chat_messages import build_messages, parse_response, read_chat_completion
-from judge.models.endpoint import OPENAI_URL, Endpoint, build_thinking_params
+from judge.models.endpoint import Endpoint, build_thinking_params
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
@@ -38,13 +39,14 @@ class OpenAI:
         endpoint: Endpoint,
         sampling: Sampling,
         extra: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        provider: str = "openai",
+        service: Service = OPENAI,
     ) -> None:
-        server = endpoint.open_server(
-            endpoint.choose_url("OPENAI_BASE_URL", default=OPENAI_URL), "OPENAI_API_KEY"
-        )
+        server = endpoint.open_server(service)
         thinking = build_thinking_params(server.url, sampling.thinking)
         params = {**build_sampling_params(sampling), **thinking, **extra}
-        self.name = f"openai:{model}"
+        self.name = f"{provider}:{model}"
         self.endpoint = server.public
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = model
@@ -53,7 +55,9 @@ class OpenAI:
         self._frames: dict[tuple[str, int], _RequestFrame] = {}
         optional = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
         headers = {
-            name: value for name, var in optional.items() if (value := endpoint.read_header_value(var))
+            name: value
+            for name, var in optional.items()
+            if service is OPENAI and (value := endpoint.read_header_value(var))
         }
         self._connections = HttpConnections(server, "/chat/completions", headers)
 

@@ -10,7 +10,6 @@ import asyncio
 import importlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from math import isfinite
 from types import MappingProxyType
@@ -18,7 +17,7 @@ from typing import Any, Literal
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError
 from judge.models.chat_messages import as_mapping, parse_response, read_count
-from judge.models.endpoint import DASHSCOPE_URL, Endpoint
+from judge.models.endpoint import Server
 from judge.models.error_mapping import ErrorResponse, classify, make_transport_error, shorten
 from judge.models.http_connections import HttpConnections
 from judge.models.redaction import redact
@@ -28,44 +27,27 @@ _LIBRARY = "sentence_transformers"
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class RerankService:
-    """A service of rerankers: its default address (`""`: none), the path, and the environment variables."""
-
-    url: str
-    path: str
-    address: str
-    key: str
-
-
-SERVICES: Mapping[str, RerankService] = {
-    "server": RerankService("", "/rerank", "RERANK_BASE_URL", "RERANK_API_KEY"),
-    "cohere": RerankService("https://api.cohere.com/v2", "/rerank", "COHERE_BASE_URL", "COHERE_API_KEY"),
-    "dashscope": RerankService(
-        DASHSCOPE_URL, "/services/rerank/text-rerank/text-rerank", "DASHSCOPE_BASE_URL", "DASHSCOPE_API_KEY"
-    ),
-}
+#: Where DashScope has its rerankers; other servers have `/rerank`.
+_DASHSCOPE_PATH = "/services/rerank/text-rerank/text-rerank"
 
 
 class Reranker:
     """A reranker behind HTTP: DashScope, Cohere, or a server with `/rerank` (vLLM, Jina, TEI).
 
     A server of TEI (Text Embeddings Inference) has a request of its own, which is used after the server
-    refused the common one. Raises SetupError without an address, or without a key on a public network.
+    refused the common one.
     """
 
     params: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, service: str, model: str, endpoint: Endpoint) -> None:
-        wire = SERVICES[service]
-        server = endpoint.open_server(endpoint.choose_url(wire.address, default=wire.url), wire.key)
-        self.name = f"rerank:{service}:{model}"
+    def __init__(self, provider: str, model: str, server: Server) -> None:
+        self.name = f"rerank:{provider}:{model}"
         self.endpoint = server.public
         self._model = model
-        self._is_dashscope = service == "dashscope"
+        self._is_dashscope = provider == "dashscope"
         self._is_tei = False
         self._secrets = server.secrets
-        self._connections = HttpConnections(server, wire.path)
+        self._connections = HttpConnections(server, _DASHSCOPE_PATH if self._is_dashscope else "/rerank")
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the relevance score of the snippet as text; raise a subclass of `CallError` without one."""

@@ -137,10 +137,11 @@ def _list_model_variables(config: Config) -> Iterator[str]:
         inner = name.partition(":")[0]
         same = _SAME_VARIABLES.get(inner, "") if kind == "langchain" else ""
         provider = PROVIDERS[same] if same else find_provider(model)[0]
-        if provider and provider.key:
-            yield provider.key
-            if not at and not config.base_url and copy_environment().get(provider.address):
-                yield provider.address
+        if provider and provider.service:
+            yield provider.service.key
+            if not at and not config.base_url:
+                environ = copy_environment()
+                yield from (name for name in provider.service.addresses if environ.get(name))
         elif kind == "langchain":
             yield f"{inner.upper()}_API_KEY"
 

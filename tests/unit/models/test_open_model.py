@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from judge.errors import SetupError
-from judge.models import PROVIDERS, Provider, open_model
+from judge.models import PROVIDERS, Provider, Service, open_model, open_openai
 from judge.models.endpoint import Endpoint
 from judge.models.lexical import Lexical
 from judge.records import Sampling
 from tests.support.cases import check_each
-from tests.unit.models.adapter_calls import KEYS, SAMPLING
+from tests.support.fake_server import Reply
+from tests.unit.models.adapter_calls import KEYS, SAMPLING, ask, serve_reply
 
 
 @check_each(
@@ -53,6 +55,27 @@ def test_a_program_adds_a_provider_of_its_own() -> None:
         del PROVIDERS["echo"]
     assert isinstance(model, Echo)
     assert opened == [("x", 1, SAMPLING)]
+
+
+def test_a_provider_with_the_api_of_openai_is_one_row() -> None:
+    """It has a name, an address and a key of its own, and no headers of OpenAI."""
+    service = Service("", ("MOON_BASE_URL",), "MOON_API_KEY")
+    PROVIDERS["moon"] = Provider("moon:NAME", partial(open_openai, provider="moon", service=service), service)
+    try:
+        with serve_reply(Reply(text='{"grade": 2}')) as server:
+            environ = {"MOON_BASE_URL": server.openai_url, "MOON_API_KEY": "moon-key-1", "OPENAI_ORG_ID": "o"}
+            model = open_model(
+                "moon:m", base_url=None, environ=environ, sampling=SAMPLING, timeout=5, concurrency=1
+            )
+            [answer] = ask(model)
+            [request] = server.requests
+    finally:
+        del PROVIDERS["moon"]
+    assert model.name == "moon:m"
+    assert answer.text == '{"grade": 2}'
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    assert headers["authorization"] == "Bearer moon-key-1"
+    assert "openai-organization" not in headers
 
 
 def test_the_seam_imports_no_provider() -> None:
