@@ -63,11 +63,12 @@ def collect(
     """
     cancel_token = cancel_token or CancelToken()
     data, queries_path = Path(config.out), Path(config.queries)
+    warnings: list[str] = []
     with config.source.add_error_context("out"):
         log_path = _find_log(data, queries_path)
     config.source.check_exists("queries", queries_path)
     with config.source.add_error_context("queries"):
-        queries = read_query_file(queries_path)
+        queries = read_query_file(queries_path, warnings.append)
     with config.source.add_error_context("engines", "base_urls"):
         sources = open_engines(config, copy_environment())
     busy = Message("another judge is collecting into it; wait for it or name another --out")
@@ -78,7 +79,7 @@ def collect(
         if cancel_token.reason is not None:
             raise cancel_token.reason
         RunFolder(data.parent).write(data.name, (dump_json(row) + "\n" for row in results.make_rows()))
-    return summarise_collection(data, calls, results)
+    return summarise_collection(data, calls, results, warnings)
 
 
 def _find_log(data: Path, queries: Path) -> Path:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from judge.dataset import clean
 from judge.dataset.rows import convert_values, parse_object, read_nonblank_lines
-from judge.dataset.textfile import check_cell_count, check_column_names, read_csv_text, read_records
+from judge.dataset.tables import check_column_names, read_table
+from judge.dataset.textfile import Warn, find_format
 from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SEPARATORS = ",;\t"
+#: What the first line of a .tsv file begins with where it is a header.
+_ID_COLUMNS = ("query_id", "qid", "id", "query")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +30,22 @@ class QueryRow:
     row: Mapping[str, Any]
 
 
-def read_query_file(path: Path) -> list[QueryRow]:
-    """Return the queries of a file, in order; raise InputError that names file, line, field and value."""
-    readers = {
+def read_query_file(path: Path, warn: Warn) -> list[QueryRow]:
+    """Return the queries of a file, in order; `warn` receives warnings.
+
+    Raise InputError that names file, line, field and value.
+    """
+    readers: Mapping[str, Callable[[Path, Warn], Iterator[tuple[str, dict[str, Any]]]]] = {
         ".jsonl": _read_jsonl,
         ".ndjson": _read_jsonl,
         ".csv": _read_csv,
         ".tsv": _read_tsv,
         ".txt": _read_txt,
     }
-    if path.suffix.lower() not in readers:
+    if find_format(path) not in readers:
         raise InputError(
             "{file}: unknown file type {suffix!r}; queries are .jsonl, .csv, .tsv (id, tab, query) or .txt (a"
-            " query a line)",
+            " query a line), each also as .gz",
             file=path,
             suffix=path.suffix,
         )
@@ -49,7 +54,7 @@ def read_query_file(path: Path) -> list[QueryRow]:
         raise InputError("{file}: {problem}", file=path, problem=problem)
     places: dict[str, str] = {}
     queries = []
-    for place, row in readers[path.suffix.lower()](path):
+    for place, row in readers[find_format(path)](path, warn):
         query = _parse_query(place, row)
         if query.id in places:
             raise InputError(
@@ -87,35 +92,43 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **columns})
 
 
-def _read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for place, text in read_nonblank_lines(path):
+def _read_jsonl(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
+    for place, text in read_nonblank_lines(path, warn):
         yield place, convert_values(parse_object(place, text), {})
 
 
-def _read_txt(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for place, text in read_nonblank_lines(path):
+def _read_txt(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
+    for place, text in read_nonblank_lines(path, warn):
         yield place, {"query": text}
 
 
-def _read_tsv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for place, text in read_nonblank_lines(path):
-        query_id, tab, query = text.partition("\t")
-        if not tab:
-            raise InputError("{place}: has no tab; a line is the query's id, a tab, the query", place=place)
-        yield place, {"query_id": query_id, "query": query}
+def _read_tsv(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the queries of a table with a header, or of lines with an id, a tab and a query."""
+    _, first = next(read_nonblank_lines(path, lambda _: None), ("", ""))
+    names = [cell.strip() for cell in first.split("\t")]
+    if "query" in names and names[0] in _ID_COLUMNS:
+        yield from _read_csv(path, warn)
+        return
+    for place, text in read_nonblank_lines(path, warn):
+        query_id, *texts = text.split("\t")
+        if len(texts) != 1:
+            raise InputError(
+                "{place}: has {count} tabs; a line is the query's id, a tab, the query. The first line of a"
+                " file with more columns has their names, such as query_id and query",
+                place=place,
+                count=len(texts),
+            )
+        yield place, {"query_id": query_id, "query": texts[0]}
 
 
-def _read_csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    text = read_csv_text(path)
-    first = text.lstrip("\r\n").split("\n", 1)[0]
-    separator = max(_SEPARATORS, key=first.count)
+def _read_csv(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
     header: Sequence[str] = ()
-    for place, cells in read_records(path, text, separator):
+    for place, cells in read_table(path, "query", warn):
+        stripped = [cell.strip() for cell in cells]
         if header:
-            check_cell_count(place, cells, len(header), separator)
-            yield place, {name: cell for name, cell in zip(header, cells, strict=True) if name and cell}
+            yield place, {name: cell for name, cell in zip(header, stripped, strict=True) if name and cell}
             continue
-        header = cells
+        header = stripped
         check_column_names(place, header)
         if "query" not in header:
             raise InputError(

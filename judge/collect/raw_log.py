@@ -254,7 +254,8 @@ class CollectResult:
     """The outcome of a collection.
 
     `data` and `raw_log` are the paths of the dataset and of the raw log. `incomplete` says what is
-    missing, None when nothing is. `remarks` name engines that return fewer results than the depth.
+    missing, None when nothing is. `remarks` are warnings about the file of queries, and name engines that
+    return fewer results than the depth.
     """
 
     data: Path
@@ -265,8 +266,10 @@ class CollectResult:
     remarks: tuple[str, ...] = ()
 
 
-def summarise_collection(data: Path, calls: int, results: CollectedResults) -> CollectResult:
-    """Return the outcome of a collection into `data` that made `calls` calls."""
+def summarise_collection(
+    data: Path, calls: int, results: CollectedResults, warnings: Iterable[str]
+) -> CollectResult:
+    """Return the outcome of a collection into `data` that made `calls` calls, and `warnings` before it."""
     engines = {source.name: results.tally(source) for source in results.sources}
     incomplete = None
     if any(tally.failed for tally in engines.values()):
@@ -295,4 +298,4 @@ def summarise_collection(data: Path, calls: int, results: CollectedResults) -> C
         for source in results.sources
         if source.max_results is not None and source.max_results < results.depth
     )
-    return CollectResult(data, name_raw_log(data), calls, engines, incomplete, remarks)
+    return CollectResult(data, name_raw_log(data), calls, engines, incomplete, (*warnings, *remarks))

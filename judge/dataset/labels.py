@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
-from judge.dataset.textfile import (
-    Warn,
+from judge.dataset.tables import (
     check_cell_count,
     check_column_names,
     detect_separator,
@@ -22,6 +21,7 @@ from judge.dataset.textfile import (
     read_records,
     unescape_candidates,
 )
+from judge.dataset.textfile import Warn
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import BINARY, GRADED, Dataset, Pair, Pool, Scale, ScaleName

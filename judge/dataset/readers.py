@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import date, datetime, time
-from itertools import chain, islice, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import IO, Any
 
-from judge.dataset import rows, textfile
+from judge.dataset import rows, tables, textfile
 from judge.dataset.rows import InputRow
 from judge.dataset.textfile import Warn, read_lines
 from judge.errors import InputError, SetupError, explain_error
 from judge.messages import Message, SeparatedNames
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
-_DELIMITERS = ",;\t|"
-#: A header with line breaks inside quotes has at most this many lines.
-_HEADER_LINES = 100
 
 
 def read_rows(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
@@ -42,16 +38,14 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
         if not path.is_file():
             problem = Message("is not a file") if path.exists() else Message("no such file")
             raise InputError("{file}: {problem}", file=path, problem=problem)
-    packed = path.suffix.lower() == ".gz"
-    ending = path.with_suffix("").suffix.lower() if packed else path.suffix.lower()
-    if ending not in readers:
+    if textfile.find_format(path) not in readers:
         raise InputError(
             "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files",
             file=path,
             suffix=path.suffix,
             types=FILE_TYPES,
         )
-    return readers[ending](path, columns, warn)
+    return readers[textfile.find_format(path)](path, columns, warn)
 
 
 def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
@@ -81,72 +75,17 @@ def _read_json(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Ite
 
 
 def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
-    csv.field_size_limit(1 << 30)
-    texts = (text for _, text in read_lines(path, warn))
-    first, skipped = _find_header(texts)
-    delimiter = _detect_delimiter("".join(first), columns)
-    quoted = delimiter in ",;" or _is_quoted(path, delimiter)
     header: list[str] = []
-    for location, cells in textfile.split_records(
-        path, chain(first, texts), delimiter, skipped, quoted=quoted
-    ):
+    for location, cells in tables.read_table(path, columns.get("query", "query"), warn):
         if not header:
             header = _check_header(location, cells, columns)
-        elif any(cell.strip() for cell in cells):
-            named = _read_cells(location, header, cells, delimiter, columns)
-            yield from rows.expand_cells(location, header, named, columns)
-
-
-def _is_quoted(path: Path, delimiter: str) -> bool:
-    """Return whether quotation marks enclose cells in a file with tabs or bars.
-
-    Many tools write texts between these as they are. Then the marks are part of the texts, and the rows have
-    the same number of cells only without regard to them.
-    """
-
-    def has_equal_rows(*, quoted: bool) -> bool:
-        texts = (text for _, text in read_lines(path, lambda _: None))
-        first, skipped = _find_header(texts)
-        records = textfile.split_records(path, chain(first, texts), delimiter, skipped, quoted=quoted)
-        with suppress(InputError):
-            return len({len(cells) for _, cells in records}) == 1
-        return False
-
-    return has_equal_rows(quoted=True) or not has_equal_rows(quoted=False)
-
-
-def _find_header(texts: Iterator[str]) -> tuple[list[str], int]:
-    """Return the lines of the header, and the number of lines before it.
-
-    Blank lines and `sep=;` of Excel are skipped. A line break inside quotes does not end the header.
-    """
-    skipped = 0
-    for text in texts:
-        if not text.strip() or re.fullmatch(r"sep=[^\w\s]|sep=\t", text.rstrip("\r\n")):
-            skipped += 1
-            continue
-        lines = [text]
-        for more in islice(texts, _HEADER_LINES if text.count('"') % 2 else 0):
-            lines.append(more)
-            if more.count('"') % 2:
-                break
-        return lines, skipped
-    return [], skipped
-
-
-def _detect_delimiter(header: str, columns: Mapping[str, str]) -> str:
-    """Return the delimiter with which `header` has a column for the query, else the most frequent one."""
-    query = columns.get("query", "query")
-    for delimiter in _DELIMITERS:
-        cells = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter), [])
-        if len(cells) > 1 and query in cells:
-            return delimiter
-    return max(_DELIMITERS, key=header.count)
+        else:
+            yield from rows.expand_cells(location, header, _name_cells(header, cells, columns), columns)
 
 
 def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
     """Return the names of the columns; raise InputError where one is missing or given twice."""
-    textfile.check_column_names(location, cells)
+    tables.check_column_names(location, cells)
     if rows.is_test_case(cells, columns):
         return cells
     names = {*cells}
@@ -168,11 +107,8 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
     return cells
 
 
-def _read_cells(
-    location: str, header: list[str], cells: list[str], delimiter: str, columns: Mapping[str, str]
-) -> dict[str, str]:
+def _name_cells(header: list[str], cells: list[str], columns: Mapping[str, str]) -> dict[str, str]:
     """Return the cells by column without empty ones; a snippet may be empty."""
-    textfile.check_cell_count(location, cells, len(header), delimiter)
     snippet = columns.get("snippet", "snippet")
     named = zip(header, cells, strict=True)
     return {name: cell for name, cell in named if name and (cell or name == snippet)}
@@ -196,8 +132,7 @@ def _read_xlsx(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Ite
                 place=location,
             )
         padded = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
-        named = _read_cells(location, header, padded, ",", columns)
-        yield from rows.expand_cells(location, header, named, columns)
+        yield from rows.expand_cells(location, header, _name_cells(header, padded, columns), columns)
 
 
 def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Iterator[InputRow]:

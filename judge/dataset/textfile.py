@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO, cast
-from urllib.parse import quote
 
 from judge.errors import InputError, explain_error
 from judge.filesystem import open_for_read
@@ -77,6 +75,12 @@ def translate_read_errors(path: Path) -> Iterator[None]:
         raise InputError("{file}: no such file", file=path) from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
+
+
+def find_format(path: Path) -> str:
+    """Return the suffix of a file in lower case, such as `.csv`; of a gzip file the suffix before `.gz`."""
+    suffix = path.suffix.lower()
+    return path.with_suffix("").suffix.lower() if suffix == ".gz" else suffix
 
 
 def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
@@ -230,133 +234,3 @@ def _decode_valid_part(decoder: codecs.IncrementalDecoder, chunk: bytes) -> tupl
         for number in range(len(chunk)):
             text += decoder.decode(chunk[number : number + 1])
     return text, False
-
-
-# A text may begin with an apostrophe already; another one keeps two texts from becoming the same cell.
-# Some spreadsheets ignore a tab or a line break at the beginning.
-_FORMULA = re.compile(r"['\s\ufeff]*[=+\-@＝＋－＠﹢﹣﹦﹫]|'*[\t\r\n]")
-# Digits that are not a plain whole number, or are too long: 007, 1.10, 3-2, 12:30, 6e12, 1234567890123456.
-_NUMBER = re.compile(
-    r"'*(?!(?:0|[1-9][0-9]{0,10})\Z)[(.]?[0-9][0-9 .,:/%()+-]*(?:[eE][0-9+-][0-9 .,:/%()+-]*)?\Z"
-)
-_RARE_IN_COLUMN = re.compile(r"[^\w.#:~=+@,;-]")
-
-
-def escape_column(text: str) -> str:
-    """Return `text` for a column of a TREC file: blanks and rare characters percent-encoded."""
-    return _RARE_IN_COLUMN.sub(lambda match: quote(match[0], safe="", errors="surrogatepass"), text)
-
-
-def escape_cell(text: str) -> str:
-    """Return `text` so that spreadsheets do not read it as a formula."""
-    return "'" + text if _FORMULA.match(text) else text
-
-
-def protect_cell(text: str) -> str:
-    """Return `text` so that a spreadsheet saves it unchanged: no formula, no number, no date.
-
-    Different texts give different cells. Words that spreadsheets read as a date in some languages
-    (`Mar-1`) stay as they are.
-    """
-    return "'" + text if _FORMULA.match(text) or _NUMBER.match(text) else text
-
-
-def unescape_candidates(cell: str) -> tuple[str, ...]:
-    """Return the texts that `protect_cell` may have turned into `cell`, the most likely one first.
-
-    Some spreadsheets drop the apostrophe at the beginning of a cell, some keep it.
-    """
-    if not cell.startswith("'"):
-        return (cell,)
-    text = cell[1:]
-    return (text, cell) if protect_cell(text) == cell else (cell, text)
-
-
-_SEPARATORS = ",;\t"
-_BEIR_COLUMNS = {"query-id": "query_id", "corpus-id": "docno"}
-_SEPARATOR_NAMES = {",": Message("commas"), "\t": Message("tabs")}
-
-
-def read_csv_text(path: Path, warn: Warn | None = None) -> str:
-    """Return the text of a file, gzipped or not; `warn` and the errors are those of `read_lines`."""
-    return "".join(text for _, text in read_lines(path, warn))
-
-
-def detect_separator(text: str) -> str | None:
-    """Return the separator of a first line with the column `query_id`, None when there is no such line."""
-    csv.field_size_limit(1 << 30)
-    for separator in _SEPARATORS:
-        records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        header = next((cells for cells in records if any(map(str.strip, cells))), [])
-        if "query_id" in map(normalise_column_name, header):
-            return separator
-    return None
-
-
-def normalise_column_name(cell: str) -> str:
-    """Return the name of a column from its header cell, without blanks and case; BEIR's as those of judge."""
-    name = cell.strip().casefold()
-    return _BEIR_COLUMNS.get(name, name)
-
-
-def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield every record that is not blank, as `split_records` does, its cells without blanks."""
-    for location, cells in split_records(path, io.StringIO(text, newline=""), separator):
-        stripped = [cell.strip() for cell in cells]
-        if any(stripped):
-            yield location, stripped
-
-
-def check_column_names(location: str, names: Iterable[str]) -> None:
-    """Raise InputError where two columns have the same name; a column may have none."""
-    seen: set[str] = set()
-    for name in filter(None, names):
-        if name in seen:
-            raise InputError(
-                "{place}: column {name!r:.80} is given twice; rename one", place=location, name=name
-            )
-        seen.add(name)
-
-
-def check_cell_count(location: str, cells: Sequence[str], columns: int, separator: str) -> None:
-    """Raise InputError where a row does not have one cell for each of the `columns` of the header."""
-    if len(cells) != columns:
-        raise InputError(
-            "{place}: has {cells} cells for {columns} columns of the header; quote cells that hold"
-            " {separator} or line breaks",
-            place=location,
-            cells=len(cells),
-            columns=columns,
-            separator=_SEPARATOR_NAMES.get(separator, repr(separator)),
-        )
-
-
-def split_records(
-    path: Path, lines: Iterable[str], separator: str, skipped: int = 0, *, quoted: bool = True
-) -> Iterator[tuple[str, list[str]]]:
-    """Yield every record that has a cell: the location `file:line` of its first line, and its cells.
-
-    `skipped` lines of the file came before. If it is not `quoted`, quotation marks are part of the cells.
-    Raise InputError where the lines are not CSV.
-    """
-    reader = csv.reader(
-        lines, delimiter=separator, strict=True, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    )
-    while True:
-        location = f"{path}:{skipped + reader.line_num + 1}"
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            problem = explain_error(error)
-            if problem.startswith("new-line character seen"):  # Python's words are for its own users
-                problem = Message("a carriage return stands outside of quotes")
-            raise InputError(
-                "{place}: is not CSV: {error}; put cells with quotes or line breaks in quotes, double the"
-                " quotes inside them, and end lines with LF or CRLF",
-                place=location,
-                error=problem,
-            ) from None
-        if cells is None:
-            return
-        if cells:
-            yield location, cells

@@ -156,6 +156,22 @@ def describe_unanswered_queries(
             )
 
 
+def describe_new_empty_lists(
+    tonight: Mapping[str, NightEngineResult], baseline: Mapping[str, NightEngineResult]
+) -> Iterator[str]:
+    """Yield the engines that returned an empty list more often than at the baseline, however little."""
+    for engine in sorted(baseline.keys() & tonight.keys()):
+        before, now = baseline[engine], tonight[engine]
+        if now.answered and now.empty * before.queries > before.empty * now.queries:
+            yield Message(
+                "{engine}: an empty list for {now.empty:,} of {now.queries:,} queries, {before.empty:,} of"
+                " {before.queries:,} at the baseline; an empty list has the score 0",
+                engine=engine,
+                now=now,
+                before=before,
+            )
+
+
 def describe_differences(
     before: Mapping[str, object], now: Mapping[str, object], free: Collection[str] = ()
 ) -> Iterator[str]:

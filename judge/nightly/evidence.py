@@ -170,6 +170,8 @@ def collect_remarks(
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
         yield from changes.describe_unanswered_queries(run.engines, errors)
+        if context.baseline:
+            yield from changes.describe_new_empty_lists(run.engines, context.baseline.engines)
     yield from evidence.remarks
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES

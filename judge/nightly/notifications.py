@@ -276,7 +276,7 @@ def post_message(
     try:
         # Signatures hold the time, so each attempt has a new request.
         attempt: _Attempt = retrying(
-            lambda: asyncio.run(_post(*FORMATS[webhook.kind](webhook, text, record), timeout))
+            lambda: asyncio.run(_post(webhook.kind, *FORMATS[webhook.kind](webhook, text, record), timeout))
         )
     except RetryError as error:
         attempt = error.last_attempt.result()
@@ -293,7 +293,7 @@ class _Attempt:
     retryable: bool = False
 
 
-async def _post(url: str, body: Mapping[str, Any], seconds: float) -> _Attempt:
+async def _post(kind: str, url: str, body: Mapping[str, Any], seconds: float) -> _Attempt:
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "judge"}
     try:
         async with (
@@ -306,7 +306,8 @@ async def _post(url: str, body: Mapping[str, Any], seconds: float) -> _Attempt:
         ):
             if response.status >= 300:
                 return _Attempt(f"HTTP {response.status}", retryable=response.status in _RETRYABLE)
-            return _Attempt(_read_rejection(await _read_beginning(response)))
+            rejects_with_200 = kind in ("feishu", "dingtalk")
+            return _Attempt(_read_rejection(await _read_beginning(response)) if rejects_with_200 else "")
     except (OSError, aiohttp.ClientError, ValueError) as error:
         return _Attempt(_explain_no_answer(error), retryable=not isinstance(error, ValueError))
 

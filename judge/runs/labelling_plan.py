@@ -17,7 +17,7 @@ from pathlib import Path
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.pair_plan import PairPlan, check_plan
 from judge.dataset.labels import select_labellable
-from judge.dataset.textfile import escape_cell, protect_cell
+from judge.dataset.tables import escape_cell, protect_cell
 from judge.dataset.validation import hash_parts
 from judge.errors import InputError
 from judge.json_text import dump_json

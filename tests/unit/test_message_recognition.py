@@ -47,8 +47,8 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     ],
 )
 def test_a_place_in_a_dataset_is_in_the_language_of_the_message(place: str, expected: str) -> None:
-    message = Message("{place}: has no tab; a line is the query's id, a tab, the query", place=place)
-    assert CHINESE(message).startswith(f"{expected}：没有制表符；")
+    message = Message("{place}: column {name!r:.80} is given twice; rename one", place=place, name="query")
+    assert CHINESE(message).startswith(f"{expected}：")
     assert ENGLISH(message) == message
 
 

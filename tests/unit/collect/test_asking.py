@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event
 
 import aiohttp
+import pytest
 
 from judge.cli.progress_display import COLLECTING, ProgressLines
 from judge.client.cancel import CancelToken
@@ -43,7 +44,7 @@ async def _collect_all(folder: Path, server: EngineServer, raw_log: RawLog) -> N
     stop = CancelToken()
     watch = ProgressLines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
-        results = CollectedResults(opened, read_query_file(folder / "queries.tsv"), 10)
+        results = CollectedResults(opened, read_query_file(folder / "queries.tsv", pytest.fail), 10)
         asking = Collector(raw_log, results, Limits(8, 1, 0.0, 1.0), stop, session, watch)
         await asking.collect([EngineSession(source, RATE, stop) for source in opened])
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from judge.config.nightly import NightlyConfig
 from judge.nightly.changes import (
+    describe_new_empty_lists,
     describe_unanswered_queries,
     find_dropped,
     find_possible_drops,
@@ -201,6 +202,15 @@ def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
         "c: no answer to 2 of 100 queries: there is no ranking for them",
         "d: returned no result for any of 9 queries, so this night cannot be the baseline; check the settings"
         " of the engine",
+    ]
+
+
+def test_empty_lists_that_the_baseline_did_not_have_are_named() -> None:
+    """Six of 60 queries are too few for a test of the mean, and the reader must still see them."""
+    tonight = {"a": make_engine(54, empty=6), "b": make_engine(55, empty=5), "new": make_engine(1, empty=1)}
+    baseline = {"a": make_engine(60), "b": make_engine(110, empty=10), "gone": make_engine(3)}
+    assert list(describe_new_empty_lists(tonight, baseline)) == [
+        "a: an empty list for 6 of 60 queries, 0 of 60 at the baseline; an empty list has the score 0"
     ]
 
 
