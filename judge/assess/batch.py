@@ -22,7 +22,7 @@ from tempfile import TemporaryFile
 from typing import TypeVar
 
 from judge.assess.assessor import Assessor, Question
-from judge.characters import estimate_tokens
+from judge.client.budget import bound_cost
 from judge.client.client import ModelClient, make_failed_call
 from judge.client.retry import make_retry_policy
 from judge.errors import (
@@ -36,8 +36,8 @@ from judge.errors import (
 )
 from judge.messages import Message
 from judge.models.batch_api import BatchApi, BatchStatus
-from judge.models.negotiation import RequestParams, find_max_tokens
-from judge.records import ANSWERED, Call, Completion, Prompt, Usage
+from judge.models.negotiation import RequestParams
+from judge.records import ANSWERED, Call, Completion
 from judge.store.batches import BatchTable, StoredBatch
 
 T = TypeVar("T")
@@ -61,8 +61,6 @@ _MIN_SHARE = 0.1
 _MIN_FAILED = 10
 #: Readings of the files of a batch that must agree before its other requests are judged in realtime.
 _READINGS, _READINGS_WITHOUT_FILES = 2, 6
-#: A prompt has at most this many times the tokens that `estimate_tokens` returns for it.
-_ESTIMATE_ERROR = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,21 +208,13 @@ class BatchRunner:
                 if submission.is_short:
                     return _Submission(left_out, is_short=True)
                 lines, size = {}, 0
-            lines[key] = _RequestLine(content, self._bound_usd(prompt, params))
+            most = bound_cost(prompt, params.params, self.client.limits.price, in_batch=True)
+            lines[key] = _RequestLine(content, most)
             size += len(content)
         if not lines:
             return _Submission(left_out, is_short=False)
         submission = await self._submit_batch(lines, params)
         return replace(submission, left_out=[*left_out, *submission.left_out])
-
-    def _bound_usd(self, prompt: Prompt, params: RequestParams) -> float:
-        """Return the most that a request can cost: its reply is as long as `max_tokens` allows."""
-        price = self.client.limits.price
-        if price is None:
-            return 0.0
-        tokens = _ESTIMATE_ERROR * (estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
-        usage = Usage(round(tokens), 0, find_max_tokens(params.params) or 0)
-        return price.compute_usd(usage, in_batch=True)
 
     async def _submit_batch(self, lines: Mapping[str, _RequestLine], params: RequestParams) -> _Submission:
         """Submit `lines`, by key, as one batch."""

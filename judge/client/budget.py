@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
+from typing import Any
 
+from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.errors import RunIncomplete
+from judge.models.negotiation import find_max_tokens
 from judge.pricing.prices import Price
-from judge.records import ANSWERED, Call, Usage
+from judge.records import ANSWERED, Call, Prompt, Usage
 
 #: Relative error of sums of many small prices.
 _ROUNDING = 1 + 1e-9
+#: A prompt has at most this many times the tokens that `estimate_tokens` returns for it.
+_ESTIMATE_ERROR = 1.1
+
+
+def bound_cost(
+    prompt: Prompt, params: Mapping[str, Any], price: Price | None, *, in_batch: bool = False
+) -> float:
+    """Return the most that a request can cost in US dollars: its reply is as long as `params` allow.
+
+    Without a limit of the reply it is the cost of the prompt, without a price 0.
+    """
+    if price is None:
+        return 0.0
+    tokens = _ESTIMATE_ERROR * (estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
+    return price.compute_usd(Usage(round(tokens), 0, find_max_tokens(params) or 0), in_batch=in_batch)
 
 
 class SpendLimit:
@@ -19,8 +38,9 @@ class SpendLimit:
 
     Each call is reserved by `reserve` before it is sent and settled by `settle` when it ended. `calls` never
     exceeds `max_calls`. A call starts only when the budget covers it and the calls in flight, each at the
-    highest cost so far; so calls in flight exceed the budget only by what they cost beyond that. A call that
-    may be billed without an answer counts as the most expensive one.
+    most that it can cost. Where the budget covers less, calls are sent one after the other, as long as it
+    covers the highest cost so far; so only one call can exceed it. A call that may be billed without an
+    answer counts as the most expensive one.
 
     The requests of a batch are reserved together by `reserve_batch`, each at the most that it can cost, and
     settled by `settle_batch` when the batch ended; so batches exceed neither limit.
@@ -33,12 +53,19 @@ class SpendLimit:
         self._max_calls = limits.max_calls
         self._budget = limits.budget
         self._in_flight = 0
+        #: The most that the calls in flight can cost.
+        self._reserved = 0.0
         self._highest_cost = 0.0
+        self._waiters: list[asyncio.Future[None]] = []
         self._maybe_billed = 0.0
         self._batches = 0.0
 
-    def reserve(self) -> None:
-        """Reserve one call; raise RunIncomplete when `max_calls` or `budget` is used up."""
+    def reserve(self, most: float = 0.0) -> bool:
+        """Reserve one call that costs at most `most` US dollars, as far as that is known.
+
+        Return False where the budget may not cover it until a call in flight has ended. Raise RunIncomplete
+        when `max_calls` or `budget` is used up.
+        """
         if self._max_calls is not None and self.calls >= self._max_calls:
             raise RunIncomplete(
                 "--max-calls {calls} is used up; raise it and run again", calls=self._max_calls
@@ -54,16 +81,19 @@ class SpendLimit:
                 raise RunIncomplete(
                     "--budget {budget:g} USD is used up; raise it and run again", budget=self._budget
                 )
-            if spent + (self._in_flight + 1) * self._highest_cost > ceiling:
-                raise RunIncomplete(
-                    "--budget {budget:g} USD would be exceeded: {spent:.4g} spent, {in_flight} requests in"
-                    " flight; the limit holds for one command, and the next one begins at 0",
-                    budget=self._budget,
-                    spent=spent,
-                    in_flight=self._in_flight,
-                )
+            reserved = max(self._reserved + most, (self._in_flight + 1) * self._highest_cost)
+            if self._in_flight and spent + reserved > ceiling:
+                return False
         self.calls += 1
         self._in_flight += 1
+        self._reserved += most
+        return True
+
+    async def wait_for_settlement(self) -> None:
+        """Wait until a call in flight has ended."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        await waiter
 
     def reserve_batch(self, costs: Sequence[float]) -> int:
         """Reserve the first calls of a batch, as many as `max_calls` and `budget` cover; return their number.
@@ -75,7 +105,9 @@ class SpendLimit:
             count = max(0, min(count, self._max_calls - self.calls))
         if self._budget is not None:
             spent = (self.usd or 0.0) + self._maybe_billed + self._batches
-            left = self._budget * _ROUNDING - spent - self._in_flight * self._highest_cost
+            left = (
+                self._budget * _ROUNDING - spent - max(self._reserved, self._in_flight * self._highest_cost)
+            )
             totals = accumulate(costs[:count])
             count = 0 if self.usd is None else sum(total <= left for total in totals)
         self.calls += count
@@ -94,17 +126,28 @@ class SpendLimit:
                 self.usd = None
 
     def settle(
-        self, usage: Usage | None, price: Price | None, *, answered: bool = False, maybe_billed: bool = False
+        self,
+        usage: Usage | None,
+        price: Price | None,
+        *,
+        most: float = 0.0,
+        answered: bool = False,
+        maybe_billed: bool = False,
     ) -> None:
-        """Add the cost of a call that ended.
+        """Add the cost of a call that ended, instead of the `most` that was reserved for it.
 
         A call that was `answered` without `usage` makes the sum unknown. For a failed call that is
-        `maybe_billed`, the highest cost so far is set aside.
+        `maybe_billed`, the highest cost so far is set aside, or `most` before the first answer.
         """
         self._in_flight -= 1
+        self._reserved = self._reserved - most if self._in_flight else 0.0
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiters.clear()
         if usage is None:
             self.usd = None if answered else self.usd
-            self._maybe_billed += self._highest_cost if maybe_billed else 0.0
+            self._maybe_billed += (self._highest_cost or most) if maybe_billed else 0.0
         elif price is None or self.usd is None:
             self.usd = None
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol, Self
 from urllib.parse import urlsplit
 
-from judge.client.budget import SpendLimit
+from judge.client.budget import SpendLimit, bound_cost
 from judge.client.cancel import CancelToken
 from judge.client.limiter import AdaptiveLimiter
 from judge.client.rate_estimator import Permit
@@ -194,7 +194,11 @@ class ModelClient:
 
     async def _complete_with_spend_limit(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Reserve a call, send it, and settle it however it ends."""
-        self.spend_limit.reserve()
+        price = self.limits.price
+        most = 0.0 if self.limits.budget is None else bound_cost(prompt, self.model.params, price)
+        while not self.spend_limit.reserve(most):
+            await self.spend_limit.wait_for_settlement()
+            self.cancel_token.raise_if_cancelled()
         permit.is_used = True
         permit.hooks.begin_call()
         call = Call(LOST, maybe_billed=True)  # for a call that is ended before its answer
@@ -208,7 +212,7 @@ class ModelClient:
         finally:
             answered = call.outcome == ANSWERED
             self.spend_limit.settle(
-                call.usage, self.limits.price, answered=answered, maybe_billed=call.maybe_billed
+                call.usage, price, most=most, answered=answered, maybe_billed=call.maybe_billed
             )
             permit.hooks.end_call(call)
         self._has_response = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -136,17 +135,20 @@ def test_limits_hold_for_any_number_of_calls_in_flight(tmp_path: Path, concurren
         assert "--max-calls 20 is used up" in str(outcome.incomplete)
         assert len(server.requests) == 20
         outcome = run_within_limit(server, tmp_path / "b" / "x", concurrency, budget=0.0072)
-        assert re.search(r"--budget 0\.0072 USD (is used up|would be exceeded)", str(outcome.incomplete))
+        assert "--budget 0.0072 USD is used up" in str(outcome.incomplete)
         assert len(server.requests) == 20 + 40
         assert to_json(outcome.summary)["cost"]["usd"] == pytest.approx(0.0072)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
-def test_a_budget_over_uneven_calls_is_overshot_by_less_than_the_calls_in_flight(
+def test_a_budget_over_uneven_calls_is_overshot_by_less_than_one_call(
     tmp_path: Path, concurrency: int
 ) -> None:
+    """The first replies of a run are short, and later ones up to 50 times longer."""
+
     def answer(request: ChatRequest) -> Reply:
-        usage = Usage(prompt_tokens=100, completion_tokens=10 + hash_prompt(request) % 490)
+        tokens = 10 if request.number <= 64 else 10 + hash_prompt(request) % 490
+        usage = Usage(prompt_tokens=100, completion_tokens=tokens)
         return Reply(text=reply_with_grade(request).text, usage=usage, delay=0.005)
 
     with LoopbackServer(answer) as server:
@@ -154,7 +156,7 @@ def test_a_budget_over_uneven_calls_is_overshot_by_less_than_the_calls_in_flight
             "cost"
         ]["usd"]
     dearest = 0.0011
-    assert 0.03 - (concurrency + 1) * dearest <= spent <= 0.03 + concurrency * dearest
+    assert 0.03 - dearest <= spent <= 0.03 + dearest
 
 
 def test_a_limit_ends_the_command_with_what_to_do(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"records", "errors", "characters"},
     "parsing": {"records", "errors", "json_text"},
     "measure": {"records", "errors", "characters", "stored_records"},
-    "client": {"records", "errors", "models", "pricing"},
+    "client": {"records", "errors", "characters", "models", "pricing"},
     "store": {"records", "errors", "cache", "filesystem"},
     "assess": {
         "records",
