@@ -16,8 +16,10 @@ from judge.records import Lang, Snippet
 #: all later extensions. Escaped, because normalisation replaces the compatibility characters.
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
-_HAN = re.compile(f"[{HAN}]")
-_HAN_RUN = re.compile(f"[{HAN}]+")
+HAN_CHARACTER = re.compile(f"[{HAN}]")
+HAN_RUN = re.compile(f"[{HAN}]+")
+#: Half a surrogate pair, which JSON can hold and UTF-8 cannot.
+SURROGATE = re.compile("[\ud800-\udfff]")
 # Fitted to the tokenizer of Qwen over prompts with 600 Chinese and 600 English web snippets. With the tokens
 # that an estimate adds for the chat, the error for the shipped prompts is below 1.5% in the sum of either
 # language, and below 5% for most single prompts.
@@ -29,7 +31,7 @@ def estimate_tokens(text: str) -> float:
 
     Chinese characters, other characters beyond ASCII, digits, and the rest of ASCII each have a rate.
     """
-    han = 0 if text.isascii() else sum(map(len, _HAN_RUN.findall(text)))
+    han = 0 if text.isascii() else sum(map(len, HAN_RUN.findall(text)))
     in_ascii = text.encode("ascii", "ignore")
     ascii_ = len(in_ascii)
     digits = ascii_ - len(in_ascii.translate(None, b"0123456789"))
@@ -96,8 +98,8 @@ def detect_text_language(text: str) -> Lang | None:
     text may name things in Latin letters; else `en`, which stands for all others. A text with a kana for
     every five Chinese characters or fewer is Japanese.
     """
-    ideographs, kana = len(_HAN.findall(text)), len(_KANA.findall(text))
-    words = len(_WORD.findall(_HAN.sub(" ", text)))
+    ideographs, kana = len(HAN_CHARACTER.findall(text)), len(_KANA.findall(text))
+    words = len(_WORD.findall(HAN_CHARACTER.sub(" ", text)))
     if not ideographs + words:
         return None
     return "zh" if ideographs > words and ideographs > 5 * kana else "en"
@@ -111,7 +113,7 @@ def detect_query_language(text: str) -> Lang | None:
     """
     if _KANA.search(text):
         return "en"
-    if _HAN.search(text):
+    if HAN_CHARACTER.search(text):
         return "zh"
     plain = unicodedata.normalize("NFKC", text)
     letters = [char for char in plain if char.isalpha()]

@@ -105,9 +105,8 @@ class SpendLimit:
             count = max(0, min(count, self._max_calls - self.calls))
         if self._budget is not None:
             spent = (self.usd or 0.0) + self._maybe_billed + self._batches
-            left = (
-                self._budget * _ROUNDING - spent - max(self._reserved, self._in_flight * self._highest_cost)
-            )
+            in_flight = max(self._reserved, self._in_flight * self._highest_cost)
+            left = self._budget * _ROUNDING - spent - in_flight
             totals = accumulate(costs[:count])
             count = 0 if self.usd is None else sum(total <= left for total in totals)
         self.calls += count

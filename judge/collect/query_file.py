@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from judge.characters import SURROGATE
 from judge.dataset import clean
 from judge.dataset.rows import convert_values, parse_object, read_nonblank_lines
 from judge.dataset.tables import check_column_names, read_table
@@ -16,7 +16,6 @@ from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 #: What the first line of a .tsv file begins with where it is a header.
 _ID_COLUMNS = ("query_id", "qid", "id", "query")
 
@@ -81,7 +80,7 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
             place=place,
             value=description,
         )
-    if _SURROGATE.search(text):
+    if SURROGATE.search(text):
         raise InputError(
             "{place}: field 'query' is {value!r:.80}, which holds half of a surrogate pair",
             place=place,

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser
 
+from judge.characters import SURROGATE
 from judge.dataset.injection import detect_injection
 from judge.dataset.unreadable import drop_invisible, has_invisible, looks_misdecoded
 from judge.dataset.validation import hash_parts
@@ -103,7 +104,6 @@ _TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # A sequence that isn't finished is not a reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANK_LINES = re.compile("\n{3,}")
 # What is neither a common character of ASCII or Chinese nor a common mark of either: everything that can
 # be unreadable or a part of a control token is among these.
@@ -187,7 +187,7 @@ def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
 
 def _repair_surrogates(text: str, flags: set[str]) -> str:
     """Return `text` with the halves of surrogate pairs joined and lone ones replaced."""
-    if text.isascii() or _SURROGATE.search(text) is None:
+    if text.isascii() or SURROGATE.search(text) is None:
         return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if joined.count("\ufffd") > text.count("\ufffd"):
@@ -235,7 +235,7 @@ def _break_tokens(text: str) -> str:
 
 def _drop_unreadable(text: str, unusual: str, flags: set[str]) -> str:
     """Return `text` without control and invisible characters; `unusual` are all that can be among these."""
-    if _SURROGATE.search(unusual):
+    if SURROGATE.search(unusual):
         text = unusual = _repair_surrogates(text, flags)
     for line_break in ("\r\n", "\r", "\u2028", "\u2029", "\x85"):
         text = text.replace(line_break, "\n")

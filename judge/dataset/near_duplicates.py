@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 
-from judge.characters import HAN
+from judge.characters import HAN, HAN_CHARACTER
 from judge.records import Judgment, Pool
 from judge.stored_records import select_records
 
@@ -40,7 +40,6 @@ _Judged = tuple[int, str, _Words]
 _WORD = re.compile(
     rf"[+\-−]?\d(?:[\d.,:/\-–]*\d)?[^\W{HAN}]*|[{HAN}]|[^\W{HAN}]+(?:['’\-][^\W{HAN}]+)*|[^\w\s]"
 )
-_HAN_CHARACTER = re.compile(f"[{HAN}]")
 _IGNORED = frozenset(".,;:…·|\"'“”‘’()[]、，。；：（）《》「」【】-–—")
 _NEGATIONS = frozenset(
     "no not never none nor neither nothing without cannot hardly barely rarely unless except only but however"
@@ -143,7 +142,7 @@ def is_near_duplicate(a: _Words, b: _Words, query: frozenset[str]) -> bool:
             # The characters of the overlap are in both texts.
             if (total - length) / (total + length) >= MIN_OVERLAP:
                 outside = (*first[:start], *first[start + size :], *second[size:])
-                has_han = _HAN_CHARACTER.search(text) is not None
+                has_han = HAN_CHARACTER.search(text) is not None
                 return not any(_changes_grade(word, query, beside_han=has_han) for word in outside)
     return False
 
@@ -181,7 +180,7 @@ def _changes_grade(word: str, query: frozenset[str], *, beside_han: bool) -> boo
     """Return whether `word`, which is in one of two texts, may change the grade."""
     if word.lower() in query or any(map(str.isnumeric, word)):
         return True
-    if _HAN_CHARACTER.match(word):
+    if HAN_CHARACTER.match(word):
         return word in _HAN_NEGATIONS
     # A word without a lower case is a symbol or of a script in which names look like other words.
     if word != word.lower() or word == word.upper() or beside_han:

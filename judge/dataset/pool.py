@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from judge.characters import SURROGATE
 from judge.dataset.clean import TEXT_MISSING
 from judge.dataset.validation import hash_parts
 from judge.messages import Message
@@ -25,7 +26,6 @@ _WWW = re.compile(r"(?:www\.)+(?=.*\.)")
 _PLAIN_URL = re.compile(
     r"https?://(?:www\.)*+(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?P<path>(?:/[A-Za-z0-9/_.~-]*)?)"
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
 # Of either scheme, which the canonical form leaves out.
 _DEFAULT_PORTS = frozenset({80, 443})
 
@@ -98,7 +98,7 @@ def canonicalise_url(url: str) -> str:
     if plain := _PLAIN_URL.fullmatch(url):  # takes a tenth of the time
         return plain["host"] + plain["path"].rstrip("/")
     # Half a surrogate pair cannot be percent-encoded.
-    url = _SURROGATE.sub("\ufffd", url.strip())
+    url = SURROGATE.sub("\ufffd", url.strip())
     scheme = _SCHEME.match(url)
     if scheme and scheme[0].lower() not in ("http:", "https:", "ftp:"):
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from judge.characters import HAN
+from judge.characters import HAN_CHARACTER
 
 # Soft hyphen, combining grapheme joiner, Arabic letter mark, Hangul fillers, Mongolian marks, zero-width
 # characters, bidi controls and isolates, invisible operators, variation selectors, BOM, interlinear
@@ -84,7 +84,6 @@ _MISDECODED_CHAR = re.compile("[\u00a1-\u00fe锟쏙縺繧繝]")
 _LEAD_BYTE = re.compile("[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0锟쏙縺繧繝]")
 # GBK's two high bytes a character, again and again, as Latin-1.
 _HIGH_BYTES = re.compile("[\u00a1-\u00fe]" * 8)
-_HAN = re.compile(f"[{HAN}]")
 # The bytes that begin (E) and continue (C) the UTF-8 of Chinese characters and punctuation marks.
 _UTF8_BYTES = bytes(
     ord("E") if 0xE3 <= byte <= 0xE9 or byte == 0xEF else ord("C") if 0x80 <= byte <= 0xBF else ord(".")
@@ -109,4 +108,4 @@ def looks_misdecoded(text: str) -> bool:
         return True
     # Its GBK bytes spell four Chinese characters in UTF-8, as those of real Chinese almost never do.
     spelled = b"ECC" * 4 in text.encode("gb18030", "replace").translate(_UTF8_BYTES)
-    return spelled and _HAN.search(text) is not None
+    return spelled and HAN_CHARACTER.search(text) is not None

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from judge.characters import HAN
+from judge.characters import HAN_RUN
 from judge.errors import CallError
 from judge.records import EXPECTED, LEXICAL, Completion, Lang, Prompt, Usage
 
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_HAN_RUN = re.compile(f"[{HAN}]+")
 _SUFFIX = re.compile(r"(?<=[a-z]{3})(?:ies|es|s|ing|ed|'s)$")
 _STOP_WORDS = frozenset(
     """a an and are as at be by can did do does for from had has have how i in into is it its me my of on or
@@ -66,7 +65,7 @@ def extract_terms(text: str) -> dict[str, None]:
     """Return the distinct terms of `text`, in order: pairs of Chinese characters, folded English words."""
     text = text.lower()
     terms = dict.fromkeys(_SUFFIX.sub("", word) for word in _WORD.findall(text) if word not in _STOP_WORDS)
-    for run in _HAN_RUN.findall(text):
+    for run in HAN_RUN.findall(text):
         for piece in filter(None, _STOP_CHARS.split(run)):
             pairs = [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
             terms.update(dict.fromkeys(pairs))

@@ -67,7 +67,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": {"records", "errors", "characters", "dataset", "measure", "pricing", "analysis", "runs"}
     | {"stored_records"},
     "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"}
-    | {"json_text"},
+    | {"json_text", "characters"},
     "annotate": {
         "records",
         "json_text",
