@@ -32,7 +32,7 @@ _new_hash = partial(hashlib.blake2b, digest_size=32)
 _LIBRARIES = "search-judge selectolax openpyxl pyarrow jinja2 numpy scipy pydantic msgspec".split()
 
 
-def name_cache_folder(store: Path) -> Path:
+def make_cache_path(store: Path) -> Path:
     """Return the folder of the caches beside the store at the path `store`."""
     return store.with_name(store.name + ".cache")
 

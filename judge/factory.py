@@ -18,7 +18,7 @@ from judge.assess.progress import ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
 from judge.assess.runner import PanelMember
 from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
-from judge.cache import FileCache, hash_file, make_key, name_cache_folder
+from judge.cache import FileCache, hash_file, make_cache_path, make_key
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
@@ -91,7 +91,7 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
     if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
         return store_dataset(reader, config.depth, source, None)
     folder = RunFolder(Path(config.out) if config.out else Path("runs") / "run")
-    cache = FileCache(name_cache_folder(choose_store_path(config, folder)))
+    cache = FileCache(make_cache_path(choose_store_path(config, folder)))
     key = _make_dataset_key(config, paths)
     if key and (lines := cache.read(key)) is not None:
         with suppress(ValueError, RecursionError):

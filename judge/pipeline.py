@@ -26,7 +26,7 @@ from judge.assess.estimate import (
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, PanelMember, combine_results, judge_with_panel
 from judge.assess.text_assessor import TextAsker
-from judge.cache import FileCache, name_cache_folder
+from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
@@ -95,7 +95,7 @@ def run(
         unmeasured = [cost for name, cost in asker.costs.items() if name not in dimensions] if asker else []
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged.spec, selftest=selftests, cost=cost)
-        cache = FileCache(name_cache_folder(store_file))
+        cache = FileCache(make_cache_path(store_file))
         result = _measure_with_cache(folder, replace(judged, spec=spec, dimensions=dimensions), cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)

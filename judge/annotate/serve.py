@@ -27,7 +27,7 @@ from judge.filesystem import write_file
 from judge.messages import ENGLISH, NameList, Translator
 from judge.runs import load
 from judge.runs.folder import RunFolder
-from judge.runs.labelling_plan import name_design
+from judge.runs.labelling_plan import make_design_path
 from judge.runs.run_config import read_config_if_there
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def annotate(
     today = config.options.as_of if config else None
     with open_labels(run, who) as labels, _open_socket(address) as listener:
         ordered = order_pairs(loaded.pool, keys, labels.who)
-        of_pairs = plan if plan and name_design(plan).exists() else None
+        of_pairs = plan if plan and make_design_path(plan).exists() else None
         session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs)
         port = listener.getsockname()[1]
         url = _make_url(address, port)

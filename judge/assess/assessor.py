@@ -188,12 +188,12 @@ class Assessor:
 
             try:
                 verdict = await self._ask_once(prompt, complete_prompt)
-            except ReplyParseError as unreadable:
-                error, flags = unreadable, ("re_asked",)
+            except ReplyParseError as parse_error:
+                error, flags = parse_error, ("re_asked",)
             except AccountError:
                 raise
-            except CallError as fault:
-                error = fault
+            except CallError as call_error:
+                error = call_error
                 break
             else:
                 flags = (*verdict.flags, *flags, *self._list_flags(verdict, completions[-1], prompt))

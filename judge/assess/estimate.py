@@ -17,7 +17,7 @@ import numpy as np
 from judge.assess.assessor import Assessor
 from judge.assess.example_prompts import CACHED_PREFIX
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
-from judge.cache import FileCache, name_cache_folder
+from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.judgment_log import Indices
@@ -143,7 +143,7 @@ def estimate_run(
     pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
 ) -> AssessorEstimate:
     """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
-    plan = QuestionPlan(pool, assessor, repeats, FileCache(name_cache_folder(store.path)) if store else None)
+    plan = QuestionPlan(pool, assessor, repeats, FileCache(make_cache_path(store.path)) if store else None)
     missing = _find_missing(plan, assessor, store)
     keys = list(plan.list_keys(missing))
     past = store.read_usage_by_prompt(assessor.model.name) if store else []

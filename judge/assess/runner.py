@@ -28,7 +28,7 @@ from judge.assess.batch import BatchReply, BatchRunner, is_final, make_batch_cal
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.assess.question_plan import IndexedQuestion, QuestionPlan, VerdictRequest
-from judge.cache import FileCache, make_key, name_cache_folder
+from judge.cache import FileCache, make_cache_path, make_key
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
 from judge.errors import AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
@@ -139,7 +139,7 @@ async def judge_pool(
     repeat by repeat. Errors of the model never raise: see `JudgingResult.stopped`.
     """
     assessor, client, store = member.assessor, member.client, window.store
-    cache = FileCache(name_cache_folder(store.path))
+    cache = FileCache(make_cache_path(store.path))
     server = _ServerRecord(cache, client)
     if server.was_unlimited:
         client.limiter.skip_probes()

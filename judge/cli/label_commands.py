@@ -231,7 +231,7 @@ def _plan_pairs(
     """Draw pairs for people to label, write them to a file, and print what to do with it."""
     from judge import api
     from judge.report.display_text import count_queries
-    from judge.runs.labelling_plan import name_design
+    from judge.runs.labelling_plan import make_design_path
 
     t = get_ui_translator()
     path, plan = api.plan_pair_labels(run, engines, measure, size, out)
@@ -248,7 +248,7 @@ def _plan_pairs(
         " who label.",
         best=plan.engines[0],
         others=t(", ").join(plan.engines[1:]),
-        design=name_design(path),
+        design=make_design_path(path),
         plan=plan,
     )
     if plan.labels == len(plan.units):

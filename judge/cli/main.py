@@ -169,8 +169,8 @@ def _find_exit_code(arguments: Sequence[str]) -> int:
     except UsageError as error:
         print_usage_error(error)
         code = error.exit_code
-    except SystemExit as end:
-        code = end.code
+    except SystemExit as error:
+        code = error.code
     sys.stdout.flush()
     return code if isinstance(code, int) else 0 if code is None else 1
 

@@ -27,7 +27,7 @@ from judge.collect.raw_log import (
     CollectResult,
     RawLog,
     RawLogEntry,
-    name_raw_log,
+    make_raw_log_path,
     read_raw_log,
     summarise_collection,
 )
@@ -88,7 +88,7 @@ def _find_log(data: Path, queries: Path) -> Path:
         raise InputError("--out is {file!r}; a dataset of judge collect is called NAME.jsonl", file=str(data))
     if data.resolve() == queries.resolve():
         raise InputError("{data}: is the file of queries; name another --out", data=data)
-    log_path = name_raw_log(data)
+    log_path = make_raw_log_path(data)
     if data.exists() and not log_path.exists():
         raise InputError(
             "{data}: exists, but judge collect did not write it (there is no {log}); name another --out",
@@ -264,12 +264,12 @@ class Collector:
             while (request := self._find_missing(query, engine)) is not None:
                 await self._call_with_retries(query, request, engine, has_turn)
                 has_turn = False
-        except CallError as failure:
-            error = failure
+        except CallError as call_error:
+            error = call_error
         except Cancelled:
             return
-        except StoreError as failure:
-            self.cancel_token.cancel(failure)
+        except StoreError as store_error:
+            self.cancel_token.cancel(store_error)
             return
         engine.record_outcome(error)
         self.listener.add_answer(failed=error is not None)
@@ -331,8 +331,8 @@ async def _fetch(
     """Return the response, if any, and the error that it or its absence means."""
     try:
         response = await source.fetch(request, http)
-    except CallError as failure:
-        return None, failure
+    except CallError as error:
+        return None, error
     if response.status >= 300:
         return response, _make_refusal(source, response)
     if response.undecodable:

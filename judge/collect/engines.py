@@ -247,8 +247,8 @@ class HttpEngine:
                     dict(response.headers),
                     shorten(mask(why, *self.secrets)),
                 )
-        except BodyRefused as refused:
-            raise RequestRejected("too_long", str(refused)) from None
+        except BodyRefused as error:
+            raise RequestRejected("too_long", str(error)) from None
         except TimeoutError:
             raise make_transport_error("the request timed out") from None
         except aiohttp.ServerDisconnectedError:

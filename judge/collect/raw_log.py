@@ -66,7 +66,7 @@ class RawLogEntry:
     error: str | None
 
 
-def name_raw_log(data: Path) -> Path:
+def make_raw_log_path(data: Path) -> Path:
     """Return the path of the raw log of the dataset `data`."""
     return data.with_name(f"{data.name}.raw.jsonl")
 
@@ -170,9 +170,9 @@ class CollectedResults:
                 page = parse_results(source.shape, entry.body), entry.latency_ms
                 self._pages[entry.engine, entry.query_id, entry.request] = page
                 return None
-            except CallError as failure:
-                unreadable = failure
-                reason = FailureReason(failure.kind, mask(failure.detail, *source.secrets))
+            except CallError as error:
+                unreadable = error
+                reason = FailureReason(error.kind, mask(error.detail, *source.secrets))
         else:
             kind, separator, detail = entry.error.partition(": ")
             reason = FailureReason(kind, detail) if separator else FailureReason("", kind)
@@ -298,4 +298,4 @@ def summarise_collection(
         for source in results.sources
         if source.max_results is not None and source.max_results < results.depth
     )
-    return CollectResult(data, name_raw_log(data), calls, engines, incomplete, (*warnings, *remarks))
+    return CollectResult(data, make_raw_log_path(data), calls, engines, incomplete, (*warnings, *remarks))

@@ -98,8 +98,8 @@ class QueryReader:
                     break
                 try:
                     self._add_row(row, entries)
-                except InputError as wrong:
-                    error, last = wrong, row.number
+                except InputError as row_error:
+                    error, last = row_error, row.number
             if error is None:
                 yield from map(self._finish_query, entries.values())
         if error is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judge.cache import FileCache, make_key, name_cache_folder
+from judge.cache import FileCache, make_cache_path, make_key
 from judge.client.retry import Limits, make_retry_policy
 from judge.errors import CallError, InputError, RunIncomplete
 from judge.measure.formulas import Floats
@@ -54,9 +54,7 @@ def open_embedder(spec: str, access: Endpoint, store: Path) -> Callable[[Sequenc
             return np.asarray(model.encode(list(texts)), dtype=np.float64)
 
         return embed_locally
-    return partial(
-        _embed_with_cache, _EmbeddingClient(form, name, access), FileCache(name_cache_folder(store))
-    )
+    return partial(_embed_with_cache, _EmbeddingClient(form, name, access), FileCache(make_cache_path(store)))
 
 
 def compute_lsa(texts: Sequence[str], dimensions: int = LSA_DIMENSIONS) -> Floats:

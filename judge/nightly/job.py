@@ -215,7 +215,10 @@ def run_night(
     cost_total = count_night_calls(context.folder, *_list_priced_configs(context))
     # The verdicts of an incomplete night are shared too: they were paid for.
     if run and not (drifted and missing):
-        own, shared = stores.name_own_store(context.nights, context.day), stores.find_shared_store(context)
+        own, shared = (
+            stores.make_night_store_path(context.nights, context.day),
+            stores.find_shared_store(context),
+        )
         stores.end_store(own, shared, changed=bool(evidence.assessor_changes))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)

@@ -54,7 +54,7 @@ _StorePath = Annotated[
 ]
 
 
-def name_own_store(nights: Path, day: str) -> Path:
+def make_night_store_path(nights: Path, day: str) -> Path:
     """Return the path of the night's own store, in the folder of the nights."""
     return nights / f"verdicts.{day}.sqlite"
 
@@ -66,7 +66,7 @@ def find_own_store(context: NightContext) -> Path:
     """
     config = read_config_if_there(context.folder)
     if config is None:
-        return name_own_store(context.nights, context.day)
+        return make_night_store_path(context.nights, context.day)
     # The folder may have been moved, so only the name counts.
     store = config.options.store
     name = Path(store).name if store else ""
@@ -93,7 +93,7 @@ def begin_store(store: Path, shared: Path) -> Path:
     return store
 
 
-def name_quarantined_store(nights: Path, day: str) -> Path:
+def make_quarantined_store_path(nights: Path, day: str) -> Path:
     """Return the path of the store for an assessor that had drifted when the night of `day` began."""
     return nights / f"verdicts{_QUARANTINED}{day}.sqlite"
 
@@ -166,11 +166,11 @@ def choose_store(
     """
     nights = context.nights
     if not drifted:
-        return begin_store(name_own_store(nights, context.day), find_shared_store(context))
+        return begin_store(make_night_store_path(nights, context.day), find_shared_store(context))
     for store, day in list_quarantined_stores(nights):
         if _has_same_assessor(context, RunFolder(nights / day), identity, check):
             return store
-    new = name_quarantined_store(nights, context.day)
+    new = make_quarantined_store_path(nights, context.day)
     store_files.remove_store(new)  # of an assessor that changed once more during this night
     return new
 

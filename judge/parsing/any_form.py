@@ -239,15 +239,15 @@ def _is_echo(claim: _StatedValue) -> bool:
 def _agree_on_grade(claims: Sequence[_StatedValue], scale: Scale) -> int:
     """Return the one grade that all claims state."""
     grades: set[int] = set()
-    failures: list[ReplyParseError] = []
+    errors: list[ReplyParseError] = []
     for claim in claims:
         try:
             grades.add(parse_value(claim.value.value if isinstance(claim.value, JsonText) else "", scale))
-        except ReplyParseError as failure:
-            failures.append(failure)
-    if failures and not grades:
-        raise failures[0]
-    if failures or len(grades) > 1:
+        except ReplyParseError as error:
+            errors.append(error)
+    if errors and not grades:
+        raise errors[0]
+    if errors or len(grades) > 1:
         raise ReplyParseError("ambiguous", f"{len(claims)} values that do not agree")
     return grades.pop()
 

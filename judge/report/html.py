@@ -25,7 +25,7 @@ from judge.report import assessor_sentences, sentences, statements
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
-from judge.report.payload import ERRORS, FLAGS, PageBudget, PayloadSchema, dump_script_json, select_queries
+from judge.report.payload import ERRORS, FLAGS, PageLimits, PayloadSchema, dump_script_json, select_queries
 from judge.report.statements import ReportExtras
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
@@ -88,18 +88,18 @@ def render_report(
     summary: Summary,
     read_queries: ReadQueries,
     extras: ReportExtras | None = None,
-    budget: PageBudget | None = None,
+    limits: PageLimits | None = None,
 ) -> Iterator[str]:
     """Yield the text of report.html in pieces.
 
-    `read_queries` yields the queries of results.json. Where they exceed the `budget`, the page holds a stated
+    `read_queries` yields the queries of results.json. Where they exceed the `limits`, the page holds a stated
     sample of them.
     """
     extras = extras or ReportExtras()
     deciding = summary.main_measure
     schema = PayloadSchema(list(summary.engines), summary.measures, summary.depth)
     chart_data = ChartData.start(summary)
-    page_data = select_queries(read_queries, schema, deciding, budget or PageBudget(), chart_data.add)
+    page_data = select_queries(read_queries, schema, deciding, limits or PageLimits(), chart_data.add)
     named_summary = use_display_names(summary)
     yield from render_page(
         "judge.report",

@@ -190,7 +190,7 @@ SAMPLE_KINDS = ("worst", "disagreeing", "random")
 
 
 @dataclass(frozen=True, slots=True)
-class PageBudget:
+class PageLimits:
     """How much a page may hold: bytes of packed queries, and pairs."""
 
     size: int = 5_500_000
@@ -225,10 +225,10 @@ def select_queries(
     read_queries: ReadQueries,
     schema: PayloadSchema,
     measure: str,
-    budget: PageBudget,
+    limits: PageLimits,
     add: Callable[[QueryEntry], None],
 ) -> PageData:
-    """Return the packed queries that fit into `budget`; `measure` says which are worst.
+    """Return the packed queries that fit into `limits`; `measure` says which are worst.
 
     All are read once, and `add` takes each of them. Only a few numbers of each query are kept; while all
     queries fit, their packed lines are kept, too. If they do not fit, a second pass reads and packs the
@@ -242,21 +242,21 @@ def select_queries(
         add(entry)
         key = _measure_query(index, entry, measure, schema.depth)
         pairs += key.pairs
-        if len(lines) == index and pairs <= budget.pairs:
+        if len(lines) == index and pairs <= limits.pairs:
             line = dump_script_json(pack_query(entry, schema))
             key = replace(key, size=len(line.encode()))
             size += key.size
-            if size <= budget.size:
+            if size <= limits.size:
                 lines[index] = line
         keys.append(key)
     if len(lines) == len(keys):
         return PageData(list(lines.values()), pairs, len(keys), pairs, None)
     # A query that turns out too large makes way for others, which are packed in the next round.
-    while missing := choose_queries(keys, budget).keys() - lines.keys():
+    while missing := choose_queries(keys, limits).keys() - lines.keys():
         for index, entry in zip(sorted(missing), read_queries(missing), strict=True):
             lines[index] = dump_script_json(pack_query(entry, schema))
             keys[index] = replace(keys[index], size=len(lines[index].encode()))
-    chosen = choose_queries(keys, budget)
+    chosen = choose_queries(keys, limits)
     counts = Counter(chosen.values())
     sample = {kind: counts[kind] for kind in SAMPLE_KINDS}
     page = [lines[index] for index in sorted(chosen)]
@@ -281,12 +281,12 @@ def _measure_query(index: int, entry: QueryEntry, measure: str, depth: int) -> _
     )
 
 
-def choose_queries(keys: Sequence[_QueryFigures], budget: PageBudget) -> dict[int, str]:
+def choose_queries(keys: Sequence[_QueryFigures], limits: PageLimits) -> dict[int, str]:
     """Return the indices of the selected queries and their kinds; the three kinds take turns.
 
-    A query that exceeds the budget alone is never taken.
+    A query that exceeds the limits alone is never taken.
     """
-    keys = [key for key in keys if key.size <= budget.size and key.pairs <= budget.pairs]
+    keys = [key for key in keys if key.size <= limits.size and key.pairs <= limits.pairs]
     # By lowest mean, by largest difference between engines (then most flips), by lot.
     orders = {
         "worst": iter(sorted(keys, key=lambda key: (key.mean is None, key.mean or 0.0, key.lot))),
@@ -300,7 +300,7 @@ def choose_queries(keys: Sequence[_QueryFigures], budget: PageBudget) -> dict[in
         if key is None:
             break
         size, pairs = size + key.size, pairs + key.pairs
-        if size > budget.size or pairs > budget.pairs:
+        if size > limits.size or pairs > limits.pairs:
             break
         chosen[key.index] = kind
     return chosen

@@ -76,7 +76,7 @@ def write_tables(
     paths = [folder.write("scores.csv", _format_scores(result.scores))]
     labels = result.summary.labels
     unreturned = list_unreturned(result.data, result.pool) if labels and labels.unreturned else {}
-    names = name_trec_files(result.data.engines)
+    names = make_trec_file_names(result.data.engines)
     qrels: dict[str, str] = {}
     # The lists of all engines are in one file, because there can be more engines than a process can open.
     lists, sizes = TemporaryLines(folder.path), array("q", [0])
@@ -210,7 +210,7 @@ def _format_trec_list(engine: str, entry: results_file.QueryEntry) -> str:
     return "".join(lines)
 
 
-def name_trec_files(engines: Iterable[str]) -> dict[str, str]:
+def make_trec_file_names(engines: Iterable[str]) -> dict[str, str]:
     """Return `run.<engine>.trec` by engine; the names differ in more than case."""
     names: dict[str, str] = {}
     taken: set[str] = set()

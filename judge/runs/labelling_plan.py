@@ -110,14 +110,14 @@ def format_table(rows: Iterable[Sequence[str]]) -> list[str]:
     return ["\ufeff", text.getvalue()]
 
 
-def name_design(path: Path) -> Path:
+def make_design_path(path: Path) -> Path:
     """Return the path of the design of the plan in `path`."""
     return path.with_suffix(".json")
 
 
 def write_pairs(path: Path, data: Dataset, pool: Pool, plan: PairPlan) -> Path:
     """Write the drawn pairs for people, and the design beside them; raises as `write`."""
-    design = name_design(path)
+    design = make_design_path(path)
     if os.path.lexists(design):
         raise InputError("{file}: exists; name another file", file=design)
     query_ids = list(dict.fromkeys(query_id for query_id, _ in plan.drawn))
@@ -128,7 +128,7 @@ def write_pairs(path: Path, data: Dataset, pool: Pool, plan: PairPlan) -> Path:
 
 def read_design(path: Path, run: JudgedRun) -> PairPlan:
     """Return the design of the plan in `path`; raise InputError when there is none that is of the `run`."""
-    design = name_design(path)
+    design = make_design_path(path)
     value = RunFolder(design.parent).read_if_there(design.name)
     if value is None:
         raise InputError(

@@ -25,7 +25,7 @@ def find_results_folder(store: Path) -> RunFolder:
     return RunFolder(store.parent / SELFTEST_FOLDER)
 
 
-def name_result_file(assessor: str, identity: str) -> str:
+def make_result_file_name(assessor: str, identity: str) -> str:
     """Return the name of the file with an assessor's result."""
     # Both can be from the files of another person: no separator leads to another folder.
     return f"{_ODD.sub('_', assessor)[:80]}-{_ODD.sub('_', identity)}.json"
@@ -35,7 +35,7 @@ def look_up_selftests(store: Path, identities: Mapping[str, str]) -> dict[str, S
     """Return the id and figures of each assessor, None without any; raise InputError for a broken file."""
     folder = find_results_folder(store)
     return {
-        name: SelfTestEntry(each, _read_figures(folder.read_if_there(name_result_file(name, each))))
+        name: SelfTestEntry(each, _read_figures(folder.read_if_there(make_result_file_name(name, each))))
         for name, each in identities.items()
     }
 

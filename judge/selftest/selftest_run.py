@@ -26,7 +26,7 @@ from judge.pricing import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
-from judge.selftest import SELFTEST_FOLDER, find_results_folder, name_result_file, probes
+from judge.selftest import SELFTEST_FOLDER, find_results_folder, make_result_file_name, probes
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
 from judge.store.store import VerdictStore
 
@@ -119,7 +119,7 @@ def run_selftest(
         for judging in judgings:
             _check_judging(judging, test.config)
         result = _make_result(test, identify_assessor(shipped, test.config), judgings)
-        name = name_result_file(shipped.name, result.id)
+        name = make_result_file_name(shipped.name, result.id)
         path = folder.write_json(name, to_json(result))
     return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
 

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge.cache import name_cache_folder
+from judge.cache import make_cache_path
 from judge.errors import StoreError, explain_error
 from judge.records import Call
 from judge.store.leases import expire_leases, lock_folder
@@ -109,7 +109,7 @@ def remove_store(path: Path) -> None:
     try:
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
-        for folder in (lock_folder(path), name_cache_folder(path)):
+        for folder in (lock_folder(path), make_cache_path(path)):
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StoreError(

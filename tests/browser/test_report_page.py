@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from judge.report.payload import PageBudget
+from judge.report.payload import PageLimits
 from tests.support.browser import RecordedPage, find_violations, make_file_url, open_page, read_listed_queries
 from tests.unit.report.pages import run_lexical, write_page
 
@@ -70,7 +70,7 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
 ) -> None:
     from playwright.sync_api import expect
 
-    path = write_page(tmp_path, folder, PageBudget(pairs=60))
+    path = write_page(tmp_path, folder, PageLimits(pairs=60))
     with open_page(browser, f"{make_file_url(path)}#q=q9", locale="en-US") as result:
         expect(result.page.locator(".notice")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
         count = result.page.locator(".count")

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from judge import api
 from judge.cli.render.comparison_tables import print_comparison
-from judge.collect.raw_log import name_raw_log, read_raw_log
+from judge.collect.raw_log import make_raw_log_path, read_raw_log
 from judge.messages import ENGLISH
 from tests.support.command_line import run_judge, start_process, wait_for_requests
 from tests.support.factories import read_results as results_of
@@ -205,7 +205,7 @@ def test_what_is_wrong_is_said_before_a_call(given: list[str], expected: str, tm
 @pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_killed_collection_repeats_no_finished_request(kills: int, tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
-    journal = name_raw_log(tmp_path / "data.jsonl")
+    journal = make_raw_log_path(tmp_path / "data.jsonl")
     with EngineServer(lambda request: Page(make_results(request.query), delay=0.02)) as server:
         for kill in range(1, kills + 1):
             process = start_process(*make_collect_words(tmp_path, server, "searxng", "tavily", rate=100.0))
@@ -235,7 +235,7 @@ def test_ctrl_c_keeps_the_answers_and_names_the_next_command(tmp_path: Path) -> 
         wait_for_requests(lambda: len(server.searched), 10)
         process.send_signal(signal.SIGINT)
         _, output = process.communicate(timeout=120)
-        entries = len(list(read_raw_log(name_raw_log(tmp_path / "data.jsonl"))))
+        entries = len(list(read_raw_log(make_raw_log_path(tmp_path / "data.jsonl"))))
         assert process.returncode == 130, output
         assert "all answers are saved" in output
         assert entries == len(server.searched)

@@ -25,7 +25,7 @@ from judge.filesystem import LineLog, make_file_name, open_for_append, write_fil
 from judge.nightly import job, stores
 from judge.nightly.baseline import read_pointer
 from judge.records import Pool
-from judge.runs.export import name_trec_files
+from judge.runs.export import make_trec_file_names
 from judge.runs.folder import RunFolder
 from judge.runs.run_config import find_store
 from judge.selftest import look_up_selftests
@@ -488,10 +488,10 @@ def test_a_store_that_was_analysed_is_still_ours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["a:b", 'x<y>|z?"*', "c:\\d/e"])
 def test_names_of_files_hold_no_character_that_windows_refuses(engine: str) -> None:
-    (name,) = name_trec_files([engine]).values()
+    (name,) = make_trec_file_names([engine]).values()
     assert not set(name) & set('<>:"/\\|?*')
 
 
 def test_engines_whose_names_differ_in_such_a_character_have_two_files() -> None:
-    assert len(set(name_trec_files(["a:b", "a_b"]).values())) == 2
+    assert len(set(make_trec_file_names(["a:b", "a_b"]).values())) == 2
     assert make_file_name("a:b") == "a_b"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.collect.engines import EngineRequest
-from judge.collect.raw_log import RawLog, RawLogEntry, name_raw_log, read_raw_log
+from judge.collect.raw_log import RawLog, RawLogEntry, make_raw_log_path, read_raw_log
 from judge.errors import InputError, StoreError
 from tests.support.cases import check_each
 
@@ -42,7 +42,7 @@ def test_what_is_added_is_read_back_equal(
 
 @pytest.mark.parametrize("cut", [1, 2, 50, 100])
 def test_a_torn_line_is_no_call_and_the_next_one_begins_a_line(cut: int, tmp_path: Path) -> None:
-    path = name_raw_log(tmp_path / "data.jsonl")
+    path = make_raw_log_path(tmp_path / "data.jsonl")
     raw_log = RawLog(path)
     raw_log.add(make_entry("q1", "x" * 100_000))
     raw_log.add(make_entry("q2"))

@@ -15,7 +15,7 @@ import judge
 from judge import factory, pipeline
 from judge.assess.assessor import Question
 from judge.assess.question_plan import QuestionPlan
-from judge.cache import FileCache, name_cache_folder
+from judge.cache import FileCache, make_cache_path
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.dataset.stored_dataset import PooledDataset, load_pooled
@@ -60,7 +60,7 @@ def read(data: Path, **options: Any) -> PooledDataset:
 
 
 def list_cached(folder: Path) -> list[Path]:
-    return sorted(name_cache_folder(folder / "verdicts.sqlite").glob("*"))
+    return sorted(make_cache_path(folder / "verdicts.sqlite").glob("*"))
 
 
 @pytest.mark.parametrize("as_of", [None, "2022-01-01"])
@@ -189,7 +189,7 @@ def list_questions(pool: Pool, repeats: int, cache: FileCache | None = None) -> 
 
 def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
     pool = read(write_large_file(tmp_path / "d.jsonl")).pool
-    cache = FileCache(name_cache_folder(tmp_path / "verdicts.sqlite"))
+    cache = FileCache(make_cache_path(tmp_path / "verdicts.sqlite"))
     plain = list_questions(pool, 2)
     for _ in range(2):
         assert list_questions(pool, 2, cache) == plain
@@ -203,7 +203,7 @@ def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
 @check_each("line", ["zz\n", "ab\n", "\u00e9\n"])
 def test_cached_keys_of_another_form_are_made_again(tmp_path: Path, line: str) -> None:
     pool = read(write_large_file(tmp_path / "d.jsonl")).pool
-    cache = FileCache(name_cache_folder(tmp_path / "verdicts.sqlite"))
+    cache = FileCache(make_cache_path(tmp_path / "verdicts.sqlite"))
     plain = list_questions(pool, 2, cache)
     cache.write(ASSESSOR.make_cache_key(pool, 2), [line])
     for _ in range(2):
@@ -278,6 +278,6 @@ def test_old_files_leave_the_cache(tmp_path: Path) -> None:
 def test_the_cache_goes_with_its_store(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.sqlite"
     VerdictStore(path).close()
-    FileCache(name_cache_folder(path)).write("a", ["b\n"])
+    FileCache(make_cache_path(path)).write("a", ["b\n"])
     store_files.remove_store(path)
     assert list(tmp_path.iterdir()) == []

@@ -43,7 +43,7 @@ def read_content(path: Path, keys: str = "abc") -> tuple[dict[str, int], int]:
 
 def begin(shared_store: Path, day: str) -> Path:
     """The own store of a night, in the folder of the shared one."""
-    return stores.begin_store(stores.name_own_store(shared_store.parent, day), shared_store)
+    return stores.begin_store(stores.make_night_store_path(shared_store.parent, day), shared_store)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
 
 
 def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared_store: Path) -> None:
-    quarantined = put(stores.name_quarantined_store(shared_store.parent, "2026-05-07"), b=0)
+    quarantined = put(stores.make_quarantined_store_path(shared_store.parent, "2026-05-07"), b=0)
     assert list(stores.list_quarantined_stores(shared_store.parent)) == [(quarantined, "2026-05-07")]
     stores.promote_store(quarantined, shared_store)
     assert read_content(shared_store) == ({"b": 0}, 1)

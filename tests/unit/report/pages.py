@@ -11,7 +11,7 @@ from typing import Any
 
 import judge
 from judge.report.html import read_extras, render_report
-from judge.report.payload import PageBudget
+from judge.report.payload import PageLimits
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from judge.runs.record_json import from_json, summary_from_json
@@ -38,7 +38,7 @@ def parse_queries(queries: Iterable[Mapping[str, Any]]) -> Iterator[QueryEntry]:
     return (from_json(QueryEntry, query, "results.json") for query in queries)
 
 
-def write_page(place: Path, folder: Path, budget: PageBudget | None = None) -> Path:
+def write_page(place: Path, folder: Path, budget: PageLimits | None = None) -> Path:
     """Write the report of a finished run into the folder `place`."""
     path = place / "report.html"
     path.write_text(render_page(folder, budget), encoding="utf-8")
@@ -55,7 +55,7 @@ def render_results(results: Mapping[str, Any], run: str = "run") -> str:
     return "".join(render_report(run, summary, read_queries))
 
 
-def render_page(folder: Path, budget: PageBudget | None = None) -> str:
+def render_page(folder: Path, budget: PageLimits | None = None) -> str:
     """The report of a finished run."""
     summary = load_summary(RunFolder(folder))
     extras = read_extras(RunFolder(folder), summary)

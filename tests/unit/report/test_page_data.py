@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from judge.report.payload import (
     LONGEST,
-    PageBudget,
     PageData,
+    PageLimits,
     PayloadSchema,
     dump_script_json,
     pack_query,
@@ -155,7 +155,7 @@ def test_json_in_the_page_ends_no_script_and_means_the_same(text: str) -> None:
 ENGINES = ["a", "b"]
 
 
-def select_by_precision(read_queries: ReadQueries, engines: list[str], budget: PageBudget) -> PageData:
+def select_by_precision(read_queries: ReadQueries, engines: list[str], budget: PageLimits) -> PageData:
     """Select queries by P@5; every query is added once, in reading order."""
     added: list[str] = []
     schema = PayloadSchema(engines, ["P@5"], 10)
@@ -167,7 +167,7 @@ def select_by_precision(read_queries: ReadQueries, engines: list[str], budget: P
 
 
 def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
-    selection = select_by_precision(make_entries(30, ENGINES, 3, "x"), ENGINES, PageBudget())
+    selection = select_by_precision(make_entries(30, ENGINES, 3, "x"), ENGINES, PageLimits())
     assert selection.sample is None
     assert [json.loads(line)[0] for line in selection.lines] == [f"q{number}" for number in range(30)]
     assert (selection.pairs, selection.pairs_in_all, selection.queries_in_all) == (90, 90, 30)
@@ -175,24 +175,24 @@ def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
 
 def test_beyond_the_budget_a_third_each_is_worst_disagreeing_and_random() -> None:
     walk = make_entries(300, ENGINES, 3, "x")
-    selection = select_by_precision(walk, ENGINES, PageBudget(pairs=270))
+    selection = select_by_precision(walk, ENGINES, PageLimits(pairs=270))
     assert selection.sample == {"worst": 30, "disagreeing": 30, "random": 30}
     assert (selection.pairs, selection.pairs_in_all, selection.queries_in_all) == (270, 900, 300)
     ids = [json.loads(line)[0] for line in selection.lines]
     assert ids == sorted(ids, key=lambda each: int(each[1:]))
     worst = sorted(walk(ALL_INDICES), key=lambda entry: entry.engines["a"].scores["P@5"] or 0)[:30]
     assert {entry.query_id for entry in worst} <= set(ids)
-    again = select_by_precision(walk, ENGINES, PageBudget(pairs=270))
+    again = select_by_precision(walk, ENGINES, PageLimits(pairs=270))
     assert again.lines == selection.lines
 
 
 def test_bytes_are_a_budget_too_and_a_query_that_is_too_much_alone_is_never_taken() -> None:
     selection = select_by_precision(
-        make_entries(50, ENGINES, 3, "漢" * 400), ENGINES, PageBudget(size=20_000)
+        make_entries(50, ENGINES, 3, "漢" * 400), ENGINES, PageLimits(size=20_000)
     )
     assert selection.sample is not None
     assert 0 < sum(len(line.encode()) for line in selection.lines) <= 20_000
-    selection = select_by_precision(make_entries(1, ENGINES, 3, "漢" * 400), ENGINES, PageBudget(size=2_000))
+    selection = select_by_precision(make_entries(1, ENGINES, 3, "漢" * 400), ENGINES, PageLimits(size=2_000))
     assert (selection.lines, selection.sample) == ([], {"worst": 0, "disagreeing": 0, "random": 0})
 
 
@@ -206,5 +206,5 @@ def test_the_largest_differences_and_then_flips_are_the_most_disagreeing() -> No
             engine = EngineEntry(scores={"P@5": 0.5}, snippets=(first, second))
             yield replace(entry, engines={"a": engine})
 
-    selection = select_by_precision(walk, ["a"], PageBudget(pairs=4))
+    selection = select_by_precision(walk, ["a"], PageLimits(pairs=4))
     assert "q4" in [json.loads(line)[0] for line in selection.lines]
