@@ -1,24 +1,22 @@
-"""Building the objects of a run from its options: dataset, measures, assessors, and clients."""
+"""Building the objects of a run from its options: models, assessors, and clients."""
 
 from __future__ import annotations
 
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
-from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.assess.assessor import Assessor
 from judge.assess.example_prompts import add_examples
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
 from judge.assess.runner import PanelMember
 from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
-from judge.cache import FileCache, hash_file, make_cache_path, make_key
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
@@ -28,18 +26,12 @@ from judge.config.environment import (
     disable_deepeval_telemetry_in_environment,
     set_up_ray_in_environment,
 )
-from judge.config.loader import read_table_rows, suggest_name
+from judge.config.loader import read_table_rows
 from judge.config.run import Config
 from judge.dataset.examples import read_examples
-from judge.dataset.expected import label_expected
-from judge.dataset.labels import choose_label_scale, match_labels, read_labels
-from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
-from judge.dataset.rows import COLUMN_FIELDS
-from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
 from judge.errors import InputError, SetupError
 from judge.measure.formulas import Floats
-from judge.measure.measures import Measure, resolve_measures
-from judge.messages import Message, NameList, SeparatedNames, join_messages
+from judge.messages import Message, SeparatedNames, join_messages
 from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchModel
 from judge.models.endpoint import Endpoint
@@ -50,12 +42,8 @@ from judge.records import (
     EXPLAIN_QUERIES,
     LEXICAL,
     RERANKER,
-    Dataset,
-    LangChoice,
-    Pool,
 )
-from judge.run_identity import choose_store_path
-from judge.runs.folder import RunFolder
+from judge.run_input import list_existing_files
 from judge.store.store import VerdictStore
 
 if TYPE_CHECKING:
@@ -63,196 +51,6 @@ if TYPE_CHECKING:
 
 #: Tokens that a reply to another question than a grade may take, at least.
 _TEXT_TOKENS = 2_048
-#: Reading smaller files, in bytes, takes less than a second and is not cached.
-_MIN_CACHED = 1_000_000
-#: A dataset in this process instead of a file: one mapping per result.
-DatasetRows = Iterable[Mapping[str, Any]]
-
-
-# --- the dataset and the measures
-
-
-class _ReadOptions(TypedDict):
-    """The options that change how a dataset is read."""
-
-    lang: LangChoice
-    max_chars: int
-    dates: bool
-
-
-def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> PooledDataset:
-    """Return the dataset and its pool; files that have not changed are read from the cache.
-
-    Raises InputError when the dataset is invalid.
-    """
-    reader = _open_reader(config, rows)
-    source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
-    paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
-    if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
-        return store_dataset(reader, config.depth, source, None)
-    folder = RunFolder(Path(config.out) if config.out else Path("runs") / "run")
-    cache = FileCache(make_cache_path(choose_store_path(config, folder)))
-    key = _make_dataset_key(config, paths)
-    if key and (lines := cache.read(key)) is not None:
-        with suppress(ValueError, RecursionError):
-            return load_pooled(lines, config.depth, key)
-    pooled = store_dataset(reader, config.depth, source, cache.make_folder())
-    if key is None or key != _make_dataset_key(config, paths):  # a file changed while it was read
-        return pooled
-    cache.write(key, pooled.lines)
-    return replace(pooled, pool=replace(pooled.pool, digest=key))
-
-
-def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
-    """Return the key of the cache for the content of the files; None where one is not a regular file."""
-    read = config.lang, config.max_chars, config.shows_dates, config.columns, config.model == EXPECTED
-    try:
-        return make_key(
-            "dataset", config.depth, *read, [(str(path), hash_file(path, follow=True)) for path in paths]
-        )
-    except OSError:
-        return None
-
-
-def load_dataset(config: Config, rows: DatasetRows) -> Dataset:
-    """Return the dataset of `rows` in memory; raise InputError when it is invalid."""
-    return _open_reader(config, rows).collect()
-
-
-def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
-    """Return the reader of `rows`, else of the files in `config`."""
-    options = _ReadOptions(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
-    columns = _check_columns(config)
-    if rows is not None:
-        named = [name for name in ("data", "topics", "docs", "trec_runs") if getattr(config, name)]
-        if named:
-            raise InputError("the dataset is the rows; omit {names}", names=NameList(named))
-        return open_dataset(rows, **options, columns=columns, expected=config.model == EXPECTED)
-    with config.source.add_error_context("data", "topics", "docs", "trec_runs"):
-        if config.trec_runs and (not (config.topics and config.docs) or config.data):
-            missing = [f"--{name}" for name in ("topics", "docs") if not getattr(config, name)]
-            raise InputError(
-                "TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset; {what}",
-                what=Message("add {options}", options=NameList(missing))
-                if missing
-                else Message("omit {file}", file=config.data),
-            )
-        if not config.trec_runs and (config.topics or config.docs):
-            raise InputError("TREC input is --topics FILE --docs FILE --run FILE…; --run is missing")
-        if not (config.trec_runs or config.data):
-            raise InputError(
-                "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"
-            )
-    if config.trec_runs:
-        (topics,), (docs,), runs = (
-            _list_existing_files(config, name) for name in ("topics", "docs", "trec_runs")
-        )
-        return open_trec_dataset(topics, docs, runs, **options)
-    (data,) = _list_existing_files(config, "data")
-    return open_dataset(data, **options, columns=columns, expected=config.model == EXPECTED)
-
-
-def _check_columns(config: Config) -> Mapping[str, str]:
-    """Return the dataset's names of fields; raise InputError for an unknown or repeated name."""
-    columns = config.column_names
-    with config.source.add_error_context("columns"):
-        for option in config.columns:
-            name, _, column = option.partition("=")
-            name = name.strip()
-            if not column:
-                example = f"{name}=COLUMN" if name in COLUMN_FIELDS else "snippet=text"
-                raise InputError(
-                    "--columns is {option!r}; it is FIELD=COLUMN, such as {example}",
-                    option=option,
-                    example=example,
-                )
-            if name not in COLUMN_FIELDS:
-                raise InputError(
-                    "--columns is {option!r}; it is FIELD=COLUMN, and a field is one of {fields}{suggestion}",
-                    option=option,
-                    fields=SeparatedNames(COLUMN_FIELDS),
-                    suggestion=suggest_name(name, COLUMN_FIELDS),
-                )
-            if columns[name] != column:
-                raise InputError(
-                    "--columns names the columns {column!r} and {other!r} for {name}; a field is in one"
-                    " column",
-                    column=column,
-                    other=columns[name],
-                    name=name,
-                )
-        for column, count in Counter(columns.values()).items():
-            if count > 1:
-                raise InputError(
-                    "--columns names the column {column!r} for {names}; a column holds one field",
-                    column=column,
-                    names=NameList(name for name in columns if columns[name] == column),
-                )
-        if columns and config.trec_runs:
-            raise InputError("--columns is for a dataset of rows; TREC files have no columns")
-    return columns
-
-
-def _list_existing_files(config: Config, name: str) -> list[Path]:
-    """Return the files in option `name`; raise InputError when one does not exist."""
-    value = getattr(config, name)
-    paths = [Path(path) for path in (value if isinstance(value, tuple) else (value,))]
-    config.source.check_exists(name, *paths)
-    return paths
-
-
-def choose_measures(config: Config) -> tuple[Measure, ...]:
-    """Return the measures of `config`, or the defaults; raise InputError as `resolve_measures` does."""
-    with config.source.add_error_context("measures"):
-        return resolve_measures(config.measures, config.depth, config.grading)
-
-
-def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | None:
-    """Return the labels that are grades of the run: of `--qrels`, or with `-m expected` of the dataset.
-
-    None without either. Raises InputError when the file cannot be read, no label is about the dataset, the
-    labels are on another scale than the run, or a query has no expected documents.
-    """
-    if config.model == EXPECTED:
-        expected = label_expected(dataset, pool)
-        return RunLabels(
-            expected.grades, EXPECTED, unreturned=expected.unreturned, warnings=expected.warnings
-        )
-    if config.qrels is None:
-        return None
-    (path,) = _list_existing_files(config, "qrels")
-    warnings: list[str] = []
-    labels = read_labels(path, warnings.append)
-    matched = match_labels(labels, dataset, pool)
-    scale = choose_label_scale(matched.grades.values(), config.grading, None, labels)
-    if scale != config.grading:
-        raise InputError(
-            "{file}: the labels are {labels} (0-{labels_top}) and the run is {scale} (0-{top}); add --scale"
-            " {labels}",
-            file=path,
-            labels=scale.name,
-            labels_top=scale.top,
-            scale=config.grading.name,
-            top=config.grading.top,
-        )
-    if scale.name == "graded" and max(matched.grades.values(), default=2) < 2:
-        warnings.append(Message("no label is above 1; if people said yes or no, add --scale binary"))
-    fits = config.rerank_thresholds is None and config.has_reranker
-    if matched.conflicting:
-        warnings.append(
-            Message(
-                "pairs whose documents have different labels: {count:,}, the first is of query {query_id!r};"
-                " the highest label counts, because equal texts are one pair",
-                count=len(matched.conflicting),
-                query_id=matched.conflicting[0][0],
-            )
-        )
-    # Thresholds are fitted on the labelled pairs that have a score.
-    sample = draw_sample(matched.grades, config.check or (len(matched.grades) if fits else 0))
-    return RunLabels(matched.grades, path.name, len(matched.unmatched), sample, warnings=tuple(warnings))
-
-
-# --- models, assessors and their clients
 
 
 def build_model(config: Config, name: str | None = None, *, calls: bool = True) -> Model:
@@ -319,7 +117,7 @@ def build_assessor(config: Config, model: Model) -> Assessor:
         prompts = prompts.ask_for_grade_alone()
     warnings: list[str] = []
     if config.examples:
-        (path,) = _list_existing_files(config, "examples")
+        (path,) = list_existing_files(config, "examples")
         with config.source.add_error_context("examples"):
             examples = read_examples(
                 path,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from judge import factory, run_identity
+from judge import factory, run_identity, run_input
 from judge.analysis.judged_run import JudgedRun, RunLabels
 from judge.analysis.summary import DimensionResult
 from judge.assess.assessor import Assessor
@@ -59,7 +59,7 @@ from judge.store.store import VerdictStore
 def run(
     config: Config,
     *,
-    rows: factory.DatasetRows | None = None,
+    rows: run_input.DatasetRows | None = None,
     progress: ProgressListener | None = None,
     cancel_token: CancelToken | None = None,
 ) -> RunResult:
@@ -120,12 +120,14 @@ class _PreparedRun:
     store_file: Path
 
 
-def _prepare(config: Config, rows: factory.DatasetRows | None = None, *, calls: bool = True) -> _PreparedRun:
+def _prepare(
+    config: Config, rows: run_input.DatasetRows | None = None, *, calls: bool = True
+) -> _PreparedRun:
     """Return what a run works with; without `calls` its models need no key. Raises as `run` does."""
-    measures = factory.choose_measures(config)
-    pooled = factory.load_pooled_dataset(config, rows)
+    measures = run_input.choose_measures(config)
+    pooled = run_input.load_pooled_dataset(config, rows)
     _check_prices(config, pooled)
-    labels = factory.load_labels(config, pooled.dataset, pooled.pool)
+    labels = run_input.load_labels(config, pooled.dataset, pooled.pool)
     assessors = factory.build_assessors(config, calls=calls)
     folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
     store_file = run_identity.choose_store_path(config, folder)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judge import factory
+from judge import factory, run_input
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
 from judge.assess.runner import PanelMember, judge_pool, make_lease_window
@@ -64,7 +64,7 @@ class Resources:
 
         Raises RunIncomplete, or the reason of the stop, unless every pair has a grade.
         """
-        data = factory.load_dataset(self.config, rows)
+        data = run_input.load_dataset(self.config, rows)
         pooled = build_pool(data, depth)
         (query,) = data.queries
         async with self.turns[query]:

@@ -15,7 +15,7 @@ from os import getpid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge import factory, run_identity
+from judge import factory, run_identity, run_input
 from judge.characters import escape_controls
 from judge.config.environment import copy_environment
 from judge.config.loader import ConfigSource, is_day, read_section
@@ -95,7 +95,7 @@ def load_context(toml: Path, day: str) -> NightContext:
     folder.check_no_link()
     with ConfigSource(toml, "nightly", {"measures": "measures"}).add_error_context("measures"):
         measures = choose_test_measures(rules.measures, config)
-    names = dict.fromkeys(map(str, (*factory.choose_measures(config), *measures)))
+    names = dict.fromkeys(map(str, (*run_input.choose_measures(config), *measures)))
     dated = {
         name: text.replace("{date}", day)
         for name in ("data", "topics", "docs")
@@ -193,7 +193,7 @@ def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
         # To read a large dataset takes long, and most timers start each night several times.
         written_at = (folder.path / CONFIG_FILE).stat().st_mtime
         is_newer = any(Path(name).stat().st_mtime >= written_at for name in files)
-        if is_newer and factory.load_pooled_dataset(config).fingerprint != before.get("dataset"):
+        if is_newer and run_input.load_pooled_dataset(config).fingerprint != before.get("dataset"):
             changes.append(Message("the dataset changed"))
     return changes
 

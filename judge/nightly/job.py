@@ -13,7 +13,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-from judge import factory, pipeline
+from judge import factory, pipeline, run_input
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.config.environment import copy_environment
@@ -232,7 +232,7 @@ def _check_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]
 
     Raises InputError for a dataset that is invalid, before anything is paid.
     """
-    pooled = factory.load_pooled_dataset(context.config)
+    pooled = run_input.load_pooled_dataset(context.config)
     return find_identity(context.config, pooled), check_texts(context, pooled)
 
 
@@ -273,7 +273,7 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
     start_counting(context.folder, folder.path / _CANARY_STORE)
     config = _make_canary_config(context.config, folder.path, repeats)
     if read_config_if_there(folder):
-        update_identity(folder, find_identity(config, factory.load_pooled_dataset(config)))
+        update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
     return _check_canaries(context, pipeline.run(config, progress=progress))
 
 

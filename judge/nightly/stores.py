@@ -23,7 +23,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Annotated, Any
 
-from judge import factory, run_identity
+from judge import factory, run_identity, run_input
 from judge.assess.question_plan import list_request_keys
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
@@ -260,7 +260,7 @@ def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config])
     shared_price, price_of_key = find_common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
         for config in configs:
-            pooled = factory.load_pooled_dataset(config).pool
+            pooled = run_input.load_pooled_dataset(config).pool
             for assessor, price in zip(assessors, prices, strict=True):
                 price_of_key |= dict.fromkeys(list_request_keys(pooled, assessor, config.repeats), price)
     by_price = defaultdict[Price | None, list[Call]](list)

@@ -24,6 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from judge import run_input
+
 MODEL = ("-m", "openai:bench", "--base-url", "http://127.0.0.1:9/v1")
 DISTINCT, ENGINES, DEPTH = 40, 5, 10
 ENGLISH = "the a pale gums sign of anaemia puppy vet may show when blood test low iron red cells diet".split()
@@ -71,7 +73,7 @@ async def fill_store(folder: Path) -> None:
         out=str(folder / "fill" / "run"),
     )
     [assessor] = factory.build_assessors(config, calls=False)
-    plan = QuestionPlan(factory.load_pooled_dataset(config).pool, assessor, 1)
+    plan = QuestionPlan(run_input.load_pooled_dataset(config).pool, assessor, 1)
     draw = random.Random(1)
     with VerdictStore(folder / "verdicts.sqlite") as store:
 

@@ -80,20 +80,10 @@ ALLOWED: dict[str, set[str]] = {
         "report",
     },
     "run_identity": {"records", "errors", "config", "models", "dataset", "analysis", "assess", "runs"},
-    "factory": {
-        "records",
-        "errors",
-        "analysis",
-        "cache",
-        "config",
-        "dataset",
-        "models",
-        "measure",
-        "pricing",
-        "assess",
-        "runs",
-    }
-    | {"client", "store", "run_identity", "dimensions"},
+    "run_input": {"records", "errors", "cache", "config", "dataset", "measure", "analysis", "runs"}
+    | {"run_identity"},
+    "factory": {"records", "errors", "cache", "config", "dataset", "models", "measure", "pricing", "assess"}
+    | {"client", "store", "run_input", "dimensions"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
     | {"client", "store", "pricing", "factory", "run_identity", "measure", "json_text"},
 }
@@ -125,7 +115,7 @@ ALLOWED["list_comparison"] = {
 } | {"factory", "finished_run", "completeness"}
 ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
 ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}
-ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing", "store", "run_identity"}
+ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing", "analysis", "runs", "run_identity"}
 ALLOWED["nightly"] = {*ALLOWED} - {"annotate", "example", "selftest", "integrations"}
 ALLOWED["cli"] = {*ALLOWED} - {"integrations"}
 ALLOWED["__init__"] = {"api", "config", "errors", "records", "runs"}

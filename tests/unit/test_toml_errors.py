@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judge import example, factory
+from judge import example, factory, run_input
 from judge.collect.collection import collect
 from judge.config.collect import CollectConfig
 from judge.config.loader import ConfigSource
@@ -162,7 +162,7 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(folder: Path) -> Non
     with pytest.raises(InputError, match=r"^there is no model 'bar:foo'"):
         factory.build_model(config)
     with pytest.raises(InputError, match=r"^there is no measure 'no'"):
-        factory.choose_measures(config)
+        run_input.choose_measures(config)
     with pytest.raises(InputError, match=r"^scale is 'x'"):
         Config.load(toml, depth=5, scale="x")
     assert Config.load(toml, depth=5).list_options().keys() == set(Config.list_option_names())

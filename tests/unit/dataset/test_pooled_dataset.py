@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import judge
-from judge import factory, pipeline
+from judge import pipeline, run_input
 from judge.assess.assessor import Question
 from judge.assess.question_plan import QuestionPlan
 from judge.cache import FileCache, make_cache_path
@@ -56,7 +56,7 @@ def write_large_file(path: Path, rows: Sequence[dict[str, Any]] = ODD) -> Path:
 
 def read(data: Path, **options: Any) -> PooledDataset:
     config = Config(data=str(data), model="lexical", out=str(data.parent / "run"), **options)
-    return factory.load_pooled_dataset(config)
+    return run_input.load_pooled_dataset(config)
 
 
 def list_cached(folder: Path) -> list[Path]:

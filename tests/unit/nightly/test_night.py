@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from judge import factory, pipeline
+from judge import pipeline, run_input
 from judge.config.run import Config
 from judge.errors import InputError, SetupError
 from judge.nightly import job
@@ -33,7 +33,7 @@ def list_blamed(record: dict[str, Any]) -> set[str]:
 def test_labels_are_of_the_dataset_and_not_of_the_canaries(project: NightlyProject) -> None:
     day = project.begin_day()
     data = project.folder / f"{day}.jsonl"
-    pair = factory.load_pooled_dataset(Config(model="lexical", data=str(data))).pool.pairs[0]
+    pair = run_input.load_pooled_dataset(Config(model="lexical", data=str(data))).pool.pairs[0]
     labels = project.folder / "labels.txt"
     labels.write_text(f"{pair.query.id} 0 {pair.snippet.id} 3\n")
     project.configure(RULES, f'qrels = "{labels}"')
