@@ -117,8 +117,8 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
     )
     if not pointer.canaries:
         print_message(
-            "it has no canaries, so only the served model name can show assessor drift; set a night as the"
-            " baseline instead"
+            "it has no canaries, so only the served model name, and pairs that both runs judged, can show"
+            " assessor drift; set a night as the baseline instead"
         )
     if backup := job.find_backup_of_baseline(folder, pointer):
         print_message(

@@ -218,7 +218,7 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
         )
     if record and record.status == "assessor drift" and record.quarantined_store is None:
         return Message(
-            "its assessor changed during the night ({reasons}); set the next night",
+            "its verdicts can be of two assessors ({reasons}); set the next night",
             reasons=join_reasons(record.reasons),
         )
     return None

@@ -20,7 +20,7 @@ def find_possible_drops(
 ) -> Iterator[str]:
     """Yield the engines that may have become worse on a night whose assessor changed.
 
-    `shift` is how much the mean grade of the canaries changed, None where it is unknown, `top` the highest
+    `shift` is how much the mean grade of the same pairs changed, None where it is unknown, `top` the highest
     grade. sDCG is linear in the grades, so grades that are all lower by `shift` lower it by `shift / top`:
     the corrected change is `change - shift / top`. It is reported when the corrected drop exceeds what the
     regression test detects. Other measures are not corrected.
@@ -33,7 +33,7 @@ def find_possible_drops(
         if corrected < -detectable:
             yield Message(
                 "possible: {outcome.engine} became worse: {outcome.measure} {outcome.change:+.3f}, corrected"
-                " {corrected:+.3f} (grades of the canaries moved by {shift:+.2f} of {top}); this assessor's"
+                " {corrected:+.3f} (grades of the same pairs moved by {shift:+.2f} of {top}); this assessor's"
                 " grades cannot prove it",
                 outcome=outcome,
                 corrected=corrected,

@@ -28,6 +28,7 @@ from judge.filesystem import hold_lock, read_text
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList
 from judge.models.endpoint import redact_url
+from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
 from judge.nightly.changes import describe_differences
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
@@ -69,6 +70,11 @@ class NightContext:
     def nights(self) -> Path:
         """The folder of all nights."""
         return self.folder.path.parent
+
+    def shares_canaries(self, check: CanaryCheck | None) -> bool:
+        """Return whether a canary has a grade both tonight and at the baseline."""
+        canaries = self.baseline.canaries if self.baseline else None
+        return bool(check and canaries and check.canary_grades.grades.keys() & canaries.grades.keys())
 
 
 def load_context(toml: Path, day: str) -> NightContext:

@@ -110,7 +110,7 @@ def gather_evidence(
     else:
         evidence = _compare(context, run.result, baseline, evidence, check)
     if evidence.assessor_changes and run.quarantined_store is None:
-        # Its verdicts are of two assessors.
+        # Its verdicts can be of two assessors.
         evidence = replace(evidence, set_baseline_command=Message("make the next night the baseline"))
     return evidence
 
@@ -139,6 +139,8 @@ def _compare(
     outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
     if evidence.assessor_changes:
         moved = check.comparison.shift if check and check.comparison else None
+        if shift is not None and shift.p < rules.canary_alpha:
+            moved = shift.by  # of the pool itself
         drops = tuple(changes.find_possible_drops(outcomes, moved, context.config.grading.top))
         return replace(evidence, possible_drops=drops, remarks=(_SUSPENDED,))
     remarks = list(describe_query_drift(evidence.query_drift)) if evidence.query_drift else []
@@ -175,13 +177,11 @@ def collect_remarks(
     yield from evidence.remarks
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES
-    if check and context.baseline and check.canary_grades.grades:
-        canaries = context.baseline.canaries
-        if not canaries or not check.canary_grades.grades.keys() & canaries.grades.keys():
-            yield Message(
-                "no canary has a grade both tonight and at the baseline, so only the served model name can"
-                " show assessor drift"
-            )
+    if check and check.canary_grades.grades and context.baseline and not context.shares_canaries(check):
+        yield Message(
+            "no canary has a grade both tonight and at the baseline, so only the served model name, and pairs"
+            " that both runs judged, can show assessor drift"
+        )
     if check and check.accepted:
         yield Message(
             "the server calls its model {names} now, which accept_names allows: no canary shows another"

@@ -60,6 +60,7 @@ from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,
     NIGHT_FILE,
+    QUARANTINED_STORE,
     NightRecord,
     RegressionTest,
     read_record_if_there,
@@ -209,22 +210,38 @@ def run_night(
         update_identity(context.folder, identity)
         options = replace(subtract_canaries(config, check), store=str(store))
         result = pipeline.run(options, progress=progress)
-        run = NightRun(result, read_engine_results(result.summary), store if drifted else None)
+        quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
+        run = NightRun(result, read_engine_results(result.summary), quarantined)
         missing = explain_incomplete(config, result, check)
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
     cost_total = count_night_calls(context.folder, *_list_priced_configs(context))
-    # The verdicts of an incomplete night are shared too: they were paid for.
-    if run and not (drifted and missing):
-        own, shared = (
-            stores.make_night_store_path(context.nights, context.day),
-            stores.find_shared_store(context),
-        )
-        stores.end_store(own, shared, changed=bool(evidence.assessor_changes))
+    if run:
+        run = _end_stores(context, run, check, is_changed=bool(evidence.assessor_changes))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))
     write_record(context.folder, record)
     return record
+
+
+def _end_stores(
+    context: NightContext, run: NightRun, check: CanaryCheck | None, *, is_changed: bool
+) -> NightRun:
+    """Put the verdicts of the night where later nights find them; return the run with its quarantined store.
+
+    Those of an incomplete night are kept, too: they were paid for. Where the canaries have the grades of the
+    baseline, the assessor changed after them, and nothing tells which verdicts are of which assessor.
+    """
+    own = stores.make_night_store_path(context.nights, context.day)
+    shared = stores.find_shared_store(context)
+    if is_changed and run.quarantined_store is None and not context.shares_canaries(check):
+        stores.quarantine_new_verdicts(own, shared)
+    elif is_changed:
+        store_files.remove_store(own)
+    else:
+        stores.end_store(run.quarantined_store or own, shared)
+        run = replace(run, quarantined_store=None)
+    return run
 
 
 def _check_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]:

@@ -3,8 +3,10 @@
 A server that swaps the model behind a name answers under the old name. So the store that nights share only
 holds verdicts of nights without assessor drift: a night judges in a copy, which is merged into the shared
 store at its end, also when it ends before all pairs are judged. A night whose assessor had drifted before it
-began judges in an empty store; later nights of that assessor continue with it, and it replaces the shared
-store when such a night becomes the baseline. Until then it stays.
+began judges in an empty store, a quarantined one; later nights of that assessor continue with it, and it
+replaces the shared store when such a night becomes the baseline. Until then it stays. Where canaries cannot
+be compared with the baseline, a night can show the drift only by its own verdicts. It leaves those that it
+paid for in a quarantined store.
 
 A store holds every call but not the night that made it, and nights share stores. So `paid.json` in the
 night's folder says up to which call each store is counted, and the cost of these calls. The calls of a
@@ -113,15 +115,24 @@ def remove_quarantined_stores(nights: Path, keep: str | None) -> None:
             store_files.remove_store(store)
 
 
-def end_store(store: Path, shared: Path, *, changed: bool = False) -> None:
-    """Merge a night's own store into the shared store, which is made when absent, and remove it.
+def end_store(store: Path, shared: Path) -> None:
+    """Merge the store of a night into the shared store, which is made when absent, and remove it.
 
-    Nothing is merged when the assessor `changed` meanwhile. Verdicts that other nights added stay. Raises
-    StoreError when that fails.
+    Verdicts that other nights added stay. Raises StoreError when that fails.
     """
-    if store.exists() and not changed:
-        store_files.merge_store(store, shared)
+    store_files.merge_store(store, shared)
     store_files.remove_store(store)
+
+
+def quarantine_new_verdicts(store: Path, shared: Path) -> None:
+    """Leave what a night's own store has beyond the shared one in the quarantined store of that night.
+
+    The next night of the same assessor continues with it. Raises StoreError when that fails.
+    """
+    if store.exists():
+        store_files.subtract_store(store, shared)
+        day = store.stem.rpartition(".")[2]
+        end_store(store, make_quarantined_store_path(store.parent, day))
 
 
 def check_store(shared: Path) -> None:
@@ -160,16 +171,18 @@ def find_shared_store(context: NightContext) -> Path:
 def choose_store(
     context: NightContext, identity: Mapping[str, Any], check: CanaryCheck | None, *, drifted: bool
 ) -> Path:
-    """Return the store that the night judges with: the quarantined one of its assessor when that `drifted`.
+    """Return the store that the night judges with: a copy of the shared one, or that of another assessor.
 
-    A later night of the same drifted assessor continues with the store of the earlier one.
+    Where the assessor has `drifted`, and where canaries cannot tell, it is the quarantined store of the same
+    assessor. Where there is none, and the assessor has `drifted`, it is a new one.
     """
     nights = context.nights
+    if drifted or (context.baseline and not context.shares_canaries(check)):
+        for store, day in list_quarantined_stores(nights):
+            if _has_same_assessor(context, RunFolder(nights / day), identity, check):
+                return store
     if not drifted:
         return begin_store(make_night_store_path(nights, context.day), find_shared_store(context))
-    for store, day in list_quarantined_stores(nights):
-        if _has_same_assessor(context, RunFolder(nights / day), identity, check):
-            return store
     new = make_quarantined_store_path(nights, context.day)
     store_files.remove_store(new)  # of an assessor that changed once more during this night
     return new

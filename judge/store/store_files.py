@@ -65,6 +65,14 @@ def _is_sound(key: bytes, grade: object, body: bytes, checksum: bytes) -> bool:
     return read_verdict(key_text, grade, body_text, checksum_text) is not None
 
 
+def subtract_store(path: Path, other: Path) -> None:
+    """Remove the verdicts that the store `other` has, if it is there, from the store at `path`."""
+    if not other.exists():
+        return
+    with _begin_transaction(path, attached=other) as connection:
+        connection.execute("DELETE FROM main.verdicts WHERE key IN (SELECT key FROM attached.verdicts)")
+
+
 def copy_store(source: Path, target: Path) -> None:
     """Replace the store `target` by a copy of `source`, or by an empty file without it.
 
@@ -159,14 +167,15 @@ def settle_new_calls(path: Path, number: int) -> NewCalls:
 
 
 @contextmanager
-def _begin_transaction(path: Path) -> Iterator[sqlite3.Connection]:
+def _begin_transaction(path: Path, attached: Path | None = None) -> Iterator[sqlite3.Connection]:
     try:
-        open_store(path, _WAIT).close()  # a store that was just created has no tables yet
+        for store in filter(None, (path, attached)):
+            open_store(store, _WAIT).close()  # a store that was just created has no tables yet
         with closing(connect(path, _WAIT)) as connection:
+            if attached is not None:
+                connection.execute("ATTACH ? AS attached", (str(attached),))
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
     except (*STORE_ERRORS, ValueError) as error:
-        raise StoreError(
-            "{file}: cannot be counted: {error}", file=path, error=explain_error(error)
-        ) from error
+        raise StoreError("{file}: cannot be used: {error}", file=path, error=explain_error(error)) from error

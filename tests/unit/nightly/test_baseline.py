@@ -48,7 +48,7 @@ def test_a_baseline_without_canaries_is_remarked_on(project: NightlyProject) -> 
     project.configure(RULES)
     record = project.run_night(project.begin_day())
     assert (record["status"], record["canaries"]["compared"]) == ("fine", 0)
-    assert any("only the served model name can show assessor drift" in each for each in record["remarks"])
+    assert any("pairs that both runs judged, can show assessor drift" in each for each in record["remarks"])
 
 
 def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(

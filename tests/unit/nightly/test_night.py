@@ -124,7 +124,7 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(project: N
     )
     assert read_keys(project.nights / "verdicts.sqlite") == known
     assert record["reasons"][-1].endswith("; to accept the change: make the next night the baseline")
-    with pytest.raises(InputError, match="its assessor changed during the night"):
+    with pytest.raises(InputError, match="its verdicts can be of two assessors"):
         job.set_baseline(project.nights / day, project.nights)
     project.judge.__class__ = Renamed.__base__
     project.judge.served = "fake"
@@ -178,6 +178,34 @@ def answer_stricter(self: Any, requests: Any) -> Any:
     reply = super(type(self), self).answer(requests)
     output = json.loads(reply.text)
     return replace(reply, text=json.dumps({**output, "grade": max(0, output["grade"] - 1)}))
+
+
+@pytest.mark.parametrize("canary_repeats", [0, 2])
+def test_an_assessor_that_changed_after_a_run_without_canaries_can_be_accepted(
+    tmp_path: Path, canary_repeats: int
+) -> None:
+    """The first night shows it by its pairs, the next one continues with its verdicts and can be the baseline."""
+    with make_nightly_project(tmp_path, {"canary_repeats": canary_repeats}) as project:
+        day, run = project.begin_day(), tmp_path / "runs" / "base"
+        config = replace(Config.load(project.toml), data=str(tmp_path / f"{day}.jsonl"), out=str(run))
+        pipeline.run(replace(config, measures=("AP@10", "sDCG@10")))
+        job.set_baseline(run, project.nights)
+        project.judge.__class__ = type("Strict", (type(project.judge),), {"answer": answer_stricter})
+        first = project.run_night(project.begin_day())
+        assert (first["status"], first["quarantined_store"]) == ("assessor drift", None)
+        assert first["reasons"][-1].endswith("make the next night the baseline")
+        with pytest.raises(InputError, match="can be of two assessors"):
+            job.set_baseline(project.nights / "2026-05-02", project.nights)
+        before = project.calls
+        second = project.run_night(project.begin_day())
+        canaries = 64 * canary_repeats
+        assert (second["status"], second["coverage"]) == ("assessor drift", 1.0)
+        assert Path(second["quarantined_store"]).name == "verdicts.drifted-2026-05-02.sqlite"
+        assert (
+            project.calls - before - canaries < first["judgments"] / 2
+        )  # the rest was paid for on the first
+        job.set_baseline(project.nights / "2026-05-03", project.nights)
+        assert project.run_night(project.begin_day())["status"] == "fine"
 
 
 # --- what is missing is asked for again

@@ -55,5 +55,5 @@ def test_a_damaged_ledger_is_named(tmp_path: Path) -> None:
     log_calls(path, "a", Call("answered", Usage(9, 1, 2)))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE calls SET prompt_tokens = 'many'")
-    with pytest.raises(StoreError, match=r"v\.sqlite: cannot be counted: a call took \['many'"):
+    with pytest.raises(StoreError, match=r"v\.sqlite: cannot be used: a call took \['many'"):
         store_files.settle_new_calls(path, 0)
