@@ -21,7 +21,7 @@ from yarl import URL
 from judge.collect.responses import ResponseShape
 from judge.errors import RequestRejected, SetupError
 from judge.json_text import dump_json
-from judge.models.chat_messages import ACCEPTED, BodyRefused, read_body
+from judge.models.chat_messages import ACCEPTED, BodyRefused, BodyTooLarge, read_body
 from judge.models.endpoint import Endpoint, Proxy, find_proxy, find_proxy_secrets
 from judge.models.error_mapping import make_connection_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
@@ -50,8 +50,9 @@ class EngineDefinition:
 
     `base_url` is "" if there is no public server; `base_env` names a variable that may hold an address.
     `key` names the variable of the key, which replaces "{key}" in `headers` or in the parameters `secrets`. A
-    `body` is sent as JSON. One call returns `page` results at most. `hint` says what to check when the engine
-    refuses every request. `language` and `country` turn a language tag and a country into the engine's codes.
+    `body` is sent as JSON. One call returns `page` results at most, and a query takes `max_pages` calls at
+    most. `hint` says what to check when the engine refuses every request. `language` and `country` turn a
+    language tag and a country into the engine's codes.
     """
 
     name: str
@@ -67,6 +68,7 @@ class EngineDefinition:
     params: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
     page: int = 10
+    max_pages: int | None = None
     hint: str = ""
     language: Callable[[str], str] = keep_code
     country: Callable[[str], str] = keep_code
@@ -105,7 +107,8 @@ def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JS
     if isinstance(part, Mapping):
         return fill_template(part, slots)
     if isinstance(part, list):
-        return [_fill_part(item, slots) for item in part]
+        filled = (_fill_part(item, slots) for item in part)
+        return [item for item in filled if item is not None]
     if not isinstance(part, str):
         return part
     whole = _SLOT.fullmatch(part)
@@ -192,7 +195,8 @@ class HttpEngine:
             f"{name}={quote(value, safe='')}" for name, value in _insert_key(engine.secrets, key).items()
         )
         has_pages = len(self.make_requests("", engine.page + 1)) > 1
-        self.max_results = None if has_pages else engine.page
+        most_pages = engine.max_pages if has_pages else 1
+        self.max_results = None if most_pages is None else most_pages * engine.page
 
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order; one for an engine without pages."""
@@ -210,7 +214,7 @@ class HttpEngine:
                     "first": skipped * count + 1,
                 }
             )
-            for skipped in range(-(-depth // count))
+            for skipped in range(-(-depth // count))[: self._engine.max_pages]
         ]
         return list(dict.fromkeys(requests))
 
@@ -247,8 +251,10 @@ class HttpEngine:
                     dict(response.headers),
                     shorten(mask(why, *self.secrets)),
                 )
-        except BodyRefused as error:
+        except BodyTooLarge as error:
             raise RequestRejected("too_long", str(error)) from None
+        except BodyRefused as error:
+            raise make_transport_error(str(error)) from None
         except TimeoutError:
             raise make_transport_error("the request timed out") from None
         except aiohttp.ServerDisconnectedError:

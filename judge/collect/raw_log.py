@@ -154,6 +154,8 @@ class CollectedResults:
         self._source_of_name = {source.name: source for source in sources}
         #: The results of each call and its latency in ms, and the reasons of engines without an answer.
         self._pages: dict[tuple[str, str, EngineRequest], tuple[list[dict[str, str]], float]] = {}
+        #: The (engine, query id) of answers with a result.
+        self._with_results: set[tuple[str, str]] = set()
         self._errors: dict[tuple[str, str], FailureReason] = {}
         self._latest_errors: dict[str, FailureReason] = {}
         for entry in entries:
@@ -167,8 +169,11 @@ class CollectedResults:
         unreadable = None
         if entry.error is None:
             try:
-                page = parse_results(source.shape, entry.body), entry.latency_ms
-                self._pages[entry.engine, entry.query_id, entry.request] = page
+                is_later_page = (entry.engine, entry.query_id) in self._with_results
+                results = parse_results(source.shape, entry.body, is_later_page=is_later_page)
+                self._pages[entry.engine, entry.query_id, entry.request] = results, entry.latency_ms
+                if results:
+                    self._with_results.add((entry.engine, entry.query_id))
                 return None
             except CallError as error:
                 unreadable = error
@@ -296,6 +301,9 @@ def summarise_collection(
             source=source,
         )
         for source in results.sources
-        if source.max_results is not None and source.max_results < results.depth
+        if source.max_results is not None
+        and source.max_results < results.depth
+        # An engine without pages may return more than the default of `page`.
+        and engines[source.name].results <= engines[source.name].answered * source.max_results
     )
     return CollectResult(data, make_raw_log_path(data), calls, engines, incomplete, (*warnings, *remarks))

@@ -125,7 +125,7 @@ class ResponseShape:
     `results` leads to the list of results, which an answer without results may lack. `proof` is a path that
     every answer has, or `path=value` if it must have that value. `title` and the others are paths in a
     result; the first one that leads to a text counts. `unresponsive` leads to the engines that did not
-    answer (searxng): without results, it makes the answer an error.
+    answer (searxng): without results on any page, it makes the answer an error.
     """
 
     results: str
@@ -137,10 +137,11 @@ class ResponseShape:
     unresponsive: str = ""
 
 
-def parse_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
+def parse_results(shape: ResponseShape, body: str, *, is_later_page: bool = False) -> list[dict[str, str]]:
     """Return the results in the answer `body`: rows with a snippet, a title, a url and sometimes a date.
 
-    An item without text and address is not a result. Raises CallError when `body` has another shape.
+    An item without text and address is not a result. `is_later_page` says that an earlier page of the answer
+    has results. Raises CallError when `body` has another shape.
     """
     answer = parse_answer(body)
     path, sign, expected = shape.proof.partition("=")
@@ -154,7 +155,7 @@ def parse_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
     if not isinstance(results, list) or not all(isinstance(result, Mapping) for result in results):
         raise RetryableError("server_error", f"{shape.results!r} of the answer is no list of results")
     unresponsive = _follow(shape.unresponsive, answer) if shape.unresponsive else None
-    if unresponsive and not results:
+    if unresponsive and not results and not is_later_page:
         raise RetryableError(
             "server_error", f"no engine answered: {json.dumps(unresponsive, ensure_ascii=False):.200}"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from math import sqrt
+from math import floor, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -52,6 +52,33 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     exact = 2**queries <= resamples
     p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
     return np.where(defined.any(0), p, np.nan)
+
+
+def compute_randomisation_interval(
+    differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED
+) -> Interval | None:
+    """Return the 95% interval of the mean of (queries,) paired differences by the randomisation test.
+
+    It has the shifts that the test of `compute_randomisation_p` does not reject at 5% after they are
+    subtracted, so it excludes 0 exactly when that p is at most 0.05. With the signs of some queries flipped,
+    the mean of the shifted differences is at least as far from 0 as without when the shift is between the
+    mean of the flipped queries and that of the others. None where the interval is infinite, as for few
+    queries.
+    """
+    queries = len(differences)
+    summed = round_to_grid(np.array(differences, float)[:, None])[:, 0]
+    lows, highs = [], []
+    for flips in _draw_signs(queries, resamples, seed, max(1, BATCH_CELLS // max(1, queries))):
+        flipped = flips.sum(1)
+        sums = flips @ summed
+        means = divide(sums, flipped, np.nan), divide(summed.sum() - sums, queries - flipped, np.nan)
+        lows.append(np.where(np.isnan(means[0] + means[1]), -np.inf, np.minimum(*means)))
+        highs.append(np.where(np.isnan(means[0] + means[1]), np.inf, np.maximum(*means)))
+    low, high = np.sort(np.concatenate(lows)), -np.sort(-np.concatenate(highs))
+    exact = 2**queries <= resamples
+    # The first shift whose p, which counts the intervals around it, is above 5%.
+    least = floor((1 - LEVEL) * (len(low) if exact else 1 + resamples) + _TIE) + (0 if exact else -1)
+    return make_finite_interval(low[least], high[least]) if least < len(low) else None
 
 
 def holm(p: Floats) -> Floats:

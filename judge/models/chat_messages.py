@@ -226,6 +226,10 @@ class BodyRefused(Exception):
     """A body is too large, or compressed in a way that was not requested."""
 
 
+class BodyTooLarge(BodyRefused):
+    """A body is larger than the limit."""
+
+
 class LimitedReader:
     """Unpacks a body of at most `most` bytes from its content `encoding`.
 
@@ -248,7 +252,7 @@ class LimitedReader:
             raise BodyRefused(f"the response is no {self._name}: {error}") from error
         self._left -= len(part)
         if min(self._left, self._packed_left) < 0:
-            raise BodyRefused(f"the response is larger than {self._most >> 20} MB")
+            raise BodyTooLarge(f"the response is larger than {self._most >> 20} MB")
         return part
 
 

@@ -107,9 +107,17 @@ def run_nightly(
             notifications.Webhook.from_options(webhook, environ)  # raises before anything is paid
     with lock_nights(context.nights, f"judge nightly --date {day}"):
         record = read_record_if_there(folder)
+        if record and record.date.isoformat() != day:
+            raise InputError(
+                "{file}: is the record of {day}, not of {other_day}; remove {folder} to run the night",
+                file=folder.path / NIGHT_FILE,
+                day=record.date,
+                other_day=day,
+                folder=folder.path,
+            )
         if record and (not record.finished or (record.stopped and context.rules.judge_on_drift == "all")):
             record = None
-        notes = _describe_ignored_changes(record, context, t) if record else []
+        notes = _describe_ignored_changes(record, context, toml, t) if record else []
         if record is None:
             record = run_night(_prepare(context, toml), progress, canary_progress)
         # A process may have died between judging and notifying, so a finished night is notified again.
@@ -124,13 +132,23 @@ def run_nightly(
     return NightReport(record, folder.path, (*lines, *notifications.escape_commands(notes, environ)))
 
 
-def _describe_ignored_changes(record: NightRecord, context: NightContext, t: Translator) -> list[str]:
+def _describe_ignored_changes(
+    record: NightRecord, context: NightContext, toml: Path, t: Translator
+) -> list[str]:
     """Return a line with the changes of judge.toml since the night was finished: they have no effect."""
     changed = describe_changed_options(context.folder, context.config)
     if test := record.regression_test:
         before = {"alpha": test.alpha, "min_drop": test.min_drop}
         now = {"alpha": context.rules.alpha, "min_drop": context.rules.min_drop}
         changed += describe_differences(before, now)
+    is_newer = toml.stat().st_mtime > (context.folder.path / NIGHT_FILE).stat().st_mtime
+    if not changed and is_newer and record.status != "fine":
+        return [
+            t(
+                "judge.toml is newer than this night, which stays as it is; to run it again, remove {folder}",
+                folder=context.folder.path,
+            )
+        ]
     if not changed:
         return []
     return [

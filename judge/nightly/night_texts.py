@@ -21,6 +21,7 @@ from judge.nightly.record import (
     NightRecord,
     RegressionOutcome,
     Status,
+    count_fewest_queries,
     translate_reasons,
 )
 from judge.nightly.trend import Change, Kind, NightTrend
@@ -40,7 +41,7 @@ STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in E
 CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
     "model": ("M", make_text("another model")),
     "prompt": ("P", make_text("another prompt")),
-    "scale": ("S", make_text("another scale or depth")),
+    "scale": ("S", make_text("another scale, depth or number of repeats")),
     "assessor": ("A", make_text("another assessor")),
     "baseline": ("B", make_text("new baseline")),
     "queries": ("Q", make_text("other queries")),
@@ -301,15 +302,19 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
     largest: dict[str, float] = {}
     for outcome, drop in tested:
         largest[outcome.measure] = max(largest.get(outcome.measure, 0.0), drop)
-    if tested:
+    if tested and record.regression_test:
+        tests = sum(outcome.p_holm is not None for outcome in record.outcomes)
+        fewest = count_fewest_queries(tests, record.regression_test.alpha)
         drops = t(" or ").join(
             t("of {measure} by about {drop}", measure=measure, drop=format_number(drop))
             for measure, drop in largest.items()
         )
         yield t(
-            "on these queries ({least} or more) the test detects a drop {drops} with a probability of 80%; it"
-            " may miss a smaller one",
+            "on these queries ({least} or more) the test detects a drop {drops} with a probability of 80%, if"
+            " it is similar on all of them; it can miss a smaller one, or one on a part of the queries, and"
+            " detects none on fewer than {fewest} queries",
             drops=drops,
+            fewest=fewest,
             least=f"{min(outcome.n for outcome, _ in tested):,}",
         )
     engines: dict[str, list[str]] = {}

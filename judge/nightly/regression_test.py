@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import ceil, floor, log2, sqrt
+from math import ceil, sqrt
 
 import numpy as np
 
@@ -21,11 +21,18 @@ from judge.config.nightly import NightlyConfig
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
-from judge.measure.resampling import MIN_DIFFERING, RESAMPLES, Interval, compute_randomisation_p, holm
+from judge.measure.resampling import (
+    MIN_DIFFERING,
+    RESAMPLES,
+    Interval,
+    compute_randomisation_interval,
+    compute_randomisation_p,
+    holm,
+)
 from judge.measure.score import Scores
 from judge.messages import Message, NameList
 from judge.nightly.query_drift import find_shared_query_ids
-from judge.nightly.record import RegressionOutcome, RegressionVerdict
+from judge.nightly.record import RegressionOutcome, RegressionVerdict, count_fewest_queries
 
 #: The probability with which a drop of the size `detectable` is found.
 _POWER = 0.8
@@ -112,12 +119,13 @@ def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: f
     """Return the smallest true drop that the one-sided test at `level` finds with a probability of 80%.
 
     t(.8) sd / sqrt(n) more than the smallest drop that counts: t(1 - level) sd / sqrt(n), or `min_drop` where
-    that is larger; both quantiles with n - 1 degrees of freedom (Cohen 1988). None where the standard
-    deviation is unknown.
+    that is larger; both quantiles with n - 1 degrees of freedom (Cohen 1988). That is for a drop of about the
+    same size on every query. None where the standard deviation is unknown, and where no drop on so few
+    queries is significant.
     """
     from scipy.special import stdtrit
 
-    if change.sd is None:
+    if change.sd is None or 0.5**change.n >= level:
         return None
     freedom = change.n - 1
     error = change.sd / sqrt(change.n)
@@ -141,8 +149,7 @@ def _decide_verdict(
 def warn_of_too_few_queries(outcomes: Sequence[RegressionOutcome], alpha: float) -> Iterator[str]:
     """Yield a warning where even a drop on all queries is not significant."""
     tested = [outcome.n for outcome in outcomes if outcome.p_holm is not None]
-    if tested and len(tested) * 0.5 ** min(tested) >= alpha:
-        needed = floor(log2(len(tested) / alpha)) + 1
+    if tested and min(tested) < (needed := count_fewest_queries(len(tested), alpha)):
         yield Message(
             "too few queries to find any drop: {queries:,} are compared, and with {comparisons:,} comparisons"
             " at alpha {alpha:g} it takes {needed:,} or more",
@@ -205,7 +212,7 @@ def _measure_change(engine: str, pair: PairComparison, values: Floats, resamples
     both = values[:, ~np.isnan(values).any(0)]
     differences = both[1] - both[0]
     (p,) = compute_randomisation_p(differences[:, None], resamples=resamples)
-    low, high = pair.ci95 or (None, None)
+    low, high = compute_randomisation_interval(differences, resamples=resamples) or (None, None)
     least, most = pair.bounds or (None, None)
     return RegressionOutcome(
         engine=engine,

@@ -289,11 +289,19 @@ def find_baseline_change(nights: Sequence[NightRecord], engine: str, measure: st
 def find_changes(nights: Iterable[NightRecord]) -> tuple[tuple[Change, ...], ...]:
     """Return what differs on each night from the last night that knew it: nothing on the first."""
     changes, last = list[tuple[Change, ...]](), dict[tuple[Change, str], object]()
+    seen: set[str] = set()
+    served: tuple[str, ...] = ()
     nights = tuple(nights)
     for night, assessor in zip(nights, _name_assessors(nights), strict=True):
         facts: dict[tuple[Change, str], object] = dict(_list_facts(night))
         facts["assessor", ""] = assessor
         changed = dict.fromkeys(key[0] for key, value in facts.items() if key in last and last[key] != value)
+        # Verdicts of earlier nights bring their names along, so a name that is new is a change, and a night
+        # that has no name of the night before.
+        if served and night.served and not (seen.issuperset(night.served) and {*served} & {*night.served}):
+            changed["model"] = None
+        seen |= {*night.served}
+        served = night.served or served
         if not _OF_ASSESSOR.isdisjoint(changed):
             changed.pop("assessor", None)
         changes.append(tuple(changed))
@@ -306,8 +314,6 @@ def _list_facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object
     baseline, drift = night.baseline, night.query_drift
     # The name of an assessor holds its model and its scale, which is a fact of its own.
     yield ("model", "assessor"), night.assessor.replace(f"/{night.scale}", "")
-    if night.served:
-        yield ("model", "served"), night.served
     yield ("prompt", ""), night.prompts
     yield ("scale", ""), (night.scale, night.relevant_from, night.depth, night.repeats)
     yield ("baseline", ""), baseline and baseline.id

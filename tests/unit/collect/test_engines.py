@@ -195,6 +195,31 @@ def test_a_searxng_whose_engines_all_kept_silent_has_not_searched(tmp_path: Path
     assert "CAPTCHA" in read_answers(tmp_path, "searxng")[0]["error"]
 
 
+def test_a_later_page_without_results_ends_the_list_of_searxng(tmp_path: Path) -> None:
+    """One of its engines is often silent; the first page has its results all the same."""
+
+    def make_page(request: SearchRequest) -> Page:
+        if request.sent["pageno"] == "1":
+            return Page(make_results("tea", 8))
+        silent = [["qwant", "timeout"]]
+        return Page(body=json.dumps({"query": "tea", "results": [], "unresponsive_engines": silent}))
+
+    write_queries(tmp_path, "tea")
+    with EngineServer(make_page) as server:
+        collect_results(tmp_path, server, "searxng", depth=20)
+    assert len(read_answers(tmp_path, "searxng")[0]["results"]) == 8
+
+
+def test_an_engine_with_a_last_page_is_not_asked_beyond_it(tmp_path: Path) -> None:
+    """Brave refuses an offset of 10, and the results before it would be lost."""
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda request: Page(make_results(request.sent["offset"], 20))) as server:
+        result = collect_results(tmp_path, server, "brave", depth=250)
+    assert sorted(int(each.sent["offset"]) for each in server.searched) == list(range(10))
+    assert len(read_answers(tmp_path, "brave")[0]["results"]) == 200
+    assert result.remarks[0].startswith("brave returns at most 200 of the 250 requested results")
+
+
 def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: Path) -> None:
     def make_page(request: SearchRequest) -> Page:
         if request.query == "rare" and request.sent["pageno"] == "2":
@@ -238,7 +263,7 @@ def test_a_described_engine_is_asked_as_its_table_says(
         out = "{tmp_path}/data.jsonl"
         engine = ["http:mine"]
         [collect.engines.mine]
-        url = "https://mine.example/find?n={{count}}&start={{offset}}&text={{query}}"
+        url = "https://mine.example/find?n={{count}}&start={{offset}}&text={{query}}&l={{lang}}"
         params = {{ range = "{{skipped_pages}}:{{offset}}-{{count}}" }}
         key = "MINE"
         headers = {{ X-Token = "token {{key}}" }}
@@ -262,6 +287,15 @@ def test_a_described_engine_is_asked_as_its_table_says(
     assert [each["url"] for each in read_answers(tmp_path, "mine")[0]["results"]] == [
         url for _, url, _ in make_results("x")
     ]
+
+
+def test_an_engine_that_returns_more_than_a_page_has_no_remark(tmp_path: Path) -> None:
+    address = "http://127.0.0.1:9/find?q={query}"
+    table = {"url": address, "results": "data.items", "fields": {"title": "name"}}
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda request: Page(make_results(request.query, 25))) as server:
+        result = collect_results(tmp_path, server, "http:mine", engine_tables={"mine": table}, depth=25)
+    assert (result.engines["mine"].results, result.remarks) == (25, ())
 
 
 def test_a_described_engine_with_other_literals_is_asked_anew(tmp_path: Path) -> None:

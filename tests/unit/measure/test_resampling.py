@@ -12,7 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.measure.formulas import Floats
-from judge.measure.resampling import compute_randomisation_p, estimate_statistic, holm
+from judge.measure.resampling import (
+    compute_randomisation_interval,
+    compute_randomisation_p,
+    estimate_statistic,
+    holm,
+)
 from tests.support.cases import check_each, count_examples
 
 NAN = np.nan
@@ -73,6 +78,31 @@ def test_many_queries_give_scipys_p_within_chance() -> None:
     for p, column in zip(ours, differences.T, strict=True):
         theirs = compute_scipy_p(column, n_resamples=9999, rng=rng)
         assert p == pytest.approx(theirs, abs=4 * np.sqrt(2 * p * (1 - p) / 10_000) + 1e-4)
+
+
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=30))
+def test_the_interval_has_the_shifts_that_the_test_does_not_reject(tenths: list[int]) -> None:
+    differences = np.array(tenths) / 10
+
+    def is_rejected(shift: float) -> bool:
+        return compute_one_p((differences - shift).tolist(), resamples=2_000) <= 0.05
+
+    interval = compute_randomisation_interval(differences, resamples=2_000)
+    if interval is None:
+        assert not is_rejected(differences.mean() + 1e6)
+        return
+    low, high = interval
+    assert is_rejected(low - 1e-6)
+    assert is_rejected(high + 1e-6)
+    if low < high:
+        assert not is_rejected(low + 1e-6)
+        assert not is_rejected(high - 1e-6)
+
+
+def test_the_interval_is_worked_by_hand() -> None:
+    """Of 64 ways, 3.2 may be further out: to flip nothing or all, and the first query alone or all others."""
+    assert compute_randomisation_interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])) == (1.0, 6.0)
+    assert compute_randomisation_interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0])) is None  # 2 of 32 is above 5%
 
 
 def test_a_random_choice_of_signs_agrees_with_all_of_them() -> None:

@@ -184,7 +184,7 @@ def answer_stricter(self: Any, requests: Any) -> Any:
 def test_an_assessor_that_changed_after_a_run_without_canaries_can_be_accepted(
     tmp_path: Path, canary_repeats: int
 ) -> None:
-    """The first night shows it by its pairs, the next one continues with its verdicts and can be the baseline."""
+    """The first night shows it by its pairs; the next one continues with its verdicts, as a baseline can."""
     with make_nightly_project(tmp_path, {"canary_repeats": canary_repeats}) as project:
         day, run = project.begin_day(), tmp_path / "runs" / "base"
         config = replace(Config.load(project.toml), data=str(tmp_path / f"{day}.jsonl"), out=str(run))

@@ -58,7 +58,8 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
     assert lines[:4] == [
         "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
         "on these queries (120 or more) the test detects a drop of AP@10 by about 0.041 or of sDCG@10 by"
-        " about 0.021 with a probability of 80%; it may miss a smaller one",
+        " about 0.021 with a probability of 80%, if it is similar on all of them; it can miss a smaller one,"
+        " or one on a part of the queries, and detects none on fewer than 9 queries",
         "bing: AP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002) against the baseline",
         "baidu: AP@10 0.570 (+0.000) against the baseline",
     ]

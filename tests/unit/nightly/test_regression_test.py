@@ -96,8 +96,8 @@ def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
     assert (rose.baseline, rose.tonight, rose.change) == pytest.approx((0.2, 0.5, 0.3))
     # All three fell: one of the eight ways to choose three signs.
     assert (fell.p, rose.p) == (1 / 8, 7 / 8)
-    assert fell.low is not None
-    assert (rose.low, rose.high) == pytest.approx((-(fell.high or 0), -fell.low))
+    # With so few queries, no interval excludes 0.
+    assert (fell.low, rose.high) == (None, None)
     assert (rose.least, rose.most) == pytest.approx((0.3, 0.3))
 
 
@@ -176,6 +176,29 @@ def test_the_detectable_drop_is_worked_by_hand() -> None:
     # Unknown for one query and for an engine that broke.
     assert compute_detectable_drop(replace(same, n=1, sd=None), 0.05, 0.005) is None
     assert [row.detectable for row in decide_outcomes([same], ["bing"], RULES)] == [None]
+
+
+def test_what_is_shown_agrees_with_what_is_decided() -> None:
+    """The interval excludes 0 where the test finds a drop, also where a few queries fell by much."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        before = rng.uniform(0.2, 0.8, 40)
+        now = before + rng.normal(-0.01, 0.03, 40) - 0.4 * (rng.random(40) < rng.uniform(0, 0.4))
+        scores = tabulate_scores([before.tolist(), now.tolist()])
+        changes = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+        (row,) = decide_outcomes(changes, (), RULES)
+        assert row.p is not None
+        assert row.high is not None
+        assert (row.high < 0) == (row.p <= 0.025)
+        assert row.verdict != "regression" or row.high < 0
+
+
+def test_no_drop_is_called_detectable_where_none_is_significant() -> None:
+    """Eight queries and two tests: .5 ** 8 * 2 is .0078, and .0156 with four tests is above 1%."""
+    change = replace(CHANGE, n=8, sd=0.1, p=0.5)
+    for tests, known in ((2, True), (4, False)):
+        rows = decide_outcomes([change] * tests, (), RULES)
+        assert [row.detectable is not None for row in rows] == [known] * tests
 
 
 def test_the_detectable_drop_is_unknown_where_hardly_a_query_differs() -> None:
