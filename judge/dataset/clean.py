@@ -81,12 +81,15 @@ def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> It
 #: Prompts show at most this many characters of a query or a reference.
 MAX_QUERY_CHARS = 2000
 # Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, GLM, Seed,
-# MiniMax, marks of thinking and lines like those of our fence are broken: behind the first character,
-# before a closing `>`.
+# MiniMax, InternLM, Baichuan, Command R, marks of thinking and lines like those of our fence are broken:
+# behind the first character, before a closing `>`.
 _TOKENS = re.compile(
-    r"<(?=\|)|(?<=\|)>|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|think|thinking|tool_calls?|tool_responses?)>)"
+    r"<(?=\|[^\s|<>]{1,60}(?:[|\s<]|$))|<(?=[^\s|<>]{1,60}\|>)|(?<=[^\s|<>]\|)>"
+    r"|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|think|thinking|tool_calls?|tool_responses?)>)"
     r"|<(?=/?seed:[a-z_]+>)|<(?=unused\d+>)|\[(?=[gs]MASK\])|\](?=~b\]|~!b\[)|\[(?=e~\[)"
-    r"|<(?=(?:start|end)_of_(?:turn|image)>)|<(?=<?/?SYS>>)|◁(?=/?think)"
+    r"|<(?=(?:reserved_\d+|extra_id_\d+|SPECIAL_\d+|[BE]OS_TOKEN)>)"
+    r"|\[(?=(?:UNUSED_TOKEN_\d+|/?MODEL_SETTINGS|TOOL_CONTENT|ARGS|CALL_ID)\])"
+    r"|<(?=(?:start|end)_of_(?:turn|image|utterance)>)|<(?=<?/?SYS>>)|◁(?=/?think)"
     r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|THINK|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
     r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)",
     re.IGNORECASE,
@@ -172,7 +175,7 @@ def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     flags: set[str] = set()
     if not text:
         return "", flags
-    decoded = extract_visible_text(_repair_surrogates(text, flags)).lstrip(" \t\r\n")
+    decoded = extract_visible_text(_repair_surrogates(text, flags)).strip(" \t\r\n")
     visible, flags = _normalise_text(decoded[: 20 * max_chars], flags)
     if len(visible) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -237,7 +240,7 @@ def _drop_unreadable(text: str, unusual: str, flags: set[str]) -> str:
     """Return `text` without control and invisible characters; `unusual` are all that can be among these."""
     if SURROGATE.search(unusual):
         text = unusual = _repair_surrogates(text, flags)
-    for line_break in ("\r\n", "\r", "\u2028", "\u2029", "\x85"):
+    for line_break in ("\r\n", "\r", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"):
         text = text.replace(line_break, "\n")
     if _CONTROL.search(unusual) and _CONTROL.search(text):
         flags.add("control")
@@ -275,6 +278,12 @@ _BLOCK = re.compile(
     re.IGNORECASE,
 )
 _BRACKET = re.compile("[<>]")
+# A name of an entity without its semicolon, which HTML takes for one: `&sect` in `&section=2`.
+_PARAMETER = re.compile(
+    r"&(?=[A-Za-z][A-Za-z0-9]*(?![A-Za-z0-9;]))(?!(?:amp|lt|gt|quot|nbsp)(?![A-Za-z0-9=]))"
+)
+# Elements whose names are types of programs, too: `List<object>`.
+_TYPES = frozenset("data dir input label link map menu object output param source time var".split())
 _TAG = re.compile(r"<[^>]*>")
 # A parser takes quadratic time with thousands of nested tags or attributes. A text with this many tags is
 # stripped tag by tag.
@@ -286,8 +295,10 @@ def extract_visible_text(source: str) -> str:
     """Return the text of `source` without markup: entities decoded once, a line break at each block.
 
     Only the names of HTML elements are markup, so `vector<int>`, `List<Object>`, `a <b` and `<-`
-    stay. `source` holds no lone surrogates.
+    stay, and so do parameters of an address, such as `&section=2`. `source` holds no lone surrogates.
     """
+    if "&" in source:
+        source = _PARAMETER.sub("&amp;", source)
     if "<" not in source:
         return html.unescape(source) if "&" in source else source
     visible = _HIDDEN.sub("", _escape_others(source))
@@ -334,4 +345,8 @@ def _is_generic(source: str, match: re.Match[str], name: str | None) -> bool:
         is_closed = bracket is not None and bracket[0] == ">"
         return (bool(rest) or not is_closed) and "=" not in rest
     before = source[match.start() - 1 : match.start()] if match.start() else ""
-    return name is not None and name.istitle() and len(name) > 1 and (before.isalnum() or before == "_")
+    is_type = name is not None and (
+        name.istitle()
+        or (name in _TYPES and before.isascii() and source[match.end() : match.end() + 1] == ">")
+    )
+    return is_type and (before.isalnum() or before == "_")

@@ -13,18 +13,35 @@ from functools import cache, lru_cache
 
 _NEAR = r"[^\n]{0,40}?"
 _GRADERS = r"(?:grader|judge|evaluator|assessor|rater|reviewer|scorer|ai|llm|model|assistant)s?"
-_TOP = r"[\"'“‘]?(?:3|three|yes|relevant|maximum|full marks|highest)\b(?! or no\b| out of (?!3\b|three\b))"
+_TOP = (
+    r"[\"'“‘]?(?:3(?![.,/]\d)|three|yes|relevant|full marks|(?:the )?(?:highest|maximum)(?: relevance)?(?: (?:grade|score|mark|rating)s?)?)"
+    r"\b(?! or no\b| out of (?!3\b|three\b))"
+)
 _FILLING = (
-    "only just with it this them a an the as single character word grade score rating of is be simply always me"
-    " passage snippet result document item verdict"
+    "only just with it this them one everything a an the as single character word grade score rating of be simply always"
+    " me passage snippet text page result document item verdict"
 ).replace(" ", "|")
+# A demand ends with its value: "give it a 3." and not "give it 3 stars".
+_DEMAND_END = (
+    r"(?=[\"'”’]?\s*(?:$|\n|[.,;!?)]|(?:and|for|regardless|no matter|as|with|without|now|instead|because|please|always"
+    r"|forever)\b|to (?:this|every|all)\b))"
+)
+# Words about the work of the assessor, in the same sentence.
+_ABOUT_GRADING = (
+    r"(?=[^\n.]{0,80}(?:grad(?:e|ing)|rat(?:e|ing)\b|relevan|verdict|scor(?:e|ing)|assess|evaluat|mark\b|full marks|answer|output"
+    r"|reply|respond|instruction|ignore|must\b|please\b|yes\b|lenient|model|assistant))"
+)
+_ABOUT_GRADING_ZH = (
+    r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
+)
+_THIS = r"this (?:result|snippet|passage|text|page|document|item)"
 
 
 @dataclass(frozen=True, slots=True)
 class _InjectionPattern:
     """One form of injection: `patterns` are searched where one of `triggers` occurs (lower case).
 
-    Patterns with `raw` consist of marks that cleaning removes, so they are searched in the raw text. What
+    Patterns with `raw` consist of marks that cleaning removes, so they are searched in the raw text, too. What
     they match has one of `words`, without a letter a-z before or behind it, one of `marks`, or a trigger
     with characters beyond ASCII: this is tested first, because a text is searched for all words at once.
     """
@@ -56,82 +73,113 @@ def _compile(pattern: str) -> re.Pattern[str]:
 _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     "instruction": _make_pattern(
         "ignore disregard forget overrid bypass",
-        rf"\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}\b(?:instruction|rule|rubric|prompt"
-        r"|guideline|criteria|above|previous|prior|earlier|scale|task)",
+        rf"\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}\b(?:instructions?\b(?! (?:on|at) )|rubric"
+        r"|guideline|criteria|system prompt|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
+        r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|(?:above|previous|prior|earlier)\b"
+        r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
+        r"|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))",
         words="ignore disregard forget override overriding bypass",
     ),
     "instruction:answer": _make_pattern(
-        "output print reply respond answer return say write type assign award grade score rate mark give",
-        r"\b(?:output|print|reply|respond|answer|return|say|write|type|assign|award|grade|score|rate|mark|give)\b"
-        rf"(?: (?:{_FILLING}))*:? {_TOP}(?=[\s.,;!?\"'”’)]|$)",
-        words="output print reply respond answer return say write type assign award grade score rate mark give",
+        "output print reply respond answer return say write type choose assign award grade score rate mark give verdict relevance",
+        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING}))*:? {_TOP}{_DEMAND_END}(?!,? (?:and |or )?grade)",
+        rf"\b(?:output|print|reply|respond|answer|return|say|write|type|choose)\b(?: (?:{_FILLING}))*:? {_TOP}{_DEMAND_END}"
+        r"(?!, (?:then|stop)\b)",
+        rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict))"
+        rf" (?:is|should be|must be|has to be):? {_TOP}{_DEMAND_END}",
+        rf"\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS} is\b",
+        rf"\b(?:rate|grade|score) {_THIS}\b(?: \w+){{0,2}} (?:3|three)\b",
+        rf"\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS} below\b",
+        words="output print reply respond answer return say write type choose assign award grade score rate mark give verdict"
+        " rating relevance lower",
     ),
     "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
-        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for|:)(?: [\w-]+){{0,2}} {_GRADERS}\b",
-        r"\byou are (?:no longer|now) (?:an?|the|in|judg|grad)|\bfrom now on,? you\b",
-        r"\bpre-(?:scored|graded|rated|approved)\b|\balready been (?:graded|scored|rated)\b",
-        rf"\bif you(?: are|'re) an? (?:[\w-]+ ){{0,2}}{_GRADERS}\b",
+        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b",
+        r"\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm))* (?:grader|evaluator|assessor|rater"
+        r"|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b",
+        rf"\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}",
+        r"\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))",
+        r"\balready been (?:graded|scored|rated)\b(?=[^\n]{0,40}?(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)",
+        rf"\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b"
+        rf"{_ABOUT_GRADING}",
         r"\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}"
-        r"\b(?:full marks|rubric|strict|grade|score|three)\b",
+        r"\b(?:full marks|rubric|grade[rs]?|assessor|three)\b",
         words="grader judge evaluator assessor rater reviewer scorer ai llm model assistant graders judges evaluators assessors"
         " raters reviewers scorers ais llms models assistants now longer scored graded rated approved pretend imagine let"
         " developer",
     ),
     "instruction:忽略": _make_pattern(
-        "忽略 无视 忘掉 忘记 不要理会 不用管 跳过 绕过 抛开 别管",
-        r"(?:忽略|无视|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开)[^\n。]{0,12}?"
-        r"(?:要求|规则|指令|指示|提示词|说明|标准|评分|任务)",
+        "忽略 无视 無視 忽視 忘掉 忘记 不要理会 不用管 跳过 绕过 抛开 别管 作废 失效 无效 不再",
+        r"(?:忽略|无视|無視|忽視|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开)[^\n。]{0,12}?(?:(?:以上|上面|上述|之前|先前|前面|此前"
+        r"|所有|全部|一切|收到|系统)[^\n。]{0,8}(?:要求|规则|規則|指令|指示|提示词|说明|标准|標準|任务)|评分(?!较|低|高)|指令|提示词"
+        r"|评估|评测|打分|要求 ?输出)",
+        r"(?:上述|以上|之前|先前|前面)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
     ),
     "instruction:回答": _make_pattern(
-        "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为",
+        "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为 等级 定为 得分",
         r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
-        r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分|[“\"']?[3３](?![\d.]))",
-        r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.])",
+        r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分(?![球钟之])"
+        r"|[“\"']?[3３](?![\d.]| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点星级球]))",
+        r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
+        r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
+        r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高|(?:完全|高度)?相关)",
         r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
     ),
     "instruction:角色": _make_pattern(
         "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
-        r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai|模型)[^\n。]{0,6}(?:的话|说明|注意|提示|须知|声明)",
-        r"(?:从现在起|现在开始|从现在开始)[^\n。]{0,6}你",
-        r"你现在(?:是一|必须|要给)|你不再是|你的(?:新)?任务(?:改为|变为|是给)",
-        r"(?:若|如果|假如)你是[^\n。]{0,6}(?:模型|评测|评分|裁判|ai|机器人)",
-        r"(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|满分|评分|评测|规则)",
+        r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai(?:评|裁|模型|助手)|语言模型|评\w模型)[^\n。]{0,6}"
+        r"(?:的话|说明|注意|提示|须知|声明)",
+        rf"(?:从现在起|现在开始|从现在开始)[^\n。]{{0,6}}你{_ABOUT_GRADING_ZH}",
+        rf"你现在(?:是一|必须|要给){_ABOUT_GRADING_ZH}|你不再是|你的(?:新)?任务(?:改为|变为|是给)",
+        rf"(?:若|如果|假如)你是[^\n。]{{0,6}}(?:模型|评测|评分|评审|裁判|ai(?!爱好)|机器人){_ABOUT_GRADING_ZH}",
+        r"(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|评分员|评测|评委|评审|评分规则|给满分|打满分)",
     ),
     "fake_verdict": _make_pattern(
         "verdict grade score relevan rating assessment 判定 等级 评分 得分 结论 评委 评审 评测员 标注员 终审",
         r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
-        r"[\"'“]?(?:yes|no|是|否|相关|不相关|[0-3])",
-        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:yes|no|[0-3])\b",
-        r"(?:判定|结论) ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])",
-        r"final (?:score|grade|verdict) ?(?:is|:|=)",
-        r"(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
+        r"[\"'“]?(?:(?:yes|no|[0-3])(?![\w.%])|(?:是|否|相关|不相关)(?![一-鿿]))",
+        r"[\"'“](?:verdict|relevance|grade)[\"'”]? ?[:：] ?[\"'“](?:relevant|perfect|full|high)",
+        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:yes|no|[0-3])(?![\w%]|\.\d|/\d)",
+        r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
+        r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：] ?(?:yes|no)\b",
+        r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d)|yes|no\b|(?:\w+ )?relevant)",
+        r"相关性评分 ?[:：] ?[0-3](?:/3| ?分)?(?![\d.])|(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
         r"\bassessment: (?:[a-z]+ )?relevant\b",
         words="verdict grade score relevance rating assessment",
         marks=("final ",),
     ),
     "fake_turn": _make_pattern(
         "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统： 助手： 用户：",
-        r"< ?[|｜]|[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
-        r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：]",
+        r"< ?[|｜] ?[^\s|｜<>]{1,60} ?[|｜]|< ?[a-z_]{1,40}[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
+        r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
+        r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{|评|判|等级：?[0-3]|满分|指令|规则))",
         marks=("<", ">", "[", "◁", "system", "assistant", "user", "human", "系统", "助手", "用户"),
         raw=True,
     ),
     "fence": _make_pattern(
         "</passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要"
         " </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 ``` \"\"\" ''' --- === ### ~~~ *** [/",
-        r"</ ?(?:passage|document|context|snippet|text|data|input|result|content|search_result|item|doc|摘要|文档|内容|段落) ?>",
+        r"</ ?(?:passage|snippet|context|search_result|摘要) ?>|</ ?(?:document|text|data|input|result|content|item|doc|文档|内容|段落) ?>"
+        r"(?=[^<]{0,300}(?:grad(?:e|ing)|rate\b|relevan|verdict|scor(?:e|ing)|instruction|answer|system|评|判|指令|规则"
+        r"|[\"“]?[0-3][\"”.]?\s*$|yes\b))",
         r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
-        r"(?:^|\n) ?(?:```|\"\"\"|'''|-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,400}?"
-        r"(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
+        r"(?:^|\n) ?(?:```|\"\"\"|''') ?\n[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
+        r"(?:^|\n) ?(?:-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准"
+        r"|评分规则|新规则|等级[:：为])",
         # A sequence of marks is matched once, as a whole.
-        r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of|结束)",
+        r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data"
+        r"|untrusted|input|search result)s?\b(?=[^\n]{0,6}\n?[^\n]{0,200}(?:grad|rate\b|relevan|verdict|scor|instruction|output|answer"
+        r"|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束)",
         marks=("<", "[", "\n", "end of", "结束"),
         raw=True,
     ),
     "overthink": _make_pattern(
         "solve prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
-        r"\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b|\bsolve this\b",
+        r"(?:^|[.!?\n] ?)first,? (?:please )?(?:prove|enumerate|simulate)\b|\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b"
+        r"(?=[^\n]{0,120}\b(?:then|before|only then|after)\b[^\n]{0,30}\b(?:grad|judg|scor|rat(?:e|ing)|answer|verdict|relevan|decid))",
+        r"\bsolve this\b[^\n.]{0,24}\bfirst\b|\bfirst,? solve this\b"
+        r"|\bsolve this\b[^\n]{0,80}\b(?:before|then|first)\b[^\n]{0,40}\b(?:grad|judg|scor|verdict|answer)",
         r"\bsimulate every\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
         r"\bbefore (?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
         r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
@@ -139,37 +187,46 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     ),
     "overthink:先": _make_pattern(
         "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前",
-        r"(?:(?:请|必须|务必)先|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}(?:求解|算出|证明|推导|解出|验证|枚举|模拟)",
+        r"(?:(?:请|必须|务必)先|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}(?:求解|算出|证明(?!材料|文件|人|书)"
+        r"|推导|解出|验证(?=[^\n。]{0,6}(?:猜想|定理|公式|等式|素数|质数))|枚举|模拟)",
         r"先把[^\n。,，]{0,12}(?:解|算|推)出来?",
         r"(?:在|请)?(?:判断|回答|打分|评分|作答)之?前[,，]?(?:请|必须|务必)?先",
     ),
     "secrets": _make_pattern(
-        "environ process.env api_key api%key authorization bearer system%prompt access%token previous%query previous%message",
-        r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n]{0,40}"
-        r"(?:api[ _-]?key|authorization header|bearer|environment variable|system prompt|access token)",
-        r"\b(?:reason|reply|response|verdict)\b[^\n]{0,60}(?:api[ _-]?key|access token|environ\b|process\.env)",
-        r"(?:api[ _-]?key|access token|environ\b|process\.env|previous (?:query|message))[^\n]{0,60}"
-        r"\b(?:reason|reply|response|verdict)\b",
-        words="print reveal show output include repeat leak paste dump send reason reply response verdict",
+        "environ process.env api_key api%key api-key authorization bearer system%prompt access%token previous%query previous%message",
+        r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n.?!]{0,40}(?:\b(?:your|the) system prompt"
+        r"|\byour (?:own )?(?:api[ _-]?key|environment variable|access token|authorization header))"
+        r"(?! in (?:every|each|all|the) (?:request|header|call|url|query))",
+        r"\breason\b[^\n]{0,60}your[ _]api[ _]?key",
+        r"\b(?:(?:reason|verdict)\b|(?:in|into|as|with) your (?:reply|response|answer)\b)[^\n.]{0,60}"
+        r"(?:api[ _-]?key|access token|environ\b|process\.env|environment variable)",
+        r"(?:api[ _-]?key|access token|environ\b|environment variables?|process\.env|previous (?:query|message))[^\n.]{0,60}"
+        r"\b(?:(?:the|your) (?:reason|verdict)\b|(?:in|into|as|to|of) your (?:reply|response|answer)\b|reason field)",
+        words="print reveal show output include repeat leak paste dump send reason reply response answer verdict",
     ),
     "secrets:密钥": _make_pattern(
         "环境变量 密钥 系统提示 令牌 api%key api_key 上一条",
-        r"(?:输出|打印|写出|告诉|贴出|附上|泄露|给出)[^\n。]{0,12}(?:环境变量|密钥|系统提示|令牌|api[ _]?key|上一条查询)",
-        r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:写进|写在|输出|打印|贴出|告诉我|附在)",
-        r"理由[^\n。]{0,40}(?:密钥|令牌|api[ _]?key)",
+        r"(?:输出|打印|写出|告诉|贴出|附上|泄露|给出)[^\n。]{0,12}(?:系统提示|上一条查询|(?:你的?|本机|服务器)[^\n。]{0,6}"
+        r"(?:环境变量|密钥|令牌|api[ _]?key))",
+        r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:(?:写进|写在|输出到?|打印|贴出|附在)[^\n。]{0,6}"
+        r"(?:理由|回复|回答|答案)|告诉我)",
+        r"(?:理由(?:里|中|字段|一栏|请)|reason ?字段)[^\n。]{0,40}(?:密钥|令牌|api[ _]?key|环境变量)",
+        r"(?:密钥|令牌|api[ _]?key|环境变量)[^\n。]{0,24}(?:reason|理由)",
         marks=("api key", "api_key"),
     ),
     "hidden_text": _make_pattern(
         "<!-- display visibility opacity font-size left: hidden <noscript <template <textarea",
-        r"(?:<!--|display: ?none|visibility: ?hidden|opacity: ?0\b|font-size: ?0|left: ?-\d{3}|<[a-z]+ hidden|<(?:noscript|template|textarea)\b)"
-        r"[^\n]{0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevant|rubric|full marks|is a 3|yes)\b)",
+        r"(?:<!--|display: ?none|visibility: ?hidden|opacity: ?0(?![.\d])|font-size: ?0(?![.\d])|left: ?-\d{3}|<[a-z]+ hidden|<(?:noscript|template|textarea)\b)"
+        r"(?:(?!-->)[^\n]){0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevant|rubric|full marks|is a 3"
+        r"|(?:say|answer|output|reply) [“\"']?yes)\b|(?:回答|回复|输出) ?[“\"']?yes)",
         marks=("<", ":"),
         raw=True,
     ),
     "encoded": _make_pattern(
         "decode base64 rot13 hex 解码 编码 first%letters 首字",
-        r"\b(?:decode|base64|rot13|hex)\b[^\n]{0,60}\b(?:follow|obey|orders?|execute|run it|system prompt)\b",
-        r"(?:解码|base64)[^\n]{0,20}(?:照做|执行|提示|指令)",
+        r"\b(?:decode|base64|rot13|hex)\b[^\n.;]{0,60}\b(?:(?:and|then) (?:follow|obey|execute|run|do)|obey|follow (?:it|them|the result)"
+        r"|run it|system prompt)\b|\brot13 (?:orders|instructions)",
+        r"(?:解码|base64)[^\n]{0,20}(?:照做|并执行|后执行|提示|指令)",
         r"首字(?:执行|照做)",
         r"\bread the first letters\b",
         words="decode base rot hex letters",
@@ -177,15 +234,19 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     ),
     "persuasion": _make_pattern(
         "answers passage 回答 用户",
-        r"\bthis (?:page|passage|snippet|text) answers [“\"']|\bthe (?:passage|snippet) is [a-z]+ relevant\b",
-        r"(?:本文|本页|摘要)[^\n。]{0,20}回答了[“\"「]",
+        r"\bthis (?:passage|snippet|text) (?:directly |fully )?answers [“\"']|\bthe (?:passage|snippet) is [a-z]+ relevant"
+        r"(?=[.!]|\s*$| to (?:the|this|any|every) (?:query|question|user))",
+        r"\bthis page answers [“\"'][^\n]{0,60}(?:fully|precisely|authorit|better than|perfectly)",
+        r"(?:本段|本片段|摘要)[^\n。]{0,20}回答了[“\"「]|本文[^\n。]{0,4}(?:权威|全面|完整|完美|最)[^\n。]{0,20}回答了[“\"「]",
         r"(?:摘要|本文|本页)[^\n。]{0,6}与用户[^\n。]{0,6}相关",
         words="answers relevant",
     ),
     "instruction:foreign": _make_pattern(
-        "ignor 無視 무시",
-        r"\bignor(?:ez|a|e|ar)\b[^\n]{0,20}(?:consignes|instrucciones|istruzioni|instruções)|指示を無視|지시를 무시",
-        words="ignorez ignora ignore ignorar",
+        "ignor 無視 무시 игнорир تجاهل bỏ%qua",
+        r"\bignor(?:ez|a|e|ar|ieren?|iert)\b[^\n]{0,30}(?:consignes|instructions pr|instrucciones|istruzioni|instruções|anweisungen|vorgaben)",
+        r"指示[^\n。]{0,6}無視|지시를[^\n]{0,6}무시|игнорируйте?[^\n]{0,30}(?:инструкци|указани|правил)|تجاهل[^\n]{0,20}تعليمات"
+        r"|bỏ qua[^\n]{0,20}(?:hướng dẫn|chỉ dẫn)",
+        words="ignorez ignora ignore ignorar ignorieren ignoriere ignoriert",
     ),
 }
 #: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters
@@ -214,7 +275,8 @@ class _Subject:
 # A sentence about grading with a good grade and a demand, in any wording. An alternative that begins with
 # a plain character is found faster than one that begins with a set or a look-behind.
 _GRADING = _Subject(
-    r"评分|打分|评测|评审|评委|判断|判定|判为|相关|等级|得分|分(?<![a-z]分)数|三分|模型|标准答案",
+    r"评分|打分|评测|评审|评委|判断|判定|判为|(?<!更多)相关(?!游戏|人员|部门|规定|推荐|文章|阅读|链接)|等级|得分|分(?<![a-z]分)数"
+    r"|三分(?![之钟站线球类])|模型|标准答案",
     _split_words("grad scor rubric relevan verdict label evaluat assessor"),
     r"\b(?:grad(?:e[sd]?|ing|ers?)|scor(?:e[sd]?|ing|ers?)|rubric|relevan(?:t|ce)|verdict|label|evaluat\w+|assessors?)\b",
 )
@@ -227,7 +289,8 @@ _GOOD_GRADE = _Subject(
     r"|\b(?:perfect|exact|fully|highly|perfectly) (?:match|hit|answer|relevant)",
 )
 _DEMAND = _Subject(
-    r"请|必须|应当|应(?=得|视|判)|一律|永远|无论|不管|凡|直接|照|就行|无需|不必|视为|改成|设为|记为|就算你|保持一致",
+    r"请(?!关注|点击|联系|咨询|登录|参考|参阅|参见|访问|到|在)|必须|应当|应(?=得|视|判)|一律|永远|无论|不管"
+    r"|凡(?=是|属|来自|本|含|有|遇)(?<![平非不]凡)|直接|照(?=做|办|此|抄|着)|就行|无需|不必|视为|改成|设为|记为|就算你|保持一致",
     _split_words(
         "please kindly must has%to have%to shall always only regardless no%matter unless otherwise whatever treat assign"
         " choose set%the consistent policy penali permissible acceptable accordingly without%reading confirm ask skip"
@@ -239,6 +302,7 @@ _DEMAND = _Subject(
 # Blanks for all bytes but the letters a-z.
 _LETTERS = bytes(byte if byte in b"abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
+#: The characters of a raw text that are searched, or twice as many as its cleaned form has.
 _MAX_CHARS = 8000
 # Invisible characters that encode ASCII.
 _TAGS = re.compile("[\U000e0020-\U000e007e]")
@@ -266,9 +330,9 @@ def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     """Return the sorted flags of the forms of injection in `raw` or its `cleaned` form.
 
     Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, hidden_text, encoded,
-    persuasion, stuffing. Only the first 8,000 characters are searched.
+    persuasion, stuffing. Of `raw`, only the beginning is searched.
     """
-    cleaned, raw = cleaned[:_MAX_CHARS], raw[:_MAX_CHARS]
+    raw = raw[: max(_MAX_CHARS, 2 * len(cleaned))]
     visible = lower = cleaned.lower()
     if (folded := _fold_lookalikes(cleaned)) is not cleaned:
         visible = folded.lower()
@@ -317,7 +381,7 @@ def _find_triggered(visible: str, raw_text: str) -> set[str]:
     words, marks = _group_triggers()
     matches = visible.encode("ascii", "replace").translate(_LETTERS).split()
     names = {name for word in words.keys() & matches for name in words[word]}
-    names.update(name for name, mark, raw in marks if mark in (raw_text if raw else visible))
+    names.update(name for name, mark, raw in marks if mark in visible or (raw and mark in raw_text))
     if not visible.isascii():
         names.update(*map(_list_patterns, set(_compile(_join_other_triggers()).findall(visible))))
     return names
@@ -359,9 +423,21 @@ def _list_patterns(match: str) -> frozenset[str]:
 
 
 def _matches(pattern: _InjectionPattern, visible: str, raw_text: str) -> bool:
-    text = raw_text if pattern.raw else visible
-    return _contains_any(pattern.triggers, text) and any(
-        _compile(each).search(text) for each in pattern.patterns
+    # Entities and invisible characters can hide a mark in the raw text, a line break can part a sentence.
+    texts = dict.fromkeys((raw_text, visible) if pattern.raw else (visible, _join_lines(visible)))
+    return any(
+        _contains_any(pattern.triggers, text)
+        and any(_compile(each).search(text) for each in pattern.patterns)
+        for text in texts
+    )
+
+
+def _join_lines(text: str) -> str:
+    """Return the text on one line, without a blank where Chinese goes on."""
+    return (
+        _compile(r"(?<=[㐀-鿿，、]) ?\n ?(?=[㐀-鿿])").sub("", text).replace("\n", " ")
+        if "\n" in text
+        else text
     )
 
 

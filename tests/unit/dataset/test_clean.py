@@ -317,3 +317,32 @@ def test_cleaning_never_fails_and_leaves_nothing_hidden(text: str) -> None:
     assert shown.raw_text == text
     once = clean.clean_query(text)
     assert clean.clean_query(once) == once
+
+
+@check_each(
+    ("text", "shown"),
+    [
+        ("a.example/?id=1&section=2&copy=3&lt=5", "a.example/?id=1&section=2&copy=3&lt=5"),
+        ("Tom &amp; Jerry &lt b &#39;s", "Tom & Jerry < b 's"),
+        ("<b>x</b> a.example/?a=1&region=eu", "x a.example/?a=1&region=eu"),
+        ("List<object> list = new List<object>();", "List<object> list = new List<object>();"),
+        ("the page ends here\x0cChapter 4", "the page ends here\nChapter 4"),
+        ("list |> Enum.map(f) <| g, p <|> q", "list |> Enum.map(f) <| g, p <|> q"),
+    ],
+)
+def test_addresses_types_and_operators_stay(text: str, shown: str) -> None:
+    snippet = clean_text(text)
+    assert (snippet.text, snippet.flags) == (shown, ())
+
+
+@check_each(
+    "token", ["[UNUSED_TOKEN_146]", "<reserved_106>", "<BOS_TOKEN>", "[TOOL_CONTENT]", "<|im_start|>"]
+)
+def test_tokens_of_more_models_are_broken(token: str) -> None:
+    snippet = clean_text(f"Tea {token} is good")
+    assert token not in snippet.text
+    assert "chat_tokens" in snippet.flags
+
+
+def test_blanks_at_the_end_are_not_cut_text() -> None:
+    assert clean_text("tea" + " " * 100_000).flags == ()

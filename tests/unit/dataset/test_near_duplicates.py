@@ -78,6 +78,9 @@ def test_texts_that_hardly_differ_match(one: str, other: str) -> None:
         (TEXT, TEXT + " not"),
         (TEXT, TEXT + " but"),
         (TEXT, TEXT + " isn't"),
+        (TEXT, TEXT + " seldom"),
+        (TEXT, TEXT + " twice"),
+        (TEXT, TEXT + " non-urgent"),
         (TEXT, TEXT + " ?"),
         (TEXT, TEXT + " puppy"),  # a word of the query
         (TEXT, TEXT + " ไทย"),  # no upper and lower case
@@ -88,6 +91,8 @@ def test_texts_that_hardly_differ_match(one: str, other: str) -> None:
         (f"{TEXT} C++", f"{TEXT} C"),
         (HAN_TEXT, HAN_TEXT + "三"),
         (HAN_TEXT, HAN_TEXT + "不"),
+        (HAN_TEXT, HAN_TEXT + "，無效"),
+        (HAN_TEXT, HAN_TEXT + "，已被证伪"),
         (HAN_TEXT, "但" + HAN_TEXT),
         (HAN_TEXT, HAN_TEXT + "iphone"),
         (HAN_TEXT, HAN_TEXT.replace("常见", "罕见")),
