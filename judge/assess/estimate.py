@@ -35,8 +35,11 @@ _CHAT_TOKENS = 20
 _LATENCY = 2.0
 #: Verdicts with a token count that make experience.
 _MIN_HISTORY = 20
-#: A pause of this many seconds ends a stretch of calls; a shorter stretch than the other says nothing.
-_PAUSE, _MIN_STRETCH = 30.0, 5.0
+#: A pause ends a stretch of calls: one of many seconds, or some times longer than most. A shorter stretch
+#: than this says nothing.
+_PAUSE, _SHORT_PAUSE, _TIMES_LONGER, _MIN_STRETCH = 30.0, 3.0, 5.0, 5.0
+#: Calls in flight until a server that is new has answered.
+_FIRST_CALLS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +255,9 @@ def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:
     """Return calls a second in the last unbroken stretch of calls, None when it is too short."""
     by_second = {second.timestamp(): count for second, count in calls.items()}
     seconds = sorted(by_second)
-    breaks = [index for index in range(1, len(seconds)) if seconds[index] - seconds[index - 1] > _PAUSE]
+    gaps = np.diff(seconds)
+    pause = min(_PAUSE, max(_SHORT_PAUSE, _TIMES_LONGER * float(np.median(gaps)))) if gaps.size else _PAUSE
+    breaks = [index for index, gap in enumerate(gaps, start=1) if gap > pause]
     stretch = seconds[breaks[-1] :] if breaks else seconds
     if not stretch or stretch[-1] - stretch[0] < _MIN_STRETCH:
         return None
@@ -263,4 +268,5 @@ def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:
 def _estimate_seconds(calls: float, pace: float | None, concurrency: int) -> float:
     if pace is not None:
         return calls / pace
-    return _LATENCY * max(calls / concurrency, min(calls, 1))
+    later = max(0.0, calls - _FIRST_CALLS)
+    return _LATENCY * (min(ceil(calls), 1) + ceil(later / concurrency))

@@ -25,6 +25,9 @@ from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
+#: A column that has several values in a larger share of the queries is one of results.
+_MAX_CONFLICTS = 0.1
+
 
 @dataclass(slots=True)
 class _QueryRows:
@@ -32,11 +35,13 @@ class _QueryRows:
 
     `is_cut` is True when prompts cut it or its reference. `is_scriptless` is True when its language is that
     of its snippets, which is determined after all rows. `lacks_text` is True when a result has no text.
+    `conflicts` are other columns with several values.
     """
 
     query: Query
     location: str
     extra: dict[str, str]
+    conflicts: set[str] = field(default_factory=set)
     answers: dict[str, _EngineRows] = field(default_factory=dict)
     cleaned: dict[tuple[str, ...], Snippet] = field(default_factory=dict)
     is_cut: bool = False
@@ -78,6 +83,12 @@ class QueryReader:
     #: The number of queries of each engine, and the queries in whose lists it skips ranks.
     _answered: Counter[str] = field(default_factory=Counter)
     _gaps: dict[str, list[str]] = field(default_factory=dict)
+    #: The first query with each text, and the first one with the text of another.
+    _first_ids: dict[str, str] = field(default_factory=dict)
+    _repeated: list[tuple[str, str]] = field(default_factory=list)
+    #: In how many queries another column has one value, and the queries whose rows have several.
+    _single_values: Counter[str] = field(default_factory=Counter)
+    _conflicts: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def engines(self) -> tuple[str, ...]:
@@ -157,6 +168,11 @@ class QueryReader:
         query = entry.query
         self.queries += 1
         self._cut += [query.id] if entry.is_cut else []
+        if (first_id := self._first_ids.setdefault(normalise_text(query.raw_text), query.id)) != query.id:
+            self._repeated.append((query.id, first_id))
+        self._single_values.update(entry.extra.keys())
+        for name in entry.conflicts:
+            self._conflicts.setdefault(name, []).append(query.id)
         self.lacks_text |= entry.lacks_text
         rankings = []
         for engine, answer in entry.answers.items():
@@ -206,6 +222,26 @@ class QueryReader:
                 limit=clean.MAX_QUERY_CHARS,
                 query_id=cut[0],
             )
+        if self._repeated:
+            query_id, other_id = self._repeated[0]
+            yield Message(
+                "{count:,} queries have the text of another one, first {query_id!r} that of {other_id!r}."
+                " They count as separate queries, as if they were independent, so results can seem surer than"
+                " they are; give a query one id",
+                count=len(self._repeated),
+                query_id=query_id,
+                other_id=other_id,
+            )
+        for name, ids in self._conflicts.items():
+            if len(ids) < _MAX_CONFLICTS * self._single_values[name]:  # else it is a column of results
+                yield Message(
+                    "column {name!r} has several values for {count:,} of {queries:,} queries, first for query"
+                    " {query_id!r}, so it is left out there; a segment needs one value for a query",
+                    name=name,
+                    count=len(ids),
+                    queries=self.queries,
+                    query_id=ids[0],
+                )
         for engine in self.engines:
             if missing := self.queries - self._answered[engine]:
                 yield Message(
@@ -284,6 +320,9 @@ def _find_query(row: ParsedRow, entries: dict[str, _QueryRows], lang: LangChoice
         return entry
     _check_same_query(row, entry)
     if row.extra != entry.extra:
+        entry.conflicts |= {
+            name for name, value in entry.extra.items() if row.extra.get(name, value) != value
+        }
         entry.extra = {name: value for name, value in entry.extra.items() if row.extra.get(name) == value}
     query = entry.query
     if (row.reference, row.expected) != (query.reference, query.expected):

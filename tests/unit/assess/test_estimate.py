@@ -176,6 +176,31 @@ def test_the_time_is_estimated_by_the_pace_of_the_last_calls(tmp_path: Path) -> 
     assert result.seconds == pytest.approx(5.0)
 
 
+def test_the_time_between_two_commands_is_no_part_of_the_pace(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    save_verdicts(path, VERSIONS["en"], [[make_answered_call(1, 0, 1)]] * 200)
+    with sqlite3.connect(path) as connection:
+        # Ten calls a second for 10 seconds, 8 seconds without any, ten a second for 10 seconds.
+        connection.execute(
+            "UPDATE calls SET made_at = '2026-11-20T02:00:' || printf('%02d', (id - 1) / 10 + 8 * (id > 100))"
+            " || '+00:00'"
+        )
+    connection.close()
+    with VerdictStore(path) as store:
+        assert estimate_pairs(store, en=40).pace == pytest.approx(10.0)
+
+
+def test_a_server_that_is_new_answers_a_few_calls_first() -> None:
+    """Eight calls, then 72 of 64 at a time: three times the time of a call."""
+    limits = Limits(64, 3, 10, 1)
+    assert [estimate_pairs(None, en=count, limits=limits).seconds for count in (1, 8, 9, 80)] == [
+        2.0,
+        2.0,
+        4.0,
+        6.0,
+    ]
+
+
 def test_calls_of_one_moment_give_no_pace(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     save_verdicts(path, VERSIONS["en"], [[make_answered_call(1, 0, 1)]] * 30)

@@ -595,6 +595,30 @@ def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:
     assert not load(rows[:1]).warnings
 
 
+def test_queries_with_one_text_and_several_ids_are_remarked_on() -> None:
+    rows = [
+        {"query_id": str(number), "query": ["tea", "tea ", "red tea"][number % 3], "snippet": "s"}
+        for number in range(6)
+    ]
+    (warning,) = load(rows).warnings
+    assert warning.startswith("4 queries have the text of another one, first '1' that of '0'. They count as")
+
+
+def test_a_column_that_is_left_out_for_a_few_queries_is_remarked_on() -> None:
+    """A column of results, with several values in most queries, is none of queries."""
+    rows: list[dict[str, Any]] = [
+        {"query": f"query {number}", "engine": "a", "snippet": f"{rank}", "kind": "info", "position": rank}
+        for number in range(30)
+        for rank in range(3)
+    ]
+    assert load(rows).warnings == ()
+    rows[4]["kind"] = "navx"
+    data = load(rows)
+    (warning,) = data.warnings
+    assert warning.startswith("column 'kind' has several values for 1 of 30 queries, first for query 'q-")
+    assert sum("kind" in query.extra for query in data.queries.values()) == 29
+
+
 def test_languages_and_further_columns() -> None:
     rows: list[dict[str, Any]] = [
         {"query": query, "snippet": "s", "topic": "pets", "row": number}

@@ -37,7 +37,8 @@ def make_rows(
     return [
         {
             "query_id": f"q{query}",
-            "query": "signs of anaemia in a puppy" if query % 3 else "小狗贫血的表现",
+            # The marks make each query another one, and count as no words.
+            "query": ("signs of anaemia in a puppy" if query % 3 else "小狗贫血的表现") + "?" * query,
             "engine": engine,
             "rank": rank,
             "snippet": " ".join(
