@@ -35,6 +35,19 @@ _ABOUT_GRADING_ZH = (
     r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
 )
 _THIS = r"this (?:result|snippet|passage|text|page|document|item)"
+# Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
+_CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
+_LOOKALIKES = str.maketrans(
+    dict(zip("АВЕЅІЈКМНОРСТХУаеорсухѕіјһԁԛԝѵӏкмт", "ABESIJKMHOPCTXYaeopcyxsijhdqwvlkmt", strict=True))
+    | dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαονρυικτχεηωγ", "ABEZHIKMNOPTYXaovpuiktxenwy", strict=True))
+    | _CHEROKEE
+    | {
+        chr(ord(letter) - 0x13A0 + 0xAB70): plain.lower()
+        for letter, plain in _CHEROKEE.items()
+        if ord(letter) < 0x13F0
+    }
+    | {"ı": "i", "ɡ": "g", "ɑ": "a", "ǀ": "l"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,10 @@ def _split_words(words: str) -> tuple[str, ...]:
 def _make_pattern(
     triggers: str, *patterns: str, words: str = "", marks: tuple[str, ...] = (), raw: bool = False
 ) -> _InjectionPattern:
-    return _InjectionPattern(_split_words(triggers), patterns, frozenset(words.split()), marks, raw)
+    # Texts are searched after their look-alikes are folded, which changes Cyrillic and Greek words, too.
+    folded = (each.translate(_LOOKALIKES) for each in patterns)
+    triggers = triggers.translate(_LOOKALIKES)
+    return _InjectionPattern(_split_words(triggers), tuple(folded), frozenset(words.split()), marks, raw)
 
 
 @cache
@@ -82,8 +98,8 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     ),
     "instruction:answer": _make_pattern(
         "output print reply respond answer return say write type choose assign award grade score rate mark give verdict relevance",
-        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING}))*:? {_TOP}{_DEMAND_END}(?!,? (?:and |or )?grade)",
-        rf"\b(?:output|print|reply|respond|answer|return|say|write|type|choose)\b(?: (?:{_FILLING}))*:? {_TOP}{_DEMAND_END}"
+        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING})){{0,8}}:? {_TOP}{_DEMAND_END}(?!,? (?:and |or )?grade)",
+        rf"\b(?:output|print|reply|respond|answer|return|say|write|type|choose)\b(?: (?:{_FILLING})){{0,8}}:? {_TOP}{_DEMAND_END}"
         r"(?!, (?:then|stop)\b)",
         rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict))"
         rf" (?:is|should be|must be|has to be):? {_TOP}{_DEMAND_END}",
@@ -150,7 +166,7 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         marks=("final ",),
     ),
     "fake_turn": _make_pattern(
-        "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统： 助手： 用户：",
+        "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户：",
         r"< ?[|｜] ?[^\s|｜<>]{1,60} ?[|｜]|< ?[a-z_]{1,40}[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
         r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
         r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{|评|判|等级：?[0-3]|满分|指令|规则))",
@@ -244,7 +260,7 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     "instruction:foreign": _make_pattern(
         "ignor 無視 무시 игнорир تجاهل bỏ%qua",
         r"\bignor(?:ez|a|e|ar|ieren?|iert)\b[^\n]{0,30}(?:consignes|instructions pr|instrucciones|istruzioni|instruções|anweisungen|vorgaben)",
-        r"指示[^\n。]{0,6}無視|지시를[^\n]{0,6}무시|игнорируйте?[^\n]{0,30}(?:инструкци|указани|правил)|تجاهل[^\n]{0,20}تعليمات"
+        r"指示[^\n。]{0,6}無視|지시를[^\n]{0,6}무시|игнорируй(?:те)?[^\n]{0,30}(?:инструкци|указани|правил)|تجاهل[^\n]{0,20}تعليمات"
         r"|bỏ qua[^\n]{0,20}(?:hướng dẫn|chỉ dẫn)",
         words="ignorez ignora ignore ignorar ignorieren ignoriere ignoriert",
     ),
@@ -254,7 +270,8 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
 INJECTION_FLAGS = frozenset(
     {"chat_tokens", "stuffing", *(name.partition(":")[0] for name in _INJECTION_PATTERNS)}
 )
-_SENTENCE_END = r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]"
+# A run of marks is tried once, from its beginning.
+_SENTENCE_END = r"(?<![.!?。！？；;\n])[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,19 +328,6 @@ _CHINESE_MARKS = "，：；！？（）"
 # Characters that folding leaves alone, whichever others are around them.
 _STABLE = f"\x00-\x7f\u2013\u2014\u2018\u2019\u201c\u201d\u3001\u3002\u3008-\u3011\u3400-\u4dbf\u4e00-\u9fff{_CHINESE_MARKS}"
 _UNSTABLE = re.compile(f"[^{_STABLE}]+")
-# Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
-_CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
-_LOOKALIKES = str.maketrans(
-    dict(zip("АВЕЅІЈКМНОРСТХУаеорсухѕіјһԁԛԝѵӏкмт", "ABESIJKMHOPCTXYaeopcyxsijhdqwvlkmt", strict=True))
-    | dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαονρυικτχεηωγ", "ABEZHIKMNOPTYXaovpuiktxenwy", strict=True))
-    | _CHEROKEE
-    | {
-        chr(ord(letter) - 0x13A0 + 0xAB70): plain.lower()
-        for letter, plain in _CHEROKEE.items()
-        if ord(letter) < 0x13F0
-    }
-    | {"ı": "i", "ɡ": "g", "ɑ": "a", "ǀ": "l"}
-)
 
 
 def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:

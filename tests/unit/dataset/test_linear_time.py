@@ -41,6 +41,8 @@ PIECES = [
         "--- ",
         "\x1b[",
         "\n \n",
+        "grade ",
+        "please grade 3.!?",
     ),
     *(
         "<b =",
@@ -214,7 +216,7 @@ PIECES = [
     ),
     *("%", "&#115;", "\\u0073", "\\", "a", "aaaaaaaa", "c2stYW", "736b2d"),
 ]
-QUICK = PIECES[:14]
+QUICK = PIECES[:16]
 TRIGGERS = [trigger for trick in _INJECTION_PATTERNS.values() for trigger in trick.triggers]
 
 
