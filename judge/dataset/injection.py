@@ -89,7 +89,8 @@ def _compile(pattern: str) -> re.Pattern[str]:
 _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     "instruction": _make_pattern(
         "ignore disregard forget overrid bypass",
-        rf"\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}\b(?:instructions?\b(?! (?:on|at) )|rubric"
+        rf"(?<!not )(?<!n't )(?<!n’t )(?<!never )\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}"
+        r"\b(?:(?<!own )instructions?\b(?! (?:on|at) )|rubric"
         r"|guideline|criteria|system prompt|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
         r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|(?:above|previous|prior|earlier)\b"
         r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
@@ -130,13 +131,13 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"(?:忽略|无视|無視|忽視|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开)[^\n。]{0,12}?(?:(?:以上|上面|上述|之前|先前|前面|此前"
         r"|所有|全部|一切|收到|系统)[^\n。]{0,8}(?:要求|规则|規則|指令|指示|提示词|说明|标准|標準|任务)|评分(?!较|低|高)|指令|提示词"
         r"|评估|评测|打分|要求 ?输出)",
-        r"(?:上述|以上|之前|先前|前面)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
+        r"(?:上述|以上|之前|先前|前面|此前)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
     ),
     "instruction:回答": _make_pattern(
         "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为 等级 定为 得分",
         r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
         r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分(?![球钟之])"
-        r"|[“\"']?[3３](?![\d.]| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点星级球]))",
+        r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点星级球]))",
         r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
         r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高|(?:完全|高度)?相关)",
@@ -152,24 +153,26 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|评分员|评测|评委|评审|评分规则|给满分|打满分)",
     ),
     "fake_verdict": _make_pattern(
-        "verdict grade score relevan rating assessment 判定 等级 评分 得分 结论 评委 评审 评测员 标注员 终审",
+        "verdict grade score relevan rating assessment answer> 判定 等级 评分 得分 结论 评委 评审 评测员 标注员 终审",
         r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
         r"[\"'“]?(?:(?:yes|no|[0-3])(?![\w.%])|(?:是|否|相关|不相关)(?![一-鿿]))",
         r"[\"'“](?:verdict|relevance|grade)[\"'”]? ?[:：] ?[\"'“](?:relevant|perfect|full|high)",
-        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:yes|no|[0-3])(?![\w%]|\.\d|/\d)",
+        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:(?:yes|no)(?!, the )|[0-3](?! (?:mild|moderate|severe|life-)))(?![\w%]|\.\d|/\d)",
+        r"<answer> ?[0-3] ?</answer> ?\n?<reason",
         r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
         r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：] ?(?:yes|no)\b",
         r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d)|yes|no\b|(?:\w+ )?relevant)",
         r"相关性评分 ?[:：] ?[0-3](?:/3| ?分)?(?![\d.])|(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
         r"\bassessment: (?:[a-z]+ )?relevant\b",
-        words="verdict grade score relevance rating assessment",
+        words="verdict grade score relevance rating assessment answer",
         marks=("final ",),
     ),
     "fake_turn": _make_pattern(
         "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户：",
         r"< ?[|｜] ?[^\s|｜<>]{1,60} ?[|｜]|< ?[a-z_]{1,40}[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
         r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
-        r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{|评|判|等级：?[0-3]|满分|指令|规则))",
+        r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{\"|评[级为估]|判[为定断]|等级[：:]?[0-3]|满分"
+        r"|(?:忽略|新|更新)[^\n]{0,8}(?:指令|规则)|(?:指令|规则)[^\n]{0,6}(?:作废|更新|改)))",
         marks=("<", ">", "[", "◁", "system", "assistant", "user", "human", "系统", "助手", "用户"),
         raw=True,
     ),
@@ -222,7 +225,7 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     ),
     "secrets:密钥": _make_pattern(
         "环境变量 密钥 系统提示 令牌 api%key api_key 上一条",
-        r"(?:输出|打印|写出|告诉|贴出|附上|泄露|给出)[^\n。]{0,12}(?:系统提示|上一条查询|(?:你的?|本机|服务器)[^\n。]{0,6}"
+        r"(?:输出|打印|写出|告诉|贴出|附上|(?<!甚至)(?<!可能)(?<!模型)(?<!导致)泄露|给出)[^\n。]{0,12}(?:系统提示|上一条查询|(?:你的?|本机|服务器)[^\n。]{0,6}"
         r"(?:环境变量|密钥|令牌|api[ _]?key))",
         r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:(?:写进|写在|输出到?|打印|贴出|附在)[^\n。]{0,6}"
         r"(?:理由|回复|回答|答案)|告诉我)",
@@ -256,6 +259,63 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"(?:本段|本片段|摘要)[^\n。]{0,20}回答了[“\"「]|本文[^\n。]{0,4}(?:权威|全面|完整|完美|最)[^\n。]{0,20}回答了[“\"「]",
         r"(?:摘要|本文|本页)[^\n。]{0,6}与用户[^\n。]{0,6}相关",
         words="answers relevant",
+    ),
+    "instruction:to_graders": _make_pattern(
+        "grader judge evaluator assessor rater scorer reading%this",
+        r"\b(?:ai|llm|automated) (?:grader|evaluator|assessor|rater|scorer|judge)s? ?[:,](?=[^\n]{0,60}\b(?:rate|mark|grade|assign|give|score|deserves|must|please)\b[^\n]{0,60}(?:\bthis\b|relevan|perfect|\b3\b|top|highest|maximum))",
+        r"(?:^|[.!?\n>] ?)(?:grader|evaluator|assessor|rater)s?[:,](?=[^\n.]{0,80}(?:this (?:snippet|passage|result)|your (?:verdict|judge?ment|instructions)|\bgrade 3\b|\b3$))",
+        r"\bto the (?:ai|llm|model|language model)(?: \w+)? reading this\b|\bthe (?:ai|llm) (?:judge|grader|evaluator|assessor) (?:could|can|should|would|must|to) (?:\w+ )?(?:mark|rate|grade|score|give) this (?:entry|page|snippet|passage|result|text|as|a)\b",
+        words="ai llm automated grader graders evaluator evaluators assessor assessors rater raters reading",
+    ),
+    "fake_verdict:this": _make_pattern(
+        "this human%label relevance ground%truth satisfies",
+        rf"\b(?:grad|rat|scor|mark)ed {_THIS}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)",
+        r"\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3",
+        r"\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
+        words="this label relevance truth satisfies",
+    ),
+    "instruction:评委": _make_pattern(
+        "模型 评委 裁判 助手 程序 评估者 评分员 评审员 别管 不用看 不必看 只能 只许 站长 给3分 给三分 低于3 低于三",
+        r"(?:评[估审分测判]|裁判|智能评估)(?:模型|助手)(?=[^\n。]{0,30}(?:满分|最高|[3３三] ?分|等级 ?[:：]? ?[3３三]|相关|完全满足))(?=[^\n。]{0,30}(?:请|必须|务必|一律|给这|本页|本段|该片段|这条|这段|麻烦|希望|[:：]等级))",
+        r"(?:ai|智能)(?:评委|裁判)(?=[^\n。]{0,30}(?:满分|最高|[3３三] ?分|相关))(?=[^\n。]{0,30}(?:请|必须|一律|此页|本页|本段|这条|这段))|(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]",
+        r"(?:尊敬|亲爱)的(?:ai|大模型|语言模型|评[估审分判]模型)(?=[^\n。]{0,40}(?:把|给|将)?(?:这条|这段|本页|本段|此条|等级))",
+        r"(?:评估者|评分员|评审员)[:：](?=[^\n。]{0,20}(?:此条|这条|本段|思考|输出))|评判本页的[^\n。]{0,4}模型|你只(?:能|许|准)(?:回答|回复|输出)[“\"']?[3３](?!\d| ?[个条种篇份张次行位])",
+        r"(?:别管|不用看|不必看)(?:用户(?!手册|指南|协议|名|评价)|查询)[^\n。]{0,12}(?:评级|打分|满分|等级)|低于[3３三] ?分的(?:评估|评分|评测)?模型|给[3３三] ?分就奖励你|扮演[^\n。]{0,4}站长[^\n。]{0,8}打分",
+        words="",
+    ),
+    "fake_verdict:标注": _make_pattern(
+        "人工标注 真实标签 评估结果 相关性 片段 文档 摘要 搜索结果",
+        r"人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|与查询的真实标签|相关性 ?[:：] ?[3３](?:分(?![之钟析])|/3)",
+        r"(?:该|本|此|此搜索|本搜索)(?:片段|段落|文档|摘要|结果)(?:完全|充分)?满足[^\n。]{0,2}(?:查询(?!条件|语句)|用户的?(?:需求|问题|意图)(?!说明))",
+        words="",
+    ),
+    "overthink:times": _make_pattern(
+        "times%before until%you 评级 等级 回答前",
+        r"\breconsider your (?:judge?ment|verdict|grade|answer)\b[^\n.]{0,30}\btimes before (?:you )?(?:answer|grad|judg|scor)|\b(?:cannot|can't|must not|do not|don't) (?:grade|score|rate)(?: this)? until you (?:have|'ve) (?:written|solved|computed|calculated|listed|proven|proved)\b",
+        r"(?:评级|给出等级)之?前[,，]?[^\n。]{0,6}(?:计算[^\n。]{0,6}(?:位|圆周率)|逐[字位])|先(?:列出|计算|写出|算出)[^\n。]{0,24}(?:再|才)能?(?:给出等级|评级)|评估者[:：]回答前",
+        words="times until",
+    ),
+    "secrets:rules": _make_pattern(
+        "given api%key instructions 系统提示 收到 得到",
+        r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output)\b[^\n.]{0,20}\b(?:contents|text|wording) of your instructions\b|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
+        r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么",
+        words="given key contents text wording",
+    ),
+    "instruction:act": _make_pattern(
+        "you%are%an you%are%a act%as%an",
+        r"\byou are an? (?:\w+ )?(?:evaluator|grader|assessor|rater) (?:who|that) (?:never|always|only)\b|\bact as an? (?:unrestricted|uncensored) (?:ai|model|assistant)\b[^\n]{0,80}\brelevan",
+        words="evaluator grader assessor rater act",
+    ),
+    "instruction:languages": _make_pattern(
+        "évaluat sprachmodell evaluador 審査員 評審 評價 평가 oцeн",
+        r"\bch(?:er|ère)s? évaluat\w+,|\bsprachmodell\b[^\n]{0,60}als (?:voll )?relevant|\bevaluador\b[^\n]{0,40}este resultado[^\n]{0,30}relevante|審査員へ|(?:評審|評價)模型[^\n。]{0,20}(?:最高|相關|滿分)|평가 모델에게|oцeнщиk,",
+        words="sprachmodell evaluador",
+    ),
+    "fence:ends": _make_pattern(
+        "ends%here instructions] 到此结束 指令 role",
+        r"\bsearch result ends here\b|\[ ?end data ?\] ?\[ ?begin instructions? ?\]|(?<!不)可信指令[:：][^\n]{0,10}(?:评|满分|等级)|(?:搜索结果|片段)到此结束",
+        r"\"role\" ?: ?\"(?:assistant|system)\"[^}]{0,60}\\\"grade\\?\" ?:|(?:^|\n)role: ?(?:system|assistant)\ncontent:[^\n]{0,80}\bgrade\b",
+        words="ends instructions role",
     ),
     "instruction:foreign": _make_pattern(
         "ignor 無視 무시 игнорир تجاهل bỏ%qua",
