@@ -197,7 +197,9 @@ class ModelClient:
         price = self.limits.price
         most = 0.0 if self.limits.budget is None else bound_cost(prompt, self.model.params, price)
         while not self.spend_limit.reserve(most):
+            permit.release()
             await self.spend_limit.wait_for_settlement()
+            await permit.renew()
             self.cancel_token.raise_if_cancelled()
         permit.is_used = True
         permit.hooks.begin_call()

@@ -117,6 +117,12 @@ def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JS
     return _SLOT.sub(lambda slot: _format_slot(slots[slot[1]]), part)
 
 
+def _is_unset(parameter: str, slots: Mapping[str, Any]) -> bool:
+    """Return whether the value of a parameter of an address is a slot without a value."""
+    whole = _SLOT.fullmatch(parameter.partition("=")[2])
+    return whole is not None and slots[whole[1]] is None
+
+
 def _format_slot(value: object) -> str:
     """Return the value of a slot inside a text; a language or country that is not set is empty."""
     return "" if value is None else str(value)
@@ -220,7 +226,12 @@ class HttpEngine:
 
     def _make_request(self, slots: Mapping[str, Any]) -> EngineRequest:
         engine = self._engine
-        path = _SLOT.sub(lambda slot: quote(_format_slot(slots[slot[1]]), safe=""), engine.path)
+        path, mark, query = engine.path.partition("?")
+        # A parameter is left out where its slot has no value.
+        parts = (part for part in query.split("&") if not _is_unset(part, slots))
+        path = _SLOT.sub(
+            lambda slot: quote(_format_slot(slots[slot[1]]), safe=""), f"{path}{mark}{'&'.join(parts)}"
+        ).rstrip("?")
         params = urlencode(fill_template(engine.params, slots))
         body = "" if engine.body is None else dump_json(fill_template(engine.body, slots))
         templates = (*engine.headers.items(), *engine.secrets.items())

@@ -16,8 +16,8 @@ from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
 
-#: What the first line of a .tsv file begins with where it is a header.
-_ID_COLUMNS = ("query_id", "qid", "id", "query")
+#: The names of the ids in the header of a .tsv file.
+_ID_COLUMNS = ("query_id", "qid", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,10 @@ def _read_txt(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
 def _read_tsv(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the queries of a table with a header, or of lines with an id, a tab and a query."""
     _, first = next(read_nonblank_lines(path, lambda _: None), ("", ""))
-    names = [cell.strip() for cell in first.split("\t")]
-    if "query" in names and names[0] in _ID_COLUMNS:
-        yield from _read_csv(path, warn)
+    names = [cell.strip().casefold() for cell in first.split("\t")]
+    if "query" in names and names[0] in (*_ID_COLUMNS, "query"):
+        for place, row in _read_csv(path, warn):
+            yield place, {"query_id" if name.casefold() in _ID_COLUMNS else name: row[name] for name in row}
         return
     for place, text in read_nonblank_lines(path, warn):
         query_id, *texts = text.split("\t")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib.resources import files
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
@@ -186,22 +186,17 @@ def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
     place = f"[collect.engines.{name}]"
     described = validate_table(EngineTable, table, place)
     paths = validate_table(_FieldPaths, described.fields, f"[collect.engines.{name}.fields]")
-    base_url, path, query = _split_address(place, described.url)
+    base_url, path = _split_address(place, described.url)
     _check_slots(place, described)
-    # Parameters without a value are left out, those of the address, too.
-    params = dict(parse_qsl(query, keep_blank_values=True))
-    free = {name: value for name, value in params.items() if value in ("{lang}", "{country}")}
-    fixed = [part for part in query.split("&") if part.partition("=")[0] not in free]
     proof = described.results if described.proof is None else described.proof
     return EngineDefinition(
         name=name,
         docs=place,
         shape=ResponseShape(results=described.results, proof=proof, **dict(paths)),
         base_url=base_url,
-        path=path + ("?" + "&".join(fixed) if query and fixed else ""),
-        params={**free, **described.params},
+        path=path,
         method=(described.method or ("GET" if described.body is None else "POST")).upper(),
-        **described.model_dump(include={"key", "headers", "secrets", "body", "page", "max_pages"}),
+        **described.model_dump(include={"key", "headers", "secrets", "params", "body", "page", "max_pages"}),
     )
 
 
@@ -234,8 +229,8 @@ def _find_slots(*templates: object) -> set[str]:
     return {slot for template in templates for slot in _SLOT.findall(dump_json(template))}
 
 
-def _split_address(place: str, url: str) -> tuple[str, str, str]:
-    """Return the server in `url`, which --base-url may replace, the path and the query string."""
+def _split_address(place: str, url: str) -> tuple[str, str]:
+    """Return the server in `url`, which --base-url may replace, and the rest."""
     invalid = InputError(
         "{place} url is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}",
         place=place,
@@ -247,4 +242,5 @@ def _split_address(place: str, url: str) -> tuple[str, str, str]:
         raise invalid from None
     if parts.scheme not in ("http", "https") or not parts.netloc or "{" in parts.netloc:
         raise invalid
-    return f"{parts.scheme}://{parts.netloc}", parts.path, parts.query
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{parts.netloc}", parts.path + query

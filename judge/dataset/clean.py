@@ -10,7 +10,7 @@ import hashlib
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -282,8 +282,9 @@ _BRACKET = re.compile("[<>]")
 _PARAMETER = re.compile(
     r"&(?=[A-Za-z][A-Za-z0-9]*(?![A-Za-z0-9;]))(?!(?:amp|lt|gt|quot|nbsp)(?![A-Za-z0-9=]))"
 )
-# Elements whose names are types of programs, too: `List<object>`.
-_TYPES = frozenset("data dir input label link map menu object output param source time var".split())
+# Elements whose names are types of programs, too: `List<object>`. As elements, they have a closing tag.
+_TYPES = "data dir label map menu object output time var".split()
+_CLOSED_TYPE = re.compile(rf"</({'|'.join(_TYPES)})(?=[\s/>])", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 # A parser takes quadratic time with thousands of nested tags or attributes. A text with this many tags is
 # stripped tag by tag.
@@ -320,23 +321,25 @@ def _escape_others(source: str) -> str:
     # Search up to the last bracket only: behind it each search would run to the end of the text.
     closed |= {match[1].lower(): match.start() for match in _CLOSING.finditer(source, 0, last + 1)}
     closed["!--"] = source.rfind("-->")
+    types = {*_TYPES} - {match[1].lower() for match in _CLOSED_TYPE.finditer(source)}
 
     def escape(match: re.Match[str]) -> str:
         slash, name, comment = match.groups()
         opened = comment or (name or "").lower()
         ends = last if slash else closed.get(opened, last)
         is_markup = (comment or opened in _ELEMENTS) and match.start() < ends
-        if is_markup and (slash or not _is_generic(source, match, name)):
+        if is_markup and (slash or not _is_generic(source, match, name, types)):
             return match[0]
         return "&lt;" + match[0][1:]
 
     return _OPENING.sub(escape, _NO_TAG.sub("&lt;", source))
 
 
-def _is_generic(source: str, match: re.Match[str], name: str | None) -> bool:
+def _is_generic(source: str, match: re.Match[str], name: str | None, types: Set[str]) -> bool:
     """Return True when the bracket holds a type, as in `List<Object>`, or a comparison, as in `a<b and c>d`.
 
     Tags are not written `Like` that, and a tag with a single letter has no bare words behind its name.
+    `types` are names of elements that have no closing tag in the text.
     """
     if name is not None and len(name) == 1:
         # Only up to the next bracket, so that many of them take linear time together.
@@ -347,6 +350,6 @@ def _is_generic(source: str, match: re.Match[str], name: str | None) -> bool:
     before = source[match.start() - 1 : match.start()] if match.start() else ""
     is_type = name is not None and (
         name.istitle()
-        or (name in _TYPES and before.isascii() and source[match.end() : match.end() + 1] == ">")
+        or (name in types and before.isascii() and source[match.end() : match.end() + 1] == ">")
     )
     return is_type and (before.isalnum() or before == "_")

@@ -98,22 +98,22 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         words="ignore disregard forget override overriding bypass",
     ),
     "instruction:answer": _make_pattern(
-        "output print reply respond answer return say write type choose assign award grade score rate mark give verdict relevance",
+        "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance",
         rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING})){{0,8}}:? {_TOP}{_DEMAND_END}(?!,? (?:and |or )?grade)",
-        rf"\b(?:output|print|reply|respond|answer|return|say|write|type|choose)\b(?: (?:{_FILLING})){{0,8}}:? {_TOP}{_DEMAND_END}"
+        rf"\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING})){{0,8}}:? {_TOP}{_DEMAND_END}"
         r"(?!, (?:then|stop)\b)",
         rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict))"
         rf" (?:is|should be|must be|has to be):? {_TOP}{_DEMAND_END}",
-        rf"\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS} is\b",
+        rf"\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS} is:?(?: (?:an?|the))* (?:{_TOP}|full|top|perfect)",
         rf"\b(?:rate|grade|score) {_THIS}\b(?: \w+){{0,2}} (?:3|three)\b",
         rf"\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS} below\b",
-        words="output print reply respond answer return say write type choose assign award grade score rate mark give verdict"
+        words="output print reply respond answer return say write type assign award grade score rate mark give verdict"
         " rating relevance lower",
     ),
     "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
         rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b",
-        r"\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm))* (?:grader|evaluator|assessor|rater"
+        r"\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater"
         r"|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b",
         rf"\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}",
         r"\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))",
@@ -134,13 +134,13 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"(?:上述|以上|之前|先前|前面|此前)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
     ),
     "instruction:回答": _make_pattern(
-        "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为 等级 定为 得分",
+        "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为 定为 片段 摘要 本页 本文",
         r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
         r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分(?![球钟之])"
         r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点星级球]))",
         r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
-        r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高|(?:完全|高度)?相关)",
+        r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
         r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
     ),
     "instruction:角色": _make_pattern(
@@ -230,7 +230,7 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:(?:写进|写在|输出到?|打印|贴出|附在)[^\n。]{0,6}"
         r"(?:理由|回复|回答|答案)|告诉我)",
         r"(?:理由(?:里|中|字段|一栏|请)|reason ?字段)[^\n。]{0,40}(?:密钥|令牌|api[ _]?key|环境变量)",
-        r"(?:密钥|令牌|api[ _]?key|环境变量)[^\n。]{0,24}(?:reason|理由)",
+        r"(?:密钥|令牌|api[ _]?key|环境变量)[^\n。]{0,12}(?:写|放|填|输出|附|贴)[^\n。]{0,12}(?:reason|理由)",
         marks=("api key", "api_key"),
     ),
     "hidden_text": _make_pattern(

@@ -30,7 +30,12 @@ def read_table(path: Path, column: str, warn: Warn | None) -> Iterator[tuple[str
     header.
     """
     csv.field_size_limit(1 << 30)
-    texts = (text for _, text in read_lines(path, warn))
+    texts: Iterator[str] = (text for _, text in read_lines(path, warn))
+    start = next(texts, "")
+    if "\r" in start.rstrip("\r\n"):  # lines that end with carriage returns alone
+        texts = chain(start.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True), texts)
+    else:
+        texts = chain([start], texts)
     first, skipped = _find_header(texts)
     separator = _choose_separator("".join(first), column)
     quoted = separator in ",;" or _is_quoted(path, separator)

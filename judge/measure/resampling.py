@@ -27,6 +27,8 @@ MIN_DIFFERING = 6
 _TIE = 1e-9
 #: The normal quantile of a 95% interval.
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+#: The two ends of a 95% interval, or the lowest and the highest possible value.
+Interval = tuple[float, float]
 #: Values in one batch: 4 MB, which fit into the cache of a processor.
 BATCH_CELLS = 2**19
 
@@ -76,9 +78,9 @@ def compute_randomisation_interval(
         highs.append(np.where(np.isnan(means[0] + means[1]), np.inf, np.maximum(*means)))
     low, high = np.sort(np.concatenate(lows)), -np.sort(-np.concatenate(highs))
     exact = 2**queries <= resamples
-    # The first shift whose p, which counts the intervals around it, is above 5%.
+    # The index of the first interval where p, the share of the intervals that hold the shift, is above 5%.
     least = floor((1 - LEVEL) * (len(low) if exact else 1 + resamples) + _TIE) + (0 if exact else -1)
-    return make_finite_interval(low[least], high[least]) if least < len(low) else None
+    return make_finite_interval(low[least], high[least])
 
 
 def holm(p: Floats) -> Floats:
@@ -148,10 +150,6 @@ Statistic = tuple[Callable[[Floats], Floats], str]
 
 _ONE_QUERY = Message("it comes from one query, so there is no interval")
 _RARELY_DEFINED = Message("with other queries it is often undefined, so there is no interval")
-
-
-#: The two ends of a 95% interval, or the lowest and the highest possible value.
-Interval = tuple[float, float]
 
 
 def make_finite_interval(low: float, high: float) -> Interval | None:

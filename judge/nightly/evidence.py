@@ -38,7 +38,7 @@ _NO_CANARIES = Message(
 
 @dataclass(frozen=True, slots=True)
 class NightRun:
-    """The run of this night, its engines and, when its assessor had drifted, the store of its verdicts."""
+    """The run of this night, its engines, and the quarantined store that it judged in, None without one."""
 
     result: RunResult
     engines: Mapping[str, NightEngineResult]
@@ -111,7 +111,15 @@ def gather_evidence(
         evidence = _compare(context, run.result, baseline, evidence, check)
     if evidence.assessor_changes and run.quarantined_store is None:
         # Its verdicts can be of two assessors.
-        evidence = replace(evidence, set_baseline_command=Message("make the next night the baseline"))
+        command = (
+            Message("make the next night the baseline")
+            if check
+            else Message(
+                "set canary_repeats = 2 or more in [nightly], and make the second night from then on the"
+                " baseline"
+            )
+        )
+        evidence = replace(evidence, set_baseline_command=command)
     return evidence
 
 

@@ -233,33 +233,31 @@ def run_night(
         missing = explain_incomplete(config, result, check)
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
     cost_total = count_night_calls(context.folder, *_list_priced_configs(context))
+    own = stores.make_night_store_path(context.nights, context.day)
     if run:
-        run = _end_stores(context, run, check, is_changed=bool(evidence.assessor_changes))
+        _keep_verdicts(context, run, check, own, is_changed=bool(evidence.assessor_changes))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))
     write_record(context.folder, record)
+    if run:
+        store_files.remove_store(own)
     return record
 
 
-def _end_stores(
-    context: NightContext, run: NightRun, check: CanaryCheck | None, *, is_changed: bool
-) -> NightRun:
-    """Put the verdicts of the night where later nights find them; return the run with its quarantined store.
+def _keep_verdicts(
+    context: NightContext, run: NightRun, check: CanaryCheck | None, own: Path, *, is_changed: bool
+) -> None:
+    """Put the verdicts of the night, in its `own` store, where later nights of the same assessor find them.
 
-    Those of an incomplete night are kept, too: they were paid for. Where the canaries have the grades of the
-    baseline, the assessor changed after them, and nothing tells which verdicts are of which assessor.
+    Those of an incomplete night are kept, too: they were paid for. Without canaries, and where these have the
+    grades of the baseline, nothing tells which verdicts are of an assessor that changed, so none are kept.
     """
-    own = stores.make_night_store_path(context.nights, context.day)
     shared = stores.find_shared_store(context)
-    if is_changed and run.quarantined_store is None and not context.shares_canaries(check):
+    if run.quarantined_store is None and not is_changed:
+        stores.end_store(own, shared)
+    elif run.quarantined_store is None and check and not context.shares_canaries(check):
         stores.quarantine_new_verdicts(own, shared)
-    elif is_changed:
-        store_files.remove_store(own)
-    else:
-        stores.end_store(run.quarantined_store or own, shared)
-        run = replace(run, quarantined_store=None)
-    return run
 
 
 def _check_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]:

@@ -5,8 +5,8 @@ holds verdicts of nights without assessor drift: a night judges in a copy, which
 store at its end, also when it ends before all pairs are judged. A night whose assessor had drifted before it
 began judges in an empty store, a quarantined one; later nights of that assessor continue with it, and it
 replaces the shared store when such a night becomes the baseline. Until then it stays. Where canaries cannot
-be compared with the baseline, a night can show the drift only by its own verdicts. It leaves those that it
-paid for in a quarantined store.
+be compared with the baseline, a night can show the drift only by its own verdicts. When it does, it leaves
+those that it paid for in a quarantined store.
 
 A store holds every call but not the night that made it, and nights share stores. So `paid.json` in the
 night's folder says up to which call each store is counted, and the cost of these calls. The calls of a
@@ -125,14 +125,12 @@ def end_store(store: Path, shared: Path) -> None:
 
 
 def quarantine_new_verdicts(store: Path, shared: Path) -> None:
-    """Leave what a night's own store has beyond the shared one in the quarantined store of that night.
+    """Copy what a night's own store has beyond the shared one into the quarantined store of that night.
 
     The next night of the same assessor continues with it. Raises StoreError when that fails.
     """
-    if store.exists():
-        store_files.subtract_store(store, shared)
-        day = store.stem.rpartition(".")[2]
-        end_store(store, make_quarantined_store_path(store.parent, day))
+    day = store.stem.rpartition(".")[2]
+    store_files.write_difference(store, shared, make_quarantined_store_path(store.parent, day))
 
 
 def check_store(shared: Path) -> None:
@@ -173,13 +171,16 @@ def choose_store(
 ) -> Path:
     """Return the store that the night judges with: a copy of the shared one, or that of another assessor.
 
-    Where the assessor has `drifted`, and where canaries cannot tell, it is the quarantined store of the same
-    assessor. Where there is none, and the assessor has `drifted`, it is a new one.
+    Where the assessor has `drifted`, and where its canaries cannot be compared with the baseline's, it is the
+    quarantined store of the same assessor. Where there is none, and the assessor has `drifted`, it is a new
+    one.
     """
     nights = context.nights
-    if drifted or (context.baseline and not context.shares_canaries(check)):
+    if drifted or (check and context.baseline and not context.shares_canaries(check)):
         for store, day in list_quarantined_stores(nights):
-            if _has_same_assessor(context, RunFolder(nights / day), identity, check):
+            # A night that was killed after it had copied its verdicts has more of them in its own store.
+            is_copied = day == context.day and make_night_store_path(nights, day).exists()
+            if not is_copied and _has_same_assessor(context, RunFolder(nights / day), identity, check):
                 return store
     if not drifted:
         return begin_store(make_night_store_path(nights, context.day), find_shared_store(context))

@@ -65,12 +65,19 @@ def _is_sound(key: bytes, grade: object, body: bytes, checksum: bytes) -> bool:
     return read_verdict(key_text, grade, body_text, checksum_text) is not None
 
 
-def subtract_store(path: Path, other: Path) -> None:
-    """Remove the verdicts that the store `other` has, if it is there, from the store at `path`."""
-    if not other.exists():
-        return
-    with _begin_transaction(path, attached=other) as connection:
-        connection.execute("DELETE FROM main.verdicts WHERE key IN (SELECT key FROM attached.verdicts)")
+def write_difference(store: Path, other: Path, target: Path) -> None:
+    """Make `target` hold what `store` does, without the verdicts that the store `other` has, if it is there.
+
+    A kill leaves `target` as before. Raises StoreError when it can't be done.
+    """
+    part = target.with_name(f".{target.name}.part")
+    remove_store(part)
+    _back_up(store, part)
+    if other.exists():
+        with _begin_transaction(part, attached=other) as connection:
+            connection.execute("DELETE FROM main.verdicts WHERE key IN (SELECT key FROM attached.verdicts)")
+    remove_store(target)
+    part.replace(target)
 
 
 def copy_store(source: Path, target: Path) -> None:

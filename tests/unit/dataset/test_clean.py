@@ -327,6 +327,8 @@ def test_cleaning_never_fails_and_leaves_nothing_hidden(text: str) -> None:
         ("Tom &amp; Jerry &lt b &#39;s", "Tom & Jerry < b 's"),
         ("<b>x</b> a.example/?a=1&region=eu", "x a.example/?a=1&region=eu"),
         ("List<object> list = new List<object>();", "List<object> list = new List<object>();"),
+        ("<div>Updated<time>May 4</time></div>", "UpdatedMay 4"),
+        ("Name<input>Email<label>x</label> f<var>x</var>=2", "NameEmailx fx=2"),
         ("the page ends here\x0cChapter 4", "the page ends here\nChapter 4"),
         ("list |> Enum.map(f) <| g, p <|> q", "list |> Enum.map(f) <| g, p <|> q"),
     ],

@@ -180,17 +180,23 @@ def answer_stricter(self: Any, requests: Any) -> Any:
     return replace(reply, text=json.dumps({**output, "grade": max(0, output["grade"] - 1)}))
 
 
-@pytest.mark.parametrize("canary_repeats", [0, 2])
-def test_an_assessor_that_changed_after_a_run_without_canaries_can_be_accepted(
-    tmp_path: Path, canary_repeats: int
-) -> None:
+def freeze_run_without_canaries(project: NightlyProject) -> None:
+    """Make a run of the first day's dataset the baseline."""
+    day, run = project.begin_day(), project.folder / "runs" / "base"
+    config = replace(Config.load(project.toml), data=str(project.folder / f"{day}.jsonl"), out=str(run))
+    pipeline.run(replace(config, measures=("AP@10", "sDCG@10")))
+    job.set_baseline(run, project.nights)
+
+
+def become_stricter(project: NightlyProject) -> None:
+    project.judge.__class__ = type("Strict", (type(project.judge),), {"answer": answer_stricter})
+
+
+def test_an_assessor_that_changed_after_a_run_without_canaries_can_be_accepted(tmp_path: Path) -> None:
     """The first night shows it by its pairs; the next one continues with its verdicts, as a baseline can."""
-    with make_nightly_project(tmp_path, {"canary_repeats": canary_repeats}) as project:
-        day, run = project.begin_day(), tmp_path / "runs" / "base"
-        config = replace(Config.load(project.toml), data=str(tmp_path / f"{day}.jsonl"), out=str(run))
-        pipeline.run(replace(config, measures=("AP@10", "sDCG@10")))
-        job.set_baseline(run, project.nights)
-        project.judge.__class__ = type("Strict", (type(project.judge),), {"answer": answer_stricter})
+    with make_nightly_project(tmp_path, {"canary_repeats": 2}) as project:
+        freeze_run_without_canaries(project)
+        become_stricter(project)
         first = project.run_night(project.begin_day())
         assert (first["status"], first["quarantined_store"]) == ("assessor drift", None)
         assert first["reasons"][-1].endswith("make the next night the baseline")
@@ -198,14 +204,28 @@ def test_an_assessor_that_changed_after_a_run_without_canaries_can_be_accepted(
             job.set_baseline(project.nights / "2026-05-02", project.nights)
         before = project.calls
         second = project.run_night(project.begin_day())
-        canaries = 64 * canary_repeats
         assert (second["status"], second["coverage"]) == ("assessor drift", 1.0)
         assert Path(second["quarantined_store"]).name == "verdicts.drifted-2026-05-02.sqlite"
-        assert (
-            project.calls - before - canaries < first["judgments"] / 2
-        )  # the rest was paid for on the first
+        # The rest was paid for on the first night.
+        assert project.calls - before - 2 * 64 < first["judgments"] / 2
         job.set_baseline(project.nights / "2026-05-03", project.nights)
         assert project.run_night(project.begin_day())["status"] == "fine"
+
+
+@pytest.mark.parametrize("canary_repeats", [0, 2])
+def test_an_assessor_of_one_night_leaves_nothing_to_the_next_ones(
+    tmp_path: Path, canary_repeats: int
+) -> None:
+    with make_nightly_project(tmp_path, {"canary_repeats": canary_repeats}) as project:
+        freeze_run_without_canaries(project)
+        sound = type(project.judge)
+        become_stricter(project)
+        drifted = project.run_night(project.begin_day())
+        project.judge.__class__ = sound
+        nights = [project.run_night(project.begin_day()) for _ in range(2)]
+    assert drifted["status"] == "assessor drift"
+    assert drifted["reasons"][-1].endswith("baseline")
+    assert [(night["status"], night["quarantined_store"]) for night in nights] == [("fine", None)] * 2
 
 
 # --- what is missing is asked for again
