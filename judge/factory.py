@@ -89,7 +89,7 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
     from judge.models.ray_cluster import RayCluster
     from judge.models.worker_model import WorkerModel
 
-    prefix = provider.service.key.partition("_")[0] + "_"
+    prefix = provider.service.key_variable.partition("_")[0] + "_"
     environ = {name: value for name, value in copy_environment().items() if name.startswith(prefix)}
     cluster = RayCluster(partial(open_this, environ=environ), config.concurrency, config.ray_address)
     return WorkerModel(open_this(), cluster)
@@ -97,7 +97,7 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
 
 def _add_missing_keys(environ: Mapping[str, str]) -> Mapping[str, str]:
     """Return `environ` with a placeholder for each key that is missing, for models that are not called."""
-    keys = (provider.service.key for provider in PROVIDERS.values() if provider.service)
+    keys = (provider.service.key_variable for provider in PROVIDERS.values() if provider.service)
     missing = (key for key in keys if not environ.get(key, "").strip())
     return {**environ, **dict.fromkeys(missing, "placeholder-of-a-missing-key")}
 

@@ -83,6 +83,16 @@ class _Submission:
     is_short: bool
 
 
+def make_lookup_error(endpoint: str, error: CallError) -> RunIncomplete:
+    """Return why a run ends when the server refuses to say what became of a batch."""
+    return RunIncomplete(
+        "{endpoint} refuses a request about batches: {error}; run the same command again later, or without"
+        " --batch",
+        endpoint=endpoint,
+        error=error,
+    )
+
+
 def make_batch_call(reply: BatchReply) -> Call:
     """Return the record of the request that led to `reply`."""
     if isinstance(reply, Completion):
@@ -257,7 +267,10 @@ class BatchRunner:
         except RetryableError as error:
             if error.kind == "rate_limit":
                 raise
-            created = await self._find(file_id, datetime.now(UTC))
+            try:
+                created = await self._find(file_id, datetime.now(UTC))
+            except (AccountError, RequestRejected) as refusal:  # the batch may be there
+                raise make_lookup_error(self.client.model.endpoint, refusal) from refusal
             if created is None:
                 raise
             return created
@@ -282,13 +295,14 @@ class BatchRunner:
             return None
         try:
             return await self._retry(lambda: self.api.retrieve(batch.server_id))
-        except AccountError as error:
+        except (AccountError, RequestRejected) as error:
             await self._remove_lost(batch, error)
             return None
 
-    async def _remove_lost(self, batch: StoredBatch, error: AccountError) -> None:
+    async def _remove_lost(self, batch: StoredBatch, error: AccountError | RequestRejected) -> None:
         """Remove a batch that counts as lost; raise RunIncomplete for a younger one."""
-        if error.kind != "not_found" or datetime.now(UTC) - batch.changed_at <= _MAX_AGE:
+        may_be_lost = error.kind == "not_found" or isinstance(error, RequestRejected)
+        if not may_be_lost or datetime.now(UTC) - batch.changed_at <= _MAX_AGE:
             raise RunIncomplete(
                 "the batch {batch} of {day} cannot be read ({error}); use the key of the account that"
                 " submitted it. {days} days after its submission it counts as lost",
@@ -349,11 +363,12 @@ class BatchRunner:
         absent_counts: list[int] = []
         try:
             replies = await self._retry(lambda: self._read_replies(status, questions, params, absent_counts))
-        except AccountError as error:
+        except (AccountError, RequestRejected) as error:
             await self._remove_lost(batch, error)
             return None
         calls = [make_batch_call(reply) for reply in replies.values()]
-        self.client.spend_limit.settle_batch(self._costs.pop(name, ()), calls, self.client.limits.price)
+        if name in self._costs:  # else an earlier command submitted it, and paid for it
+            self.client.spend_limit.settle_batch(self._costs.pop(name), calls, self.client.limits.price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
         if len(errors) == len(replies) >= _MIN_FAILED and not any(map(is_final, errors)):
             await self.table.remove(name)

@@ -24,14 +24,14 @@ from itertools import islice
 import numpy as np
 
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
-from judge.assess.batch import BatchReply, BatchRunner, is_final, make_batch_call
+from judge.assess.batch import BatchReply, BatchRunner, is_final, make_batch_call, make_lookup_error
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.assess.question_plan import IndexedQuestion, QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_cache_path, make_key
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
-from judge.errors import AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.errors import AccountError, Interrupted, JudgeError, RequestRejected, RunIncomplete, StoreError
 from judge.judgment_log import JudgmentLog
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
@@ -311,6 +311,8 @@ class _PoolRun:
             return
         except (AccountError, RunIncomplete, StoreError) as reason:
             token.cancel(reason)
+        except RequestRejected as error:
+            token.cancel(make_lookup_error(self.client.model.endpoint, error))
 
     async def _judge_todo(self) -> None:
         """Judge the pairs of `todo` and `requests`, each in a task of its own; lease several at a time."""

@@ -13,11 +13,11 @@ from functools import cache, lru_cache
 
 _NEAR = r"[^\n]{0,40}?"
 _GRADERS = r"(?:grader|judge|evaluator|assessor|rater|reviewer|scorer|ai|llm|model|assistant)s?"
-_TOP = (
+_TOP_GRADE = (
     r"[\"'“‘]?(?:3(?![.,/]\d)|three|yes|relevant|full marks|(?:the )?(?:highest|maximum)(?: relevance)?(?: (?:grade|score|mark|rating)s?)?)"
     r"\b(?! or no\b| out of (?!3\b|three\b))"
 )
-_FILLING = (
+_FILLING_WORDS = (
     "only just with it this them one everything a an the as single character word grade score rating of be simply always"
     " me passage snippet text page result document item verdict"
 ).replace(" ", "|")
@@ -34,7 +34,7 @@ _ABOUT_GRADING = (
 _ABOUT_GRADING_ZH = (
     r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
 )
-_THIS = r"this (?:result|snippet|passage|text|page|document|item)"
+_THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item)"
 # Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
 _CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
 _LOOKALIKES = str.maketrans(
@@ -99,14 +99,14 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     ),
     "instruction:answer": _make_pattern(
         "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance",
-        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING})){{0,8}}:? {_TOP}{_DEMAND_END}(?!,? (?:and |or )?grade)",
-        rf"\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING})){{0,8}}:? {_TOP}{_DEMAND_END}"
+        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)",
+        rf"\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}"
         r"(?!, (?:then|stop)\b)",
         rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict))"
-        rf" (?:is|should be|must be|has to be):? {_TOP}{_DEMAND_END}",
-        rf"\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS} is:?(?: (?:an?|the))* (?:{_TOP}|full|top|perfect)",
-        rf"\b(?:rate|grade|score) {_THIS}\b(?: \w+){{0,2}} (?:3|three)\b",
-        rf"\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS} below\b",
+        rf" (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}",
+        rf"\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)",
+        rf"\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b",
+        rf"\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
         words="output print reply respond answer return say write type assign award grade score rate mark give verdict"
         " rating relevance lower",
     ),
@@ -269,7 +269,7 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     ),
     "fake_verdict:this": _make_pattern(
         "this human%label relevance ground%truth satisfies",
-        rf"\b(?:grad|rat|scor|mark)ed {_THIS}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)",
+        rf"\b(?:grad|rat|scor|mark)ed {_THIS_TEXT}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)",
         r"\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3",
         r"\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
         words="this label relevance truth satisfies",

@@ -41,14 +41,14 @@ _WORD = re.compile(
     rf"[+\-−]?\d(?:[\d.,:/\-–]*\d)?[^\W{HAN}]*|[{HAN}]|[^\W{HAN}]+(?:['’\-][^\W{HAN}]+)*|[^\w\s]"
 )
 _IGNORED = frozenset(".,;:…·|\"'“”‘’()[]、，。；：（）《》「」【】-–—")
-_NEGATIONS = frozenset(
+_DECISIVE_WORDS = frozenset(
     "no not never none nor neither nothing nobody without cannot hardly barely rarely seldom unless"
     " except only but however although though yet false wrong myth untrue fake unlike instead rather"
     " fails failed lacks lack refuted denied banned avoid stop stopped impossible dangerous harmful"
     " allegedly former formerly few little half dozen twice two three four five six seven eight nine"
     " ten".split()
 )
-_HAN_NEGATIONS = frozenset(
+_DECISIVE_HAN = frozenset(
     "不没沒未无無非否莫勿别別禁免误誤假伪偽谣謠骗騙仅僅但却卻而两兩几幾拒反缺除停止少难難废廢"
 )
 
@@ -186,11 +186,11 @@ def _changes_grade(word: str, query: frozenset[str], *, beside_han: bool) -> boo
     if word.lower() in query or any(map(str.isnumeric, word)):
         return True
     if HAN_CHARACTER.match(word):
-        return word in _HAN_NEGATIONS
+        return word in _DECISIVE_HAN
     # A word without a lower case is a symbol or of a script in which names look like other words.
     if word != word.lower() or word == word.upper() or beside_han:
         return True
-    return word in _NEGATIONS or word.startswith("non-") or word.endswith(("n't", "n’t"))
+    return word in _DECISIVE_WORDS or word.startswith("non-") or word.endswith(("n't", "n’t"))
 
 
 def _split_words(text: str) -> _Words:

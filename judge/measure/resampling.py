@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from math import floor, sqrt
+from math import floor, log2, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -64,8 +64,8 @@ def compute_randomisation_interval(
     It has the shifts that the test of `compute_randomisation_p` does not reject at 5% after they are
     subtracted, so it excludes 0 exactly when that p is at most 0.05. With the signs of some queries flipped,
     the mean of the shifted differences is at least as far from 0 as without when the shift is between the
-    mean of the flipped queries and that of the others. None where the interval is infinite, as for few
-    queries.
+    mean of the flipped queries and that of the others. It has no width where all differences are equal, and
+    is None where it is infinite, as for few queries.
     """
     queries = len(differences)
     summed = round_to_grid(np.array(differences, float)[:, None])[:, 0]
@@ -95,6 +95,14 @@ def holm(p: Floats) -> Floats:
     factors = np.arange(len(indexes), 0, -1)
     adjusted[ascending] = np.minimum(1.0, np.maximum.accumulate(p[ascending] * factors))
     return adjusted
+
+
+def count_fewest_queries(tests: int, alpha: float) -> int:
+    """Return on how many queries an engine must be worse, at least, for a drop to be significant.
+
+    The smallest p of `tests` tests, .5 ** queries, is adjusted by Holm's method.
+    """
+    return floor(log2(tests / alpha)) + 1
 
 
 def _draw_signs(queries: int, resamples: int, seed: int, batch: int) -> Iterator[Floats]:

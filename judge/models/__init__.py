@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service with models: its address, "" without one, and its environment variables.
+    """A service with models: its address, "" without one, and environment variables.
 
-    `addresses` may hold another address, and the first one with a value is used; `key` holds the key.
+    The first of `address_variables` that has a value holds another address, `key_variable` holds the key.
     """
 
     url: str
-    addresses: tuple[str, ...]
-    key: str
+    address_variables: tuple[str, ...]
+    key_variable: str
 
 
 OPENAI = Service("https://api.openai.com/v1", ("OPENAI_BASE_URL",), "OPENAI_API_KEY")
@@ -123,7 +123,9 @@ def _open_langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
     return open_chat_model(name, access, sampling)
 
 
-def _decide(open_chat_model: Callable[..., Model], most: int) -> Callable[[str, Endpoint, Sampling], Model]:
+def _make_decision_opener(
+    open_chat_model: Callable[..., Model], most: int
+) -> Callable[[str, Endpoint, Sampling], Model]:
     """Return what opens a decision model; a server gives the log-probabilities of `most` tokens."""
 
     def open_decision_model(name: str, access: Endpoint, sampling: Sampling) -> Model:
@@ -137,7 +139,7 @@ def _decide(open_chat_model: Callable[..., Model], most: int) -> Callable[[str, 
     return open_decision_model
 
 
-def _rerank(provider: str, service: Service) -> Callable[[str, Endpoint, Sampling], Model]:
+def _make_rerank_opener(provider: str, service: Service) -> Callable[[str, Endpoint, Sampling], Model]:
     def open_reranker(name: str, access: Endpoint, _: Sampling) -> Model:
         from judge.models.rerank import Reranker
 
@@ -178,11 +180,13 @@ PROVIDERS = {
         "dashscope:NAME", _open_dashscope, DASHSCOPE, "dashscope", "dashscope", has_batches=True
     ),
     "langchain": Provider("langchain:PROVIDER:NAME", _open_langchain, library="langchain", extra="langchain"),
-    "decision:openai": Provider(_DECISION, _decide(open_openai, 20), OPENAI),
-    "decision:dashscope": Provider(_DECISION, _decide(_open_dashscope, 5), DASHSCOPE, extra="dashscope"),
-    "rerank:dashscope": Provider(_RERANKER, _rerank("dashscope", DASHSCOPE), DASHSCOPE),
-    "rerank:cohere": Provider(_RERANKER, _rerank("cohere", COHERE), COHERE),
-    "rerank:server": Provider(_RERANKER, _rerank("server", RERANK_SERVER), RERANK_SERVER),
+    "decision:openai": Provider(_DECISION, _make_decision_opener(open_openai, 20), OPENAI),
+    "decision:dashscope": Provider(
+        _DECISION, _make_decision_opener(_open_dashscope, 5), DASHSCOPE, extra="dashscope"
+    ),
+    "rerank:dashscope": Provider(_RERANKER, _make_rerank_opener("dashscope", DASHSCOPE), DASHSCOPE),
+    "rerank:cohere": Provider(_RERANKER, _make_rerank_opener("cohere", COHERE), COHERE),
+    "rerank:server": Provider(_RERANKER, _make_rerank_opener("server", RERANK_SERVER), RERANK_SERVER),
     "rerank:local": Provider(
         _RERANKER, _open_local_reranker, library="sentence-transformers", extra="rerank"
     ),

@@ -85,8 +85,8 @@ class Endpoint:
 
     def open_server(self, service: Service) -> Server:
         """Return the server of `service` with its key, which logs mask; raise SetupError."""
-        url = self.choose_url(*service.addresses, default=service.url)
-        key = self.read_key(service.key, url)
+        url = self.choose_url(*service.address_variables, default=service.url)
+        key = self.read_key(service.key_variable, url)
         secrets = (key, *find_proxy_secrets(url))
         redact_logs(*secrets)
         return Server(self, url, redact_url(url, *self.secrets), key, secrets)

@@ -157,7 +157,8 @@ ERROR_RULES = (
         "quota",
         AccountError,
         statuses={402},
-        code=r"insufficient_(?:user_)?quota|exceeded_current_quota|insufficient_balance|arrearage|billing|freetieronly",
+        code=r"insufficient_(?:user_)?quota|exceeded_current_quota|insufficient_balance|arrearage|billing|freetieronly"
+        r"|commodity_?not_?purchased",
         says=r"exceeded your current quota|overdue|insufficient.{0,20}balance|credit balance"
         r"|(?:free|hour|week|month) allocated quota|free tier",
         hint=ACCOUNT,
@@ -233,7 +234,8 @@ ERROR_RULES = (
         AccountError,
         says=r"enable_thinking must be",
         hint=Message(
-            "this model thinks unless told not to: use dashscope:NAME, which tells it, or another model"
+            "the model must not think here: omit --thinking, use dashscope:NAME, which turns thinking off, or"
+            " use another model"
         ),
     ),
     ErrorRule(
@@ -263,8 +265,11 @@ def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> Call
     Kind and class come from the first row of `ERROR_RULES` that fits, else it is a `RequestRejected`
     bad_request.
     """
-    if is_dashscope(endpoint) and "insufficient_quota" in response.code:
-        # Its compatible mode uses OpenAI's code of an empty account for tokens per minute.
+    says_current_quota = "exceeded your current quota" in response.message.lower()
+    is_throttled = says_current_quota and response.code.lower() == "throttling.allocationquota"
+    if is_throttled or (is_dashscope(endpoint) and "insufficient_quota" in response.code):
+        # DashScope uses OpenAI's words, and in its compatible mode the code, of an empty account for tokens
+        # per minute.
         response = replace(response, code="Throttling.AllocationQuota", message="too many tokens a minute")
     rule = next((rule for rule in ERROR_RULES if rule.fits(response)), BAD_REQUEST)
     return rule.make_error(response, *secrets)

@@ -134,15 +134,17 @@ class LangChainModel:
         """Drop parameters that the server refuses, and return the error that repeats the call."""
         if response is None or response.status not in NEGOTIABLE or error.kind not in _PARAMETER_ERRORS:
             return None
-        extra: Mapping[str, Any] = getattr(model, "extra_body", None) or {}
+        holder = next((name for name in ("extra_body", "model_kwargs") if getattr(model, name, None)), "")
+        extra: Mapping[str, Any] = getattr(model, holder) if holder else {}
         text = f"{response.code} {response.param} {response.message}"
         own = {name for name in _SAMPLING if name in text and getattr(model, name, None) is not None}
-        refused = own | {name for name in extra if name in text}
+        # A parameter that must have another value cannot be left out either.
+        refused = own | {name for name in extra if name in text and f"{name} must be" not in text}
         if not refused:
             return None
         remaining = {name: value for name, value in extra.items() if name not in refused}
         if self._model is model:  # of many refused at the same time, the first one changes the model
-            changes = dict.fromkeys(own) | ({"extra_body": remaining or None} if extra else {})
+            changes = dict.fromkeys(own) | ({holder: remaining or None} if extra else {})
             self._model = model.model_copy(update=changes)
             self._sent = {name: value for name, value in self._sent.items() if name not in refused}
         return ParametersRejected("conceded", error.detail)

@@ -109,7 +109,7 @@ def run_nightly(
         record = read_record_if_there(folder)
         if record and record.date.isoformat() != day:
             raise InputError(
-                "{file}: is the record of {day}, not of {other_day}; remove {folder} to run the night",
+                "{file}: is the record of {day}, not of {other_day}; to run the night, remove {folder}",
                 file=folder.path / NIGHT_FILE,
                 day=record.date,
                 other_day=day,

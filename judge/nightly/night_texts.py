@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from judge.measure.resampling import count_fewest_queries
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, make_text
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
@@ -21,7 +22,6 @@ from judge.nightly.record import (
     NightRecord,
     RegressionOutcome,
     Status,
-    count_fewest_queries,
     translate_reasons,
 )
 from judge.nightly.trend import Change, Kind, NightTrend

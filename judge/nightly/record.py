@@ -9,7 +9,6 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import floor, log2
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, ValidationError
@@ -172,14 +171,6 @@ class RegressionOutcome:
         if self.low is None or self.high is None or self.high == -self.low >= 1:
             return None
         return self.low, self.high
-
-
-def count_fewest_queries(tests: int, alpha: float) -> int:
-    """Return on how many queries an engine must be worse, at least, for a drop to be significant.
-
-    The smallest p of `tests` tests, .5 ** queries, is adjusted by Holm's method.
-    """
-    return floor(log2(tests / alpha)) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

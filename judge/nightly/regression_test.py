@@ -19,7 +19,7 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.run_analysis import score_run
 from judge.config.nightly import NightlyConfig
 from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.formulas import Floats
+from judge.measure.formulas import TIE, Floats
 from judge.measure.measures import Measure
 from judge.measure.resampling import (
     MIN_DIFFERING,
@@ -27,12 +27,13 @@ from judge.measure.resampling import (
     Interval,
     compute_randomisation_interval,
     compute_randomisation_p,
+    count_fewest_queries,
     holm,
 )
 from judge.measure.score import Scores
 from judge.messages import Message, NameList
 from judge.nightly.query_drift import find_shared_query_ids
-from judge.nightly.record import RegressionOutcome, RegressionVerdict, count_fewest_queries
+from judge.nightly.record import RegressionOutcome, RegressionVerdict
 
 #: The probability with which a drop of the size `detectable` is found.
 _POWER = 0.8
@@ -212,7 +213,11 @@ def _measure_change(engine: str, pair: PairComparison, values: Floats, resamples
     both = values[:, ~np.isnan(values).any(0)]
     differences = both[1] - both[0]
     (p,) = compute_randomisation_p(differences[:, None], resamples=resamples)
-    low, high = compute_randomisation_interval(differences, resamples=resamples) or (None, None)
+    interval = None
+    # With fewer differing queries, and where all differ by the same, an interval would seem too sure.
+    if pair.wins + pair.losses >= MIN_DIFFERING and np.ptp(differences) > TIE:
+        interval = compute_randomisation_interval(differences, resamples=resamples)
+    low, high = interval or (None, None)
     least, most = pair.bounds or (None, None)
     return RegressionOutcome(
         engine=engine,

@@ -138,10 +138,10 @@ def _list_model_variables(config: Config) -> Iterator[str]:
         same = _SAME_VARIABLES.get(inner, "") if kind == "langchain" else ""
         provider = PROVIDERS[same] if same else find_provider(model)[0]
         if provider and provider.service:
-            yield provider.service.key
+            yield provider.service.key_variable
             if not at and not config.base_url:
                 environ = copy_environment()
-                yield from (name for name in provider.service.addresses if environ.get(name))
+                yield from (name for name in provider.service.address_variables if environ.get(name))
         elif kind == "langchain":
             yield f"{inner.upper()}_API_KEY"
 

@@ -282,6 +282,18 @@ def test_a_model_without_a_batch_api_is_named_before_anything_is_paid(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("step", ["retrieve", "content"])
+def test_a_refused_request_about_a_batch_ends_with_the_results_so_far(step: str, tmp_path: Path) -> None:
+    def refuse(current: str) -> Reply | None:
+        return Reply(status=400, text="file is expired") if current == f"before {step}" else None
+
+    with BatchServer(reply_with_grade, on_step=refuse) as server:
+        result = run_judge(*make_batch_words(tmp_path, server))
+    assert (result.returncode, "Traceback" in result.stderr) == (3, False)
+    assert "cannot be read (bad_request" in result.stderr
+    assert read_summary(tmp_path / "one/run")["judged"] == 1
+
+
 def test_a_creation_whose_answer_is_lost_is_found(tmp_path: Path) -> None:
     answers = [Reply(status=500, text="busy")]
     with BatchServer(

@@ -94,7 +94,8 @@ class BatchServer(LoopbackServer):
             response = self._respond(step, path, request, body)
             instead = self._on_step(step)
         if instead is not None:
-            return _make_error(instead.status, {"message": instead.text, "code": "server_error"})
+            code = "server_error" if instead.status >= 500 else "invalid_request_error"
+            return _make_error(instead.status, {"message": instead.text, "code": code})
         return response
 
     def _respond(self, step: str, path: str, request: web.BaseRequest, body: bytes) -> web.Response:

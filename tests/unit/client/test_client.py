@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from judge.client.cancel import CancelToken
+from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient, format_duration
 from judge.client.retry import Limits
 from judge.errors import (
@@ -108,6 +108,47 @@ def test_a_cancelled_call_counts_as_maybe_billed() -> None:
         return log.calls
 
     assert virtual_time.run(ask()) == [Call("lost", maybe_billed=True)]
+
+
+def test_a_call_that_waits_for_the_budget_holds_no_permit_and_goes_on_when_another_ends() -> None:
+    price = Price(input=1.0, output=1.0, cached=0.0)
+    limits = Limits(4, 2, 600, 1, budget=50e-6, price=price)
+
+    async def ask() -> list[int]:
+        client = ModelClient(SilentModel(), limits, CancelToken())
+        assert client.spend_limit.reserve(most=40e-6)  # a call in flight, which can cost nearly all
+        async with client.make_permit(CallList(client.cancel_token)) as permit:
+            waiting = asyncio.create_task(client.complete(make_prompt("tea " * 100), permit))
+            await asyncio.sleep(0.1)
+            permits_in_use = [client.limiter.in_flight]
+            client.spend_limit.settle(Usage(completion_tokens=1), price, most=40e-6, answered=True)
+            await asyncio.sleep(0.1)
+            permits_in_use.append(client.limiter.in_flight)
+            waiting.cancel()
+            with suppress(asyncio.CancelledError):
+                await waiting
+        return [*permits_in_use, client.limiter.in_flight, client.spend_limit.calls]
+
+    assert virtual_time.run(ask()) == [0, 1, 0, 2]
+
+
+def test_a_call_that_waits_for_the_budget_ends_with_the_run() -> None:
+    price = Price(input=0.0, output=1.0, cached=0.0)
+    limits = Limits(4, 2, 600, 1, budget=50e-6, price=price)
+
+    async def ask() -> int:
+        client = ModelClient(SilentModel(), limits, CancelToken())
+        client.spend_limit.reserve(most=60e-6)
+        async with client.make_permit(CallList(client.cancel_token)) as permit:
+            waiting = asyncio.create_task(client.complete(make_prompt("tea"), permit))
+            await asyncio.sleep(0.1)
+            client.cancel_token.cancel(RunIncomplete("enough"))
+            client.spend_limit.settle(Usage(completion_tokens=1), price, most=60e-6, answered=True)
+            with pytest.raises(Cancelled):
+                await waiting
+        return client.spend_limit.calls
+
+    assert virtual_time.run(ask()) == 1
 
 
 def test_a_refused_account_stops_all_calls() -> None:

@@ -31,6 +31,13 @@ ERRORS = [
         "Allocated quota exceeded, please increase your quota limit.",
         "rate_limit",
     ),
+    (
+        429,
+        "Throttling.AllocationQuota",
+        "You exceeded your current quota, please check your plan and billing details.",
+        "rate_limit",
+    ),
+    (429, "CommodityNotPurchased", "Commodity has not purchased yet.", "quota"),
     (403, "AllocationQuota.FreeTierOnly", "The free tier of the model has been exhausted.", "quota"),
     (400, "Arrearage", "Access denied, please make sure your account is in good standing.", "quota"),
     (402, "invalid_request_error", "Insufficient Balance", "quota"),

@@ -193,6 +193,17 @@ def test_what_is_shown_agrees_with_what_is_decided() -> None:
         assert row.verdict != "regression" or row.high < 0
 
 
+@check_each(
+    ("fell", "by"),
+    [(12, [0.1] * 12), (12, [0.5, *[0.0] * 11]), (40, [0.3] * 3 + [0.0] * 37)],
+)
+def test_an_interval_that_would_seem_too_sure_is_not_shown(fell: int, by: list[float]) -> None:
+    """All queries fell by the same, or hardly any differs."""
+    scores = tabulate_scores([[0.5] * fell, [0.5 - drop for drop in by]])
+    (change,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    assert change.ci95 is None
+
+
 def test_no_drop_is_called_detectable_where_none_is_significant() -> None:
     """Eight queries and two tests: .5 ** 8 * 2 is .0078, and .0156 with four tests is above 1%."""
     change = replace(CHANGE, n=8, sd=0.1, p=0.5)
