@@ -17,7 +17,7 @@ from judge.analysis.summary import (
     Summary,
     average_values,
 )
-from judge.dataset.injection import INJECTION_FLAGS
+from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.measure.bias import find_shared_vendors
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from judge.characters import detect_query_language, find_majority_language
 from judge.dataset import clean
-from judge.dataset.injection import INJECTION_FLAGS
+from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.labels import parse_label
 from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.readers import read_rows

@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from judge.analysis.summary import Summary
-from judge.dataset.injection import INJECTION_FLAGS
+from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.messages import Text, build_text, build_texts, make_text
 from judge.report import assessor_sentences, sentences, statements
 from judge.report.charts import ChartData, draw_charts

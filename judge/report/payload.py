@@ -28,7 +28,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from judge.dataset.injection import INJECTION_FLAGS
+from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.validation import hash_parts
 from judge.messages import Translator, make_text
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from judge.dataset import clean
-from judge.dataset.injection import INJECTION_FLAGS
+from judge.dataset.injection_patterns import INJECTION_FLAGS
 from tests.support import hostile_text
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from judge import example
 from judge.characters import detect_text_language
-from judge.dataset import injection
+from judge.dataset import injection, injection_patterns
 from judge.dataset.clean import clean_snippet
 from judge.parsing.any_form import parse_any
 from judge.parsing.verdict import parse_verdict
@@ -46,9 +46,9 @@ def make_texts(language: str) -> list[str]:
 
 def search_every_pattern(text: str) -> None:
     folded = injection._fold_lookalikes(text).lower()
-    for pattern in injection._INJECTION_PATTERNS.values():
+    for pattern in injection_patterns.INJECTION_PATTERNS.values():
         for each in pattern.patterns:
-            injection._compile(each).search(folded)
+            injection_patterns.compile_pattern(each).search(folded)
 
 
 def main() -> None:

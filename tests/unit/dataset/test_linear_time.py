@@ -13,7 +13,8 @@ import pytest
 
 from judge.characters import escape_controls
 from judge.dataset import clean
-from judge.dataset.injection import _INJECTION_PATTERNS, detect_injection
+from judge.dataset.injection import detect_injection
+from judge.dataset.injection_patterns import INJECTION_PATTERNS
 from judge.dataset.pool import canonicalise_url
 from judge.dataset.unreadable import drop_invisible, looks_misdecoded
 from judge.models.error_mapping import ErrorResponse, classify
@@ -217,7 +218,7 @@ PIECES = [
     *("%", "&#115;", "\\u0073", "\\", "a", "aaaaaaaa", "c2stYW", "736b2d"),
 ]
 QUICK = PIECES[:16]
-TRIGGERS = [trigger for trick in _INJECTION_PATTERNS.values() for trigger in trick.triggers]
+TRIGGERS = [trigger for trick in INJECTION_PATTERNS.values() for trigger in trick.triggers]
 
 
 def repeat_piece(piece: str, head: str = "", tail: str = "") -> Callable[[int], str]:

@@ -10,11 +10,11 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset import clean, injection
+from judge.dataset import clean, injection, injection_patterns
 from judge.dataset.unreadable import _HIGH_BYTES, _MISDECODED, looks_misdecoded
 from tests.support.cases import check_each
 
-PATTERNS = injection._INJECTION_PATTERNS
+PATTERNS = injection_patterns.INJECTION_PATTERNS
 #: The words of all patterns, and the marks and letters that folding, cleaning and decoding know.
 WORDS = sorted(
     {
@@ -52,7 +52,7 @@ def test_every_form_of_a_pattern_is_found_inside_other_text(name: str) -> None:
 def test_folding_in_runs_is_folding_between_chinese_marks(text: str) -> None:
     parts = re.split("([，：；！？（）]+)", text)
     parts[::2] = [unicodedata.normalize("NFKC", part) for part in parts[::2]]
-    assert injection._fold_lookalikes(text) == "".join(parts).translate(injection._LOOKALIKES)
+    assert injection._fold_lookalikes(text) == "".join(parts).translate(injection_patterns.LOOKALIKES)
 
 
 def test_a_stable_character_folds_to_itself_behind_any_other() -> None:
@@ -62,7 +62,7 @@ def test_a_stable_character_folds_to_itself_behind_any_other() -> None:
         folded = unicodedata.normalize("NFKC", char)
         assert folded == char or char in injection._CHINESE_MARKS
         assert unicodedata.combining(char) == 0
-        assert char.translate(injection._LOOKALIKES) == char
+        assert char.translate(injection_patterns.LOOKALIKES) == char
     assert unicodedata.is_normalized("NFKC", "".join(set(stable) - set(injection._CHINESE_MARKS)))
 
 

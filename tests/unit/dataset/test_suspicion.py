@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judge.dataset import clean
-from judge.dataset.injection import INJECTION_FLAGS
+from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.measure.columns import tabulate_results
 from judge.records import Ranking
 from judge.report.payload import FLAGS

@@ -1,0 +1,383 @@
+"""The forms of prompt injection, in Chinese and English, as patterns with words by which they are found fast."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+_NEAR = r"[^\n]{0,40}?"
+_GRADERS = r"(?:grader|judge|evaluator|assessor|rater|reviewer|scorer|ai|llm|model|assistant)s?"
+_TOP_GRADE = (
+    r"[\"'“‘]?(?:3(?![.,/]\d)|three|yes|relevant|full marks|(?:the )?(?:highest|maximum)(?: relevance)?(?: (?:grade|score|mark|rating)s?)?)"
+    r"\b(?! or no\b| out of (?!3\b|three\b))"
+)
+_FILLING_WORDS = (
+    "only just with it this them one everything a an the as single character word grade score rating of be simply always"
+    " me passage snippet text page result document item verdict"
+).replace(" ", "|")
+# A demand ends with its value: "give it a 3." and not "give it 3 stars".
+_DEMAND_END = (
+    r"(?=[\"'”’]?\s*(?:$|\n|[.,;!?)]|(?:and|for|regardless|no matter|as|with|without|now|instead|because|please|always"
+    r"|forever)\b|to (?:this|every|all)\b))"
+)
+# Words about the work of the assessor, in the same sentence.
+_ABOUT_GRADING = (
+    r"(?=[^\n.]{0,80}(?:grad(?:e|ing)|rat(?:e|ing)\b|relevan|verdict|scor(?:e|ing)|assess|evaluat|mark\b|full marks|answer|output"
+    r"|reply|respond|instruction|ignore|must\b|please\b|yes\b|lenient|model|assistant))"
+)
+_ABOUT_GRADING_ZH = (
+    r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
+)
+_THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item)"
+# Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
+_CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
+LOOKALIKES = str.maketrans(
+    dict(zip("АВЕЅІЈКМНОРСТХУаеорсухѕіјһԁԛԝѵӏкмт", "ABESIJKMHOPCTXYaeopcyxsijhdqwvlkmt", strict=True))
+    | dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαονρυικτχεηωγ", "ABEZHIKMNOPTYXaovpuiktxenwy", strict=True))
+    | _CHEROKEE
+    | {
+        chr(ord(letter) - 0x13A0 + 0xAB70): plain.lower()
+        for letter, plain in _CHEROKEE.items()
+        if ord(letter) < 0x13F0
+    }
+    | {"ı": "i", "ɡ": "g", "ɑ": "a", "ǀ": "l"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionPattern:
+    """One form of injection: `patterns` are searched where one of `triggers` occurs (lower case).
+
+    Patterns with `raw` consist of marks that cleaning removes, so they are searched in the raw text, too. What
+    they match has one of `words`, without a letter a-z before or behind it, one of `marks`, or a trigger
+    with characters beyond ASCII: this is tested first, because a text is searched for all words at once.
+    """
+
+    triggers: tuple[str, ...]
+    patterns: tuple[str, ...]
+    words: frozenset[str]
+    marks: tuple[str, ...]
+    raw: bool
+
+
+def _split_words(words: str) -> tuple[str, ...]:
+    """Return the words of a text; `%` is a blank inside a word."""
+    return tuple(word.replace("%", " ") for word in words.split())
+
+
+def _make_pattern(
+    triggers: str, *patterns: str, words: str = "", marks: tuple[str, ...] = (), raw: bool = False
+) -> InjectionPattern:
+    # Texts are searched after their look-alikes are folded, which changes Cyrillic and Greek words, too.
+    folded = (each.translate(LOOKALIKES) for each in patterns)
+    triggers = triggers.translate(LOOKALIKES)
+    return InjectionPattern(_split_words(triggers), tuple(folded), frozenset(words.split()), marks, raw)
+
+
+@cache
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Return the compiled pattern; most are never needed, so they are not compiled at import."""
+    return re.compile(pattern)
+
+
+INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
+    "instruction": _make_pattern(
+        "ignore disregard forget overrid bypass",
+        rf"(?<!not )(?<!n't )(?<!n’t )(?<!never )\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}"
+        r"\b(?:(?<!own )instructions?\b(?! (?:on|at) )|rubric"
+        r"|guideline|criteria|system prompt|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
+        r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|(?:above|previous|prior|earlier)\b"
+        r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
+        r"|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))",
+        words="ignore disregard forget override overriding bypass",
+    ),
+    "instruction:answer": _make_pattern(
+        "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance",
+        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)",
+        rf"\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}"
+        r"(?!, (?:then|stop)\b)",
+        rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict))"
+        rf" (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}",
+        rf"\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)",
+        rf"\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b",
+        rf"\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
+        words="output print reply respond answer return say write type assign award grade score rate mark give verdict"
+        " rating relevance lower",
+    ),
+    "instruction:role": _make_pattern(
+        "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
+        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b",
+        r"\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater"
+        r"|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b",
+        rf"\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}",
+        r"\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))",
+        r"\balready been (?:graded|scored|rated)\b(?=[^\n]{0,40}?(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)",
+        rf"\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b"
+        rf"{_ABOUT_GRADING}",
+        r"\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}"
+        r"\b(?:full marks|rubric|grade[rs]?|assessor|three)\b",
+        words="grader judge evaluator assessor rater reviewer scorer ai llm model assistant graders judges evaluators assessors"
+        " raters reviewers scorers ais llms models assistants now longer scored graded rated approved pretend imagine let"
+        " developer",
+    ),
+    "instruction:忽略": _make_pattern(
+        "忽略 无视 無視 忽視 忘掉 忘记 不要理会 不用管 跳过 绕过 抛开 别管 作废 失效 无效 不再",
+        r"(?:忽略|无视|無視|忽視|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开)[^\n。]{0,12}?(?:(?:以上|上面|上述|之前|先前|前面|此前"
+        r"|所有|全部|一切|收到|系统)[^\n。]{0,8}(?:要求|规则|規則|指令|指示|提示词|说明|标准|標準|任务)|评分(?!较|低|高)|指令|提示词"
+        r"|评估|评测|打分|要求 ?输出)",
+        r"(?:上述|以上|之前|先前|前面|此前)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
+    ),
+    "instruction:回答": _make_pattern(
+        "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为 定为 片段 摘要 本页 本文",
+        r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
+        r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分(?![球钟之])"
+        r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点星级球]))",
+        r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
+        r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
+        r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
+        r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
+    ),
+    "instruction:角色": _make_pattern(
+        "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
+        r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai(?:评|裁|模型|助手)|语言模型|评\w模型)[^\n。]{0,6}"
+        r"(?:的话|说明|注意|提示|须知|声明)",
+        rf"(?:从现在起|现在开始|从现在开始)[^\n。]{{0,6}}你{_ABOUT_GRADING_ZH}",
+        rf"你现在(?:是一|必须|要给){_ABOUT_GRADING_ZH}|你不再是|你的(?:新)?任务(?:改为|变为|是给)",
+        rf"(?:若|如果|假如)你是[^\n。]{{0,6}}(?:模型|评测|评分|评审|裁判|ai(?!爱好)|机器人){_ABOUT_GRADING_ZH}",
+        r"(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|评分员|评测|评委|评审|评分规则|给满分|打满分)",
+    ),
+    "fake_verdict": _make_pattern(
+        "verdict grade score relevan rating assessment answer> 判定 等级 评分 得分 结论 评委 评审 评测员 标注员 终审",
+        r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
+        r"[\"'“]?(?:(?:yes|no|[0-3])(?![\w.%])|(?:是|否|相关|不相关)(?![一-鿿]))",
+        r"[\"'“](?:verdict|relevance|grade)[\"'”]? ?[:：] ?[\"'“](?:relevant|perfect|full|high)",
+        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:(?:yes|no)(?!, the )|[0-3](?! (?:mild|moderate|severe|life-)))(?![\w%]|\.\d|/\d)",
+        r"<answer> ?[0-3] ?</answer> ?\n?<reason",
+        r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
+        r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：] ?(?:yes|no)\b",
+        r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d)|yes|no\b|(?:\w+ )?relevant)",
+        r"相关性评分 ?[:：] ?[0-3](?:/3| ?分)?(?![\d.])|(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
+        r"\bassessment: (?:[a-z]+ )?relevant\b",
+        words="verdict grade score relevance rating assessment answer",
+        marks=("final ",),
+    ),
+    "fake_turn": _make_pattern(
+        "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户：",
+        r"< ?[|｜] ?[^\s|｜<>]{1,60} ?[|｜]|< ?[a-z_]{1,40}[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
+        r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
+        r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{\"|评[级为估]|判[为定断]|等级[：:]?[0-3]|满分"
+        r"|(?:忽略|新|更新)[^\n]{0,8}(?:指令|规则)|(?:指令|规则)[^\n]{0,6}(?:作废|更新|改)))",
+        marks=("<", ">", "[", "◁", "system", "assistant", "user", "human", "系统", "助手", "用户"),
+        raw=True,
+    ),
+    "fence": _make_pattern(
+        "</passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要"
+        " </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 ``` \"\"\" ''' --- === ### ~~~ *** [/",
+        r"</ ?(?:passage|snippet|context|search_result|摘要) ?>|</ ?(?:document|text|data|input|result|content|item|doc|文档|内容|段落) ?>"
+        r"(?=[^<]{0,300}(?:grad(?:e|ing)|rate\b|relevan|verdict|scor(?:e|ing)|instruction|answer|system|评|判|指令|规则"
+        r"|[\"“]?[0-3][\"”.]?\s*$|yes\b))",
+        r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
+        r"(?:^|\n) ?(?:```|\"\"\"|''') ?\n[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
+        r"(?:^|\n) ?(?:-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准"
+        r"|评分规则|新规则|等级[:：为])",
+        # A sequence of marks is matched once, as a whole.
+        r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data"
+        r"|untrusted|input|search result)s?\b(?=[^\n]{0,6}\n?[^\n]{0,200}(?:grad|rate\b|relevan|verdict|scor|instruction|output|answer"
+        r"|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束)",
+        marks=("<", "[", "\n", "end of", "结束"),
+        raw=True,
+    ),
+    "overthink": _make_pattern(
+        "solve prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
+        r"(?:^|[.!?\n] ?)first,? (?:please )?(?:prove|enumerate|simulate)\b|\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b"
+        r"(?=[^\n]{0,120}\b(?:then|before|only then|after)\b[^\n]{0,30}\b(?:grad|judg|scor|rat(?:e|ing)|answer|verdict|relevan|decid))",
+        r"\bsolve this\b[^\n.]{0,24}\bfirst\b|\bfirst,? solve this\b"
+        r"|\bsolve this\b[^\n]{0,80}\b(?:before|then|first)\b[^\n]{0,40}\b(?:grad|judg|scor|verdict|answer)",
+        r"\bsimulate every\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
+        r"\bbefore (?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
+        r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
+        words="solve prove enumerate simulate factor compute calculate list",
+    ),
+    "overthink:先": _make_pattern(
+        "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前",
+        r"(?:(?:请|必须|务必)先|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}(?:求解|算出|证明(?!材料|文件|人|书)"
+        r"|推导|解出|验证(?=[^\n。]{0,6}(?:猜想|定理|公式|等式|素数|质数))|枚举|模拟)",
+        r"先把[^\n。,，]{0,12}(?:解|算|推)出来?",
+        r"(?:在|请)?(?:判断|回答|打分|评分|作答)之?前[,，]?(?:请|必须|务必)?先",
+    ),
+    "secrets": _make_pattern(
+        "environ process.env api_key api%key api-key authorization bearer system%prompt access%token previous%query previous%message",
+        r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n.?!]{0,40}(?:\b(?:your|the) system prompt"
+        r"|\byour (?:own )?(?:api[ _-]?key|environment variable|access token|authorization header))"
+        r"(?! in (?:every|each|all|the) (?:request|header|call|url|query))",
+        r"\breason\b[^\n]{0,60}your[ _]api[ _]?key",
+        r"\b(?:(?:reason|verdict)\b|(?:in|into|as|with) your (?:reply|response|answer)\b)[^\n.]{0,60}"
+        r"(?:api[ _-]?key|access token|environ\b|process\.env|environment variable)",
+        r"(?:api[ _-]?key|access token|environ\b|environment variables?|process\.env|previous (?:query|message))[^\n.]{0,60}"
+        r"\b(?:(?:the|your) (?:reason|verdict)\b|(?:in|into|as|to|of) your (?:reply|response|answer)\b|reason field)",
+        words="print reveal show output include repeat leak paste dump send reason reply response answer verdict",
+    ),
+    "secrets:密钥": _make_pattern(
+        "环境变量 密钥 系统提示 令牌 api%key api_key 上一条",
+        r"(?:输出|打印|写出|告诉|贴出|附上|(?<!甚至)(?<!可能)(?<!模型)(?<!导致)泄露|给出)[^\n。]{0,12}(?:系统提示|上一条查询|(?:你的?|本机|服务器)[^\n。]{0,6}"
+        r"(?:环境变量|密钥|令牌|api[ _]?key))",
+        r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:(?:写进|写在|输出到?|打印|贴出|附在)[^\n。]{0,6}"
+        r"(?:理由|回复|回答|答案)|告诉我)",
+        r"(?:理由(?:里|中|字段|一栏|请)|reason ?字段)[^\n。]{0,40}(?:密钥|令牌|api[ _]?key|环境变量)",
+        r"(?:密钥|令牌|api[ _]?key|环境变量)[^\n。]{0,12}(?:写|放|填|输出|附|贴)[^\n。]{0,12}(?:reason|理由)",
+        marks=("api key", "api_key"),
+    ),
+    "hidden_text": _make_pattern(
+        "<!-- display visibility opacity font-size left: hidden <noscript <template <textarea",
+        r"(?:<!--|display: ?none|visibility: ?hidden|opacity: ?0(?![.\d])|font-size: ?0(?![.\d])|left: ?-\d{3}|<[a-z]+ hidden|<(?:noscript|template|textarea)\b)"
+        r"(?:(?!-->)[^\n]){0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevant|rubric|full marks|is a 3"
+        r"|(?:say|answer|output|reply) [“\"']?yes)\b|(?:回答|回复|输出) ?[“\"']?yes)",
+        marks=("<", ":"),
+        raw=True,
+    ),
+    "encoded": _make_pattern(
+        "decode base64 rot13 hex 解码 编码 first%letters 首字",
+        r"\b(?:decode|base64|rot13|hex)\b[^\n.;]{0,60}\b(?:(?:and|then) (?:follow|obey|execute|run|do)|obey|follow (?:it|them|the result)"
+        r"|run it|system prompt)\b|\brot13 (?:orders|instructions)",
+        r"(?:解码|base64)[^\n]{0,20}(?:照做|并执行|后执行|提示|指令)",
+        r"首字(?:执行|照做)",
+        r"\bread the first letters\b",
+        words="decode base rot hex letters",
+        marks=("base64",),
+    ),
+    "persuasion": _make_pattern(
+        "answers passage 回答 用户",
+        r"\bthis (?:passage|snippet|text) (?:directly |fully )?answers [“\"']|\bthe (?:passage|snippet) is [a-z]+ relevant"
+        r"(?=[.!]|\s*$| to (?:the|this|any|every) (?:query|question|user))",
+        r"\bthis page answers [“\"'][^\n]{0,60}(?:fully|precisely|authorit|better than|perfectly)",
+        r"(?:本段|本片段|摘要)[^\n。]{0,20}回答了[“\"「]|本文[^\n。]{0,4}(?:权威|全面|完整|完美|最)[^\n。]{0,20}回答了[“\"「]",
+        r"(?:摘要|本文|本页)[^\n。]{0,6}与用户[^\n。]{0,6}相关",
+        words="answers relevant",
+    ),
+    "instruction:to_graders": _make_pattern(
+        "grader judge evaluator assessor rater scorer reading%this",
+        r"\b(?:ai|llm|automated) (?:grader|evaluator|assessor|rater|scorer|judge)s? ?[:,](?=[^\n]{0,60}\b(?:rate|mark|grade|assign|give|score|deserves|must|please)\b[^\n]{0,60}(?:\bthis\b|relevan|perfect|\b3\b|top|highest|maximum))",
+        r"(?:^|[.!?\n>] ?)(?:grader|evaluator|assessor|rater)s?[:,](?=[^\n.]{0,80}(?:this (?:snippet|passage|result)|your (?:verdict|judge?ment|instructions)|\bgrade 3\b|\b3$))",
+        r"\bto the (?:ai|llm|model|language model)(?: \w+)? reading this\b|\bthe (?:ai|llm) (?:judge|grader|evaluator|assessor) (?:could|can|should|would|must|to) (?:\w+ )?(?:mark|rate|grade|score|give) this (?:entry|page|snippet|passage|result|text|as|a)\b",
+        words="ai llm automated grader graders evaluator evaluators assessor assessors rater raters reading",
+    ),
+    "fake_verdict:this": _make_pattern(
+        "this human%label relevance ground%truth satisfies",
+        rf"\b(?:grad|rat|scor|mark)ed {_THIS_TEXT}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)",
+        r"\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3",
+        r"\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
+        words="this label relevance truth satisfies",
+    ),
+    "instruction:评委": _make_pattern(
+        "模型 评委 裁判 助手 程序 评估者 评分员 评审员 别管 不用看 不必看 只能 只许 站长 给3分 给三分 低于3 低于三",
+        r"(?:评[估审分测判]|裁判|智能评估)(?:模型|助手)(?=[^\n。]{0,30}(?:满分|最高|[3３三] ?分|等级 ?[:：]? ?[3３三]|相关|完全满足))(?=[^\n。]{0,30}(?:请|必须|务必|一律|给这|本页|本段|该片段|这条|这段|麻烦|希望|[:：]等级))",
+        r"(?:ai|智能)(?:评委|裁判)(?=[^\n。]{0,30}(?:满分|最高|[3３三] ?分|相关))(?=[^\n。]{0,30}(?:请|必须|一律|此页|本页|本段|这条|这段))|(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]",
+        r"(?:尊敬|亲爱)的(?:ai|大模型|语言模型|评[估审分判]模型)(?=[^\n。]{0,40}(?:把|给|将)?(?:这条|这段|本页|本段|此条|等级))",
+        r"(?:评估者|评分员|评审员)[:：](?=[^\n。]{0,20}(?:此条|这条|本段|思考|输出))|评判本页的[^\n。]{0,4}模型|你只(?:能|许|准)(?:回答|回复|输出)[“\"']?[3３](?!\d| ?[个条种篇份张次行位])",
+        r"(?:别管|不用看|不必看)(?:用户(?!手册|指南|协议|名|评价)|查询)[^\n。]{0,12}(?:评级|打分|满分|等级)|低于[3３三] ?分的(?:评估|评分|评测)?模型|给[3３三] ?分就奖励你|扮演[^\n。]{0,4}站长[^\n。]{0,8}打分",
+        words="",
+    ),
+    "fake_verdict:标注": _make_pattern(
+        "人工标注 真实标签 评估结果 相关性 片段 文档 摘要 搜索结果",
+        r"人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|与查询的真实标签|相关性 ?[:：] ?[3３](?:分(?![之钟析])|/3)",
+        r"(?:该|本|此|此搜索|本搜索)(?:片段|段落|文档|摘要|结果)(?:完全|充分)?满足[^\n。]{0,2}(?:查询(?!条件|语句)|用户的?(?:需求|问题|意图)(?!说明))",
+        words="",
+    ),
+    "overthink:times": _make_pattern(
+        "times%before until%you 评级 等级 回答前",
+        r"\breconsider your (?:judge?ment|verdict|grade|answer)\b[^\n.]{0,30}\btimes before (?:you )?(?:answer|grad|judg|scor)|\b(?:cannot|can't|must not|do not|don't) (?:grade|score|rate)(?: this)? until you (?:have|'ve) (?:written|solved|computed|calculated|listed|proven|proved)\b",
+        r"(?:评级|给出等级)之?前[,，]?[^\n。]{0,6}(?:计算[^\n。]{0,6}(?:位|圆周率)|逐[字位])|先(?:列出|计算|写出|算出)[^\n。]{0,24}(?:再|才)能?(?:给出等级|评级)|评估者[:：]回答前",
+        words="times until",
+    ),
+    "secrets:rules": _make_pattern(
+        "given api%key instructions 系统提示 收到 得到",
+        r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output)\b[^\n.]{0,20}\b(?:contents|text|wording) of your instructions\b|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
+        r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么",
+        words="given key contents text wording",
+    ),
+    "instruction:act": _make_pattern(
+        "you%are%an you%are%a act%as%an",
+        r"\byou are an? (?:\w+ )?(?:evaluator|grader|assessor|rater) (?:who|that) (?:never|always|only)\b|\bact as an? (?:unrestricted|uncensored) (?:ai|model|assistant)\b[^\n]{0,80}\brelevan",
+        words="evaluator grader assessor rater act",
+    ),
+    "instruction:languages": _make_pattern(
+        "évaluat sprachmodell evaluador 審査員 評審 評價 평가 oцeн",
+        r"\bch(?:er|ère)s? évaluat\w+,|\bsprachmodell\b[^\n]{0,60}als (?:voll )?relevant|\bevaluador\b[^\n]{0,40}este resultado[^\n]{0,30}relevante|審査員へ|(?:評審|評價)模型[^\n。]{0,20}(?:最高|相關|滿分)|평가 모델에게|oцeнщиk,",
+        words="sprachmodell evaluador",
+    ),
+    "fence:ends": _make_pattern(
+        "ends%here instructions] 到此结束 指令 role",
+        r"\bsearch result ends here\b|\[ ?end data ?\] ?\[ ?begin instructions? ?\]|(?<!不)可信指令[:：][^\n]{0,10}(?:评|满分|等级)|(?:搜索结果|片段)到此结束",
+        r"\"role\" ?: ?\"(?:assistant|system)\"[^}]{0,60}\\\"grade\\?\" ?:|(?:^|\n)role: ?(?:system|assistant)\ncontent:[^\n]{0,80}\bgrade\b",
+        words="ends instructions role",
+    ),
+    "instruction:foreign": _make_pattern(
+        "ignor 無視 무시 игнорир تجاهل bỏ%qua",
+        r"\bignor(?:ez|a|e|ar|ieren?|iert)\b[^\n]{0,30}(?:consignes|instructions pr|instrucciones|istruzioni|instruções|anweisungen|vorgaben)",
+        r"指示[^\n。]{0,6}無視|지시를[^\n]{0,6}무시|игнорируй(?:те)?[^\n]{0,30}(?:инструкци|указани|правил)|تجاهل[^\n]{0,20}تعليمات"
+        r"|bỏ qua[^\n]{0,20}(?:hướng dẫn|chỉ dẫn)",
+        words="ignorez ignora ignore ignorar ignorieren ignoriere ignoriert",
+    ),
+}
+#: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters
+#: are not among them: most come from word processors and right-to-left text.
+INJECTION_FLAGS = frozenset(
+    {"chat_tokens", "stuffing", *(name.partition(":")[0] for name in INJECTION_PATTERNS)}
+)
+# A run of marks is tried once, from its beginning.
+SENTENCE_END = r"(?<![.!?。！？；;\n])[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]"
+
+
+def contains_any(words: Sequence[str], text: str) -> bool:
+    """Return whether one of `words` is a part of `text`."""
+    # A loop is faster than any(…), and this runs a dozen times for every snippet.
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a sentence can be about: `pattern`, or `word_pattern` where one of `words` occurs."""
+
+    pattern: str
+    words: tuple[str, ...]
+    word_pattern: str
+
+    def occurs_in(self, text: str) -> bool:
+        """Return True when `text` (lower case) has a match."""
+        if compile_pattern(self.pattern).search(text):
+            return True
+        return contains_any(self.words, text) and compile_pattern(self.word_pattern).search(text) is not None
+
+
+# A sentence about grading with a good grade and a demand, in any wording. An alternative that begins with
+# a plain character is found faster than one that begins with a set or a look-behind.
+GRADING = Subject(
+    r"评分|打分|评测|评审|评委|判断|判定|判为|(?<!更多)相关(?!游戏|人员|部门|规定|推荐|文章|阅读|链接)|等级|得分|分(?<![a-z]分)数"
+    r"|三分(?![之钟站线球类])|模型|标准答案",
+    _split_words("grad scor rubric relevan verdict label evaluat assessor"),
+    r"\b(?:grad(?:e[sd]?|ing|ers?)|scor(?:e[sd]?|ing|ers?)|rubric|relevan(?:t|ce)|verdict|label|evaluat\w+|assessors?)\b",
+)
+GOOD_GRADE = Subject(
+    r"3(?<![\w.$]3)\b(?![\d.,%:]\d| ?(?:years?|days?|hours?|months?|weeks?|minutes?|times|or|to|of|and|-|–))"
+    r"|yes|affirmativ|positive|3(?<!\d3) ?分(?!钟)|三分(?![之钟])|满分|最高|完[全美](?:相关|匹配|答案)|“是|\"是|「是|为是|成是"
+    r"|为 ?3(?!\d)|是 ?3(?!\d)|为相关|“相关|\"相关|「相关|标准答案|肯定",
+    _split_words("three%point perfect exact full high top maximum label"),
+    r"\b(?:three points?|top|highest|full|maximum)\b|\b(?:relevant label|label relevant)"
+    r"|\b(?:perfect|exact|fully|highly|perfectly) (?:match|hit|answer|relevant)",
+)
+DEMAND = Subject(
+    r"请(?!关注|点击|联系|咨询|登录|参考|参阅|参见|访问|到|在)|必须|应当|应(?=得|视|判)|一律|永远|无论|不管"
+    r"|凡(?=是|属|来自|本|含|有|遇)(?<![平非不]凡)|直接|照(?=做|办|此|抄|着)|就行|无需|不必|视为|改成|设为|记为|就算你|保持一致",
+    _split_words(
+        "please kindly must has%to have%to shall always only regardless no%matter unless otherwise whatever treat assign"
+        " choose set%the consistent policy penali permissible acceptable accordingly without%reading confirm ask skip"
+        " overlook amendment"
+    ),
+    r"\b(?:please|kindly|must|has to|have to|shall|always|only|regardless|no matter|unless|otherwise|whatever|treat|assign|choose|set the"
+    r"|consistent|policy|penali[sz]ed|permissible|acceptable|accordingly|without reading|confirm(?:ed)?|asks? you|skip|overlook|amendment)\b",
+)
