@@ -109,6 +109,30 @@ def count_started_calls(
     return started
 
 
+def test_what_ended_calls_could_have_cost_is_free_again() -> None:
+    limit = make_spend_limit(budget=1.0)
+    for _ in range(50):
+        for _ in range(3):
+            assert limit.reserve(most=0.3)
+        assert not limit.reserve(most=0.3)
+        for _ in range(3):
+            limit.settle(make_usage(1), PRICE, most=0.3, answered=True)
+
+
+def test_a_batch_leaves_what_calls_in_flight_can_cost() -> None:
+    limit = make_spend_limit(budget=100e-6)
+    limit.reserve(most=70e-6)
+    assert limit.reserve_batch([20e-6] * 3) == 1
+
+
+def test_a_first_call_that_may_be_billed_counts_as_the_most_that_it_can_cost() -> None:
+    limit = make_spend_limit(budget=100e-6)
+    limit.reserve(most=100e-6)
+    limit.settle(None, PRICE, most=100e-6, maybe_billed=True)
+    with pytest.raises(RunIncomplete, match="is used up"):
+        limit.reserve(most=1e-6)
+
+
 def test_rounding_uses_no_budget_up() -> None:
     limit = make_spend_limit(budget=0.0003)
     for _ in range(3):

@@ -175,3 +175,10 @@ def test_the_month_reads(tmp_path: Path) -> None:
         if kinds
     }
     assert changed == {2: ("baseline",), 9: ("model",), 10: ("model",), 25: ("baseline",)}
+
+
+def test_a_name_that_stored_verdicts_bring_along_is_no_other_model() -> None:
+    """The server changed its name on the second night, and back on the last; others use verdicts of both."""
+    served = [["a"], ["b"], ["a", "b"], ["b"], ["a"]]
+    nights = [make_night(f"2026-05-0{day}", served=names) for day, names in enumerate(served, start=1)]
+    assert trend.find_changes(make_nights(*nights)) == ((), ("model",), (), (), ("model",))

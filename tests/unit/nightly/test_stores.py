@@ -125,3 +125,15 @@ def test_a_row_that_holds_no_text_is_left_out_of_a_merge(tmp_path: Path, column:
     store_files.merge_store(night, shared)
     with closing(sqlite3.connect(shared)) as connection:
         assert connection.execute("SELECT key, grade FROM verdicts").fetchall() == [("a", 3)]
+
+
+def test_only_what_a_night_paid_for_is_quarantined(tmp_path: Path) -> None:
+    """A quarantined store of another assessor, of an earlier start of the day, is replaced."""
+    shared = put(tmp_path / "verdicts.sqlite", a=1, b=2)
+    own = stores.begin_store(stores.make_night_store_path(tmp_path, "2026-05-02"), shared)
+    put(own, c=3)
+    target = put(stores.make_quarantined_store_path(tmp_path, "2026-05-02"), a=0, b=0)
+    stores.quarantine_new_verdicts(own, shared)
+    assert read_content(target)[0] == {"c": 3}
+    assert read_content(own)[0] == {"a": 1, "b": 2, "c": 3}
+    assert read_content(shared)[0] == {"a": 1, "b": 2}
