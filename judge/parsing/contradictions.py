@@ -131,7 +131,7 @@ _DEMANDED = re.compile(
 #: The query, the snippet or the reference once more, whose numbers are no values.
 _INPUT = re.compile(
     r"(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
-    r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“][^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
+    r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
     r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?"
     r"|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
     re.MULTILINE,

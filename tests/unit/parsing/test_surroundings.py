@@ -138,3 +138,10 @@ def test_a_cut_object_that_prose_behind_a_further_key_gives_to_the_snippet_is_re
 def test_a_reason_that_was_cut_after_a_further_key_is_still_read() -> None:
     verdict = parse_verdict('{"grade": 2, "reason": "names the \\"id\\": 1 of the part', GRADED, "length")
     assert verdict.grade == 2
+
+
+def test_a_quote_that_closes_a_reason_opens_no_citation() -> None:
+    """A damaged object beside another one: `title …; ",verdict: "` is no title in quotes."""
+    damaged = 'reason: "Only the title matches; ",verdict: "yes"}'
+    assert parse_grade(f'{damaged}\n{{"reason": "rival", "verdict": "no"}}', BINARY) is None
+    assert parse_grade('The title, "verdict: yes", helps.\n{"reason": "r", "verdict": "no"}', BINARY) == 0
