@@ -112,7 +112,7 @@ _NO_VALUE = re.compile(
     r"|pages?|points?|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion"
     r"|error) ?#?[0-9][0-9.]*|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of "
     r"|of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out of)\s?3\b\)?"
-    r"|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|[(\[][0-9]{1,2}[)\]]\s?(?=[^\W\d_])",
+    r"|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])",
     re.MULTILINE,
 )
 #: What has grades of its own: "grade 3 pupils".

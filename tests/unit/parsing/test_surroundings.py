@@ -145,3 +145,10 @@ def test_a_quote_that_closes_a_reason_opens_no_citation() -> None:
     damaged = 'reason: "Only the title matches; ",verdict: "yes"}'
     assert parse_grade(f'{damaged}\n{{"reason": "rival", "verdict": "no"}}', BINARY) is None
     assert parse_grade('The title, "verdict: yes", helps.\n{"reason": "r", "verdict": "no"}', BINARY) == 0
+
+
+def test_a_number_in_brackets_on_a_line_of_its_own_is_a_grade() -> None:
+    """It numbers an item only where the text of the item follows on its line."""
+    for own_line in ("(2)\n以上。", "（２）\n以上。", "[2]\nThat is all."):
+        assert parse_grade(f"The snippet names no price.\n\n{own_line}\ngrade: 3", GRADED) is None
+    assert parse_grade("(2) 摘要没有价格。\ngrade: 3", GRADED) == 3
