@@ -139,6 +139,7 @@ class SpendLimit:
         `maybe_billed`, the highest cost so far is set aside, or `most` before the first answer.
         """
         self._in_flight -= 1
+        # Rounding errors of the sum end with the last call in flight.
         self._reserved = self._reserved - most if self._in_flight else 0.0
         for waiter in self._waiters:
             if not waiter.done():

@@ -28,7 +28,7 @@ _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _MAX_CHARS = 8000
 # Invisible characters that encode ASCII.
 _TAGS = re.compile("[\U000e0020-\U000e007e]")
-# The patterns above use these; NFKC would turn them into ASCII.
+# `INJECTION_PATTERNS` use these; NFKC would turn them into ASCII.
 _CHINESE_MARKS = "，：；！？（）"
 # Characters that folding leaves alone, whichever others are around them.
 _STABLE = (
@@ -36,6 +36,7 @@ _STABLE = (
     f"{_CHINESE_MARKS}"
 )
 _UNSTABLE = re.compile(f"[^{_STABLE}]+")
+_BREAK_IN_CHINESE = re.compile(r"(?<=[㐀-鿿，、]) ?\n ?(?=[㐀-鿿])")
 
 
 def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
@@ -148,11 +149,7 @@ def _matches(pattern: InjectionPattern, visible: str, raw_text: str) -> bool:
 
 def _join_lines(text: str) -> str:
     """Return the text on one line, without a blank where Chinese goes on."""
-    return (
-        compile_pattern(r"(?<=[㐀-鿿，、]) ?\n ?(?=[㐀-鿿])").sub("", text).replace("\n", " ")
-        if "\n" in text
-        else text
-    )
+    return _BREAK_IN_CHINESE.sub("", text).replace("\n", " ") if "\n" in text else text
 
 
 def _urges_a_grade(text: str) -> bool:

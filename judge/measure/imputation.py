@@ -148,7 +148,7 @@ def _compute_normal_kernel(difference: Floats, bandwidth: float) -> Floats:
 
 def _draw_grades(probabilities: Floats, pairs: Sequence[tuple[str, str]]) -> Ints:
     """Return (pairs, m) grades at (u + i) / m of cumulated probabilities, shuffled; m is `IMPUTATIONS`."""
-    # The number at the end of a key gives the draws of earlier versions.
+    # The 1 at the end of a key keeps the draws equal to those of earlier versions.
     keys = (json.dumps([*pair, 1]).encode() for pair in pairs)
     bits = b"".join(hashlib.shake_256(key).digest(8 * (IMPUTATIONS + 1)) for key in keys)
     random = np.frombuffer(bits, dtype="<u8").reshape(-1, IMPUTATIONS + 1)

@@ -111,15 +111,13 @@ def gather_evidence(
         evidence = _compare(context, run.result, baseline, evidence, check)
     if evidence.assessor_changes and run.quarantined_store is None:
         # Its verdicts can be of two assessors.
-        command = (
-            Message("make the next night the baseline")
-            if check
-            else Message(
+        advice = Message("make the next night the baseline")
+        if check is None:
+            advice = Message(
                 "set canary_repeats = 2 or more in [nightly], and make the second night from then on the"
                 " baseline"
             )
-        )
-        evidence = replace(evidence, set_baseline_command=command)
+        evidence = replace(evidence, set_baseline_command=advice)
     return evidence
 
 

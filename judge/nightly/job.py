@@ -257,7 +257,9 @@ def _keep_verdicts(
     if run.quarantined_store is None and not is_changed:
         stores.end_store(own, shared)
     elif run.quarantined_store is None and check and not context.shares_canaries(check):
-        stores.quarantine_new_verdicts(own, shared)
+        # The next night of the same assessor continues with what this one paid for.
+        quarantined = stores.make_quarantined_store_path(context.nights, context.day)
+        store_files.write_difference(own, shared, quarantined)
 
 
 def _check_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]:

@@ -124,15 +124,6 @@ def end_store(store: Path, shared: Path) -> None:
     store_files.remove_store(store)
 
 
-def quarantine_new_verdicts(store: Path, shared: Path) -> None:
-    """Copy what a night's own store has beyond the shared one into the quarantined store of that night.
-
-    The next night of the same assessor continues with it. Raises StoreError when that fails.
-    """
-    day = store.stem.rpartition(".")[2]
-    store_files.write_difference(store, shared, make_quarantined_store_path(store.parent, day))
-
-
 def check_store(shared: Path) -> None:
     """Raise InputError when the file cannot be a store, before any request."""
     try:
