@@ -18,6 +18,7 @@ from judge.analysis.judged_run import JudgedRun, RunLabels
 from judge.analysis.summary import DimensionResult
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import (
+    THINKING_TOKENS,
     QuestionEstimate,
     RunEstimate,
     estimate_questions,
@@ -247,7 +248,12 @@ def estimate(config: Config) -> RunEstimate:
         panel = factory.build_panel(config, assessors, CancelToken())
         estimates = {
             member.assessor.name: estimate_run(
-                pairs, member.assessor, store, config.repeats, member.client.limits
+                pairs,
+                member.assessor,
+                store,
+                config.repeats,
+                member.client.limits,
+                thinking=config.thinking,
             )
             for member in panel
         }
@@ -276,7 +282,8 @@ def _estimate_questions(config: Config, count: QuestionCount, asker: TextAsker |
     if asker:
         known, calls = asker.count_stored(count.kind, calls)
     price = factory.build_limits(config, assessor.model).price
-    return estimate_questions(assessor, known, calls, count.shown_tokens, count.reply_tokens, price)
+    reply_tokens = count.reply_tokens + (THINKING_TOKENS if config.thinking else 0)
+    return estimate_questions(assessor, known, calls, count.shown_tokens, reply_tokens, price)
 
 
 def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[str]:

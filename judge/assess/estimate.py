@@ -1,7 +1,7 @@
 """The estimate of a run before it costs anything: calls are counted, tokens are estimated.
 
-The estimate uses earlier calls of the same model with the same prompt; without enough of them it uses a rule
-of thumb and says so.
+The estimate uses earlier calls of the same model, server, parameters and prompt; without enough of them it
+uses a rule of thumb and says so.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.judgment_log import Indices
 from judge.models.batch_api import MAX_REQUESTS, BatchModel
+from judge.models.negotiation import find_max_tokens
 from judge.pricing.prices import Price
 from judge.records import RERANKER, Pool, Prompt, Usage
 from judge.store.store import UsageHistory, VerdictStore
 
 #: Tokens that a reason of one or two sentences and its verdict take.
 _REPLY_TOKENS = 80
+#: Tokens of thinking that a reply is assumed to have with --thinking; models differ by a factor of ten.
+THINKING_TOKENS = 1_000
 #: Tokens that the roles and turns of a chat add to its texts, and the random digits of a fence's marks to
 #: the rule of thumb.
 _CHAT_TOKENS = 20
@@ -57,6 +60,18 @@ class ExamplesEstimate:
 
 
 @dataclass(frozen=True, slots=True)
+class ThinkingEstimate:
+    """The tokens of thinking that the rule adds to each reply.
+
+    `most_usd` is what the calls would cost if each reply had `max_tokens`, None when the price is unknown.
+    """
+
+    tokens: int
+    max_tokens: int
+    most_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class AssessorEstimate:
     """What a run would ask of one model: `judgments` in all, `known` of them stored, `calls` to pay for.
 
@@ -67,6 +82,7 @@ class AssessorEstimate:
 
     `submitted` judgments are in batches that have not ended; they are paid for. In `batches` the calls would
     cost `batch_usd`; `batches` is 0 for a model without a Batch API. `examples` is None without --examples.
+    `thinking` is None without --thinking and without replies by rule.
     """
 
     judgments: int
@@ -86,6 +102,7 @@ class AssessorEstimate:
     batches: int = 0
     batch_usd: float | None = None
     examples: ExamplesEstimate | None = None
+    thinking: ThinkingEstimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,28 +160,34 @@ def estimate_questions(
 
 
 def estimate_run(
-    pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
+    pool: Pool,
+    assessor: Assessor,
+    store: VerdictStore | None,
+    repeats: int,
+    limits: Limits,
+    *,
+    thinking: bool = False,
 ) -> AssessorEstimate:
     """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
     plan = QuestionPlan(pool, assessor, repeats, FileCache(make_cache_path(store.path)) if store else None)
     missing = _find_missing(plan, assessor, store)
     keys = list(plan.list_keys(missing))
-    past = store.read_usage_by_prompt(assessor.model.name) if store else []
+    past = store.read_usage_by_prompt(assessor.settings) if store else []
     in_batch = store.batches.find(keys) if store else {}
     learned = {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
-    is_reranker = assessor.model.name.startswith(RERANKER)
-    max_reply = 0 if is_reranker else assessor.model.params.get("max_tokens", _REPLY_TOKENS)
+    reply_tokens = _estimate_reply(assessor, thinking=thinking)
     versions, by_rule = Counter[str](), Usage()
     for request in plan.read_requests(missing):
         question = request.question
         if question.key not in in_batch:
             versions[question.prompt_version] += 1
             if question.prompt_version not in learned:
-                by_rule += _estimate_by_rule(assessor.render_prompt(question.pair), max_reply)
+                by_rule += _estimate_by_rule(assessor.render_prompt(question.pair), reply_tokens)
     calls = versions.total()
     by_history, again = _estimate_from_history(learned, versions)
     usage = by_history + by_rule
-    pace = _measure_call_rate(store.count_calls_by_second(assessor.model.name)) if store else None
+    by_rule_count = sum(count for version, count in versions.items() if version not in learned)
+    pace = _measure_call_rate(store.count_calls_by_second(assessor.settings)) if store else None
     return AssessorEstimate(
         judgments=len(plan),
         known=len(plan) - len(missing),
@@ -176,7 +199,7 @@ def estimate_run(
         usd=_compute_usd(limits.price, usage),
         seconds=_estimate_seconds(calls + again, pace, limits.concurrency),
         learned_from=sum(learned[version].calls for version in versions if version in learned),
-        by_rule=sum(count for version, count in versions.items() if version not in learned),
+        by_rule=by_rule_count,
         pace=pace,
         submitted=sum(key in in_batch for key in keys),
         batches=ceil(calls / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
@@ -185,9 +208,12 @@ def estimate_run(
         examples=_compare_examples(
             assessor,
             (each for each in plan.read_requests(missing) if each.question.key not in in_batch),
-            max_reply,
+            reply_tokens,
             limits.price,
         ),
+        thinking=_bound_thinking(assessor, usage, by_rule_count, reply_tokens, limits.price)
+        if thinking and by_rule_count
+        else None,
     )
 
 
@@ -196,7 +222,7 @@ def _compute_usd(price: Price | None, usage: Usage, *, in_batch: bool = False) -
 
 
 def _compare_examples(
-    assessor: Assessor, requests: Iterable[VerdictRequest], max_reply: int, price: Price | None
+    assessor: Assessor, requests: Iterable[VerdictRequest], reply_tokens: int, price: Price | None
 ) -> ExamplesEstimate | None:
     """Return what `requests` would cost with the prompt's examples and without; None if it has none."""
     if not assessor.examples:
@@ -204,13 +230,32 @@ def _compare_examples(
     with_examples, without = Usage(), Usage()
     for request in requests:
         prompt = assessor.render_prompt(request.question.pair)
-        with_examples += _estimate_by_rule(prompt, max_reply)
-        without += _estimate_by_rule(assessor.drop_examples(prompt), max_reply)
+        with_examples += _estimate_by_rule(prompt, reply_tokens)
+        without += _estimate_by_rule(assessor.drop_examples(prompt), reply_tokens)
     return ExamplesEstimate(
         len(assessor.examples),
         round(assessor.shortest_instruction_tokens),
         _compute_usd(price, with_examples),
         _compute_usd(price, without),
+    )
+
+
+def _estimate_reply(assessor: Assessor, *, thinking: bool) -> int:
+    """Return how many tokens the rule expects of a reply: at most as many as the parameters allow."""
+    if assessor.model.name.startswith(RERANKER):
+        return 0
+    tokens = _REPLY_TOKENS + (THINKING_TOKENS if thinking else 0)
+    return min(tokens, find_max_tokens(assessor.model.params) or tokens)
+
+
+def _bound_thinking(
+    assessor: Assessor, usage: Usage, replies: int, reply_tokens: int, price: Price | None
+) -> ThinkingEstimate:
+    """Return what `usage` can cost at most; `replies` of it are estimated as `reply_tokens` each."""
+    max_tokens = find_max_tokens(assessor.model.params) or reply_tokens
+    more = Usage(completion_tokens=replies * (max_tokens - reply_tokens))
+    return ThinkingEstimate(
+        max(0, reply_tokens - _REPLY_TOKENS), max_tokens, _compute_usd(price, usage + more)
     )
 
 
@@ -241,13 +286,13 @@ def _estimate_from_history(
     return usage, again
 
 
-def _estimate_by_rule(prompt: Prompt, max_reply: int) -> Usage:
+def _estimate_by_rule(prompt: Prompt, reply_tokens: int) -> Usage:
     """Return the usage of a request; instructions that are long enough come from the provider's cache."""
     instructions = estimate_tokens(prompt.system)
     return Usage(
         prompt_tokens=round(instructions + estimate_tokens(prompt.user) + _CHAT_TOKENS),
         cached_tokens=round(instructions) if instructions >= CACHED_PREFIX else 0,
-        completion_tokens=min(_REPLY_TOKENS, max_reply),
+        completion_tokens=reply_tokens,
     )
 
 

@@ -46,6 +46,10 @@ CALL_COLUMNS = (
     "outcome, maybe_billed, in_batch, detail, prompt_tokens, cached_tokens, completion_tokens"
     ", reasoning_tokens"
 )
+_SAVE_VERDICT = (
+    "INSERT OR REPLACE INTO verdicts (key, model, prompt_version, repeat, settings, grade, body, checksum,"
+    " judged_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _FIND_VERDICTS = "SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})"
 _FIND_REFUSALS = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTER}' AND key IN ({{}})"  # noqa: S608  # a constant
 #: Makes the JSON of a row; one encoder for all, because each takes as long to make as to use.
@@ -85,11 +89,15 @@ StoredAnswer = StoredVerdict | StoredRefusal
 
 @dataclass(frozen=True, slots=True)
 class VerdictKeyInfo:
-    """What a key stands for, for readers of the file."""
+    """What a key stands for, for readers of the file and for estimates.
+
+    `settings` is a hash of the model, its server, the parameters and the scale; "" is unknown.
+    """
 
     model: str
     prompt_version: str
     repeat: int
+    settings: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,15 +183,15 @@ class VerdictStore:
                 calls = [read_call(*values) for values in rows]
             yield from calls
 
-    def read_usage_by_prompt(self, model: str) -> list[UsageHistory]:
-        """Return what the verdicts of `model` took, by prompt."""
+    def read_usage_by_prompt(self, settings: str) -> list[UsageHistory]:
+        """Return what the verdicts with these `settings` took, by prompt."""
         rows = self._select(
             "SELECT v.prompt_version, count(DISTINCT c.key), count(*),"
             " count(DISTINCT CASE WHEN c.prompt_tokens IS NOT NULL THEN c.key END),"
             " total(c.prompt_tokens), total(c.cached_tokens), total(c.completion_tokens)"
-            " FROM verdicts v JOIN calls c ON c.key = v.key WHERE v.model IN ({})"
+            " FROM verdicts v JOIN calls c ON c.key = v.key WHERE v.settings IN ({})"
             " GROUP BY v.prompt_version ORDER BY v.prompt_version",
-            [model],
+            [settings],
         )
         with self._translate_errors():
             return [
@@ -191,15 +199,15 @@ class VerdictStore:
                 for version, verdicts, calls, counted, *tokens in rows
             ]
 
-    def count_calls_by_second(self, model: str) -> dict[datetime, int]:
-        """Return how many calls that led to verdicts of `model` were written in which second, in order.
+    def count_calls_by_second(self, settings: str) -> dict[datetime, int]:
+        """Return how many calls that led to verdicts with these `settings` were written in which second.
 
-        Requests in batches, which are written when the batch ended, are left out.
+        The seconds are in order. Requests in batches, which are written when the batch ended, are left out.
         """
         rows = self._select(
             "SELECT c.made_at, count(*) FROM verdicts v JOIN calls c ON c.key = v.key"
-            " WHERE v.model IN ({}) AND NOT c.in_batch GROUP BY c.made_at ORDER BY c.made_at",
-            [model],
+            " WHERE v.settings IN ({}) AND NOT c.in_batch GROUP BY c.made_at ORDER BY c.made_at",
+            [settings],
         )
         with self._translate_errors():
             return {datetime.fromisoformat(second): calls for second, calls in rows}
@@ -272,8 +280,9 @@ class VerdictStore:
             body = msgspec.json.encode(values).decode()
         except UnicodeEncodeError:  # half a surrogate pair
             body = json.dumps(values, default=asdict)
-        key_columns = (lease.key, info.model, info.prompt_version, info.repeat)
-        row = (*key_columns, verdict.grade, body, _compute_checksum(lease.key, verdict.grade, body))
+        key_columns = (lease.key, info.model, info.prompt_version, info.repeat, info.settings)
+        checksum = _compute_checksum(lease.key, verdict.grade, body)
+        row = (*key_columns, verdict.grade, body, checksum)
         await self._writer.commit_row(self._save, (row, calls))
 
     def _save(
@@ -281,7 +290,7 @@ class VerdictStore:
     ) -> list[None]:
         now = make_timestamp()
         rows = [(*row, now) for row, _ in verdicts]
-        connection.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        connection.executemany(_SAVE_VERDICT, rows)
         return self._release(connection, [(str(row[0]), calls) for row, calls in verdicts])
 
     async def release(self, lease: Lease, calls: Sequence[Call] = ()) -> None:

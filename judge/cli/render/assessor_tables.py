@@ -111,6 +111,13 @@ def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[st
         basis=_describe_basis(estimate, t),
     )
     yield _describe_price(estimate, t)
+    if estimate.thinking:
+        yield t(
+            "{thinking.tokens:,} tokens of thinking a reply are assumed, and models differ much; with"
+            " {thinking.max_tokens:,} tokens a reply (--max-tokens): {price}",
+            thinking=estimate.thinking,
+            price=_describe_amount(estimate.thinking.most_usd, t),
+        )
     if estimate.examples:
         yield _describe_examples(estimate.examples, t)
     duration = _format_duration(estimate.seconds, t)

@@ -16,9 +16,11 @@ from judge.assess.prompts import find_default_directory, load_prompts
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
+from judge.models.endpoint import Endpoint
 from judge.models.lexical import Lexical
+from judge.models.openai import OpenAI
 from judge.pricing.prices import Price
-from judge.records import GRADED, Call, Pair, Pool, Query, Snippet, Usage
+from judge.records import GRADED, Call, Pair, Pool, Query, Sampling, Snippet, Usage
 from judge.store.leases import Lease
 from judge.store.store import VerdictKeyInfo, VerdictStore
 from judge.stored_records import StoredRecords
@@ -31,8 +33,19 @@ ASSESSOR = Assessor(Lexical(), load_prompts(find_default_directory(), GRADED), G
 VERSIONS = ASSESSOR.prompt_versions
 
 
+def make_chat_assessor(url: str, sampling: Sampling) -> Assessor:
+    model = OpenAI("m", Endpoint(url, {"OPENAI_API_KEY": "k"}, 5.0, 8), sampling)
+    return Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
+
+
 def estimate_pairs(
-    store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS
+    store: VerdictStore | None,
+    zh: int = 0,
+    en: int = 0,
+    limits: Limits = LIMITS,
+    assessor: Assessor = ASSESSOR,
+    *,
+    thinking: bool = False,
 ) -> AssessorEstimate:
     """Return the estimate for this many pairs in each language."""
     queries = {"zh": ("小狗贫血的表现", zh), "en": ("anaemia in puppies", en)}
@@ -42,7 +55,12 @@ def estimate_pairs(
         for n in range(count)
     ]
     return estimate_run(
-        build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), ASSESSOR, store, 1, limits
+        build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10),
+        assessor,
+        store,
+        1,
+        limits,
+        thinking=thinking,
     )
 
 
@@ -65,13 +83,15 @@ def test_an_estimate_takes_little_memory_whatever_the_number_of_pairs() -> None:
     assert peak < count * 3_000 * 3 / 4  # bytes; a text has 3,000 characters
 
 
-def save_verdicts(path: Path, version: str, calls: Sequence[Sequence[Call]]) -> None:
+def save_verdicts(
+    path: Path, version: str, calls: Sequence[Sequence[Call]], settings: str = ASSESSOR.settings
+) -> None:
     """Save verdicts of earlier runs, each with its calls."""
 
     async def save() -> None:
         for number, calls_of_verdict in enumerate(calls):
-            info = VerdictKeyInfo("lexical", version, 1)
-            await store.save(Lease(f"{version}{number}"), info, make_verdict(), calls_of_verdict)
+            info = VerdictKeyInfo("lexical", version, 1, settings)
+            await store.save(Lease(f"{version}{settings}{number}"), info, make_verdict(), calls_of_verdict)
 
     with VerdictStore(path) as store:
         asyncio.run(save())
@@ -132,6 +152,46 @@ def test_a_verdict_whose_calls_took_more_than_a_second_counts_once(tmp_path: Pat
     assert (result.calls, result.again) == (10, 10)
     assert (result.prompt_tokens, result.completion_tokens) == (10_000, 400)
     assert result.pace == pytest.approx(1.0)
+
+
+def test_calls_with_other_parameters_or_of_another_server_say_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    calls = [[make_answered_call(500, 0, 1500)] * 2] * 30
+    others = [
+        make_chat_assessor("http://a.example/v1", Sampling(0.0, 512)),
+        make_chat_assessor("http://b.example/v1", Sampling(0.0, 8192, thinking=True)),
+    ]
+    for other in others:
+        save_verdicts(path, VERSIONS["en"], calls, other.settings)
+    save_verdicts(path, VERSIONS["en"], calls, "")  # a store of an earlier format
+    with VerdictStore(path) as store:
+        result = estimate_pairs(store, en=10)
+    assert (result.learned_from, result.by_rule, result.again, result.pace) == (0, 10, 0, None)
+    assert result.completion_tokens == 10 * 80
+
+
+def test_by_rule_thinking_adds_tokens_and_the_highest_cost_is_given() -> None:
+    assessor = make_chat_assessor("http://a.example/v1", Sampling(0.0, 8192, thinking=True))
+    result = estimate_pairs(None, en=10, assessor=assessor, thinking=True)
+    assert result.completion_tokens == 10 * 1080
+    assert result.thinking is not None
+    assert (result.thinking.tokens, result.thinking.max_tokens) == (1000, 8192)
+    # 10 dollars a million tokens out
+    assert result.thinking.most_usd == pytest.approx((result.prompt_tokens + 10 * 81_920) / 1e6)
+    short = make_chat_assessor("http://a.example/v1", Sampling(0.0, 300, thinking=True))
+    result = estimate_pairs(None, en=10, assessor=short, thinking=True)
+    assert result.completion_tokens == 10 * 300
+    assert result.thinking is not None
+    assert (result.thinking.tokens, result.thinking.max_tokens) == (220, 300)
+    assert result.thinking.most_usd == result.usd
+
+
+def test_with_a_history_nothing_is_assumed_of_thinking(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    save_verdicts(path, VERSIONS["en"], [[make_answered_call(500, 0, 1500)]] * 20)
+    with VerdictStore(path) as store:
+        result = estimate_pairs(store, en=10, thinking=True)
+    assert (result.completion_tokens, result.thinking) == (15_000, None)
 
 
 def test_each_language_is_estimated_by_its_own_prompt(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,15 @@ COMMIT;
 """
 
 
+#: The statements that changed it to format 4.
+FORMAT_4 = """
+BEGIN IMMEDIATE;
+PRAGMA user_version=4;
+ALTER TABLE calls ADD COLUMN detail TEXT NOT NULL DEFAULT '';
+COMMIT;
+"""
+
+
 def save_verdict(store: VerdictStore, key: str, verdict: StoredVerdict) -> None:
     asyncio.run(store.acquire([key]))
     asyncio.run(store.save(Lease(key), INFO, verdict, [CALL]))
@@ -80,14 +90,15 @@ def make_old_store(path: Path, statements: str) -> None:
     with closing(sqlite3.connect(path)) as old:
         old.executescript(statements)
         old.execute("ATTACH ? AS new", (str(new),))
-        old.execute("INSERT INTO verdicts SELECT * FROM new.verdicts")
+        columns = "key, model, prompt_version, repeat, grade, body, checksum, judged_at"
+        old.execute(f"INSERT INTO verdicts ({columns}) SELECT {columns} FROM new.verdicts")  # noqa: S608  # fixed names
         columns = "id, key, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens"
         columns += ", reasoning_tokens, made_at"
         old.execute(f"INSERT INTO calls ({columns}) SELECT {columns} FROM new.calls")  # noqa: S608  # fixed names
         old.commit()
 
 
-@check_each("statements", [FORMAT_1, FORMAT_1 + FORMAT_2, FORMAT_1 + FORMAT_2 + FORMAT_3])
+@check_each("statements", list(accumulate([FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4])))
 def test_a_store_of_an_earlier_format_keeps_its_rows_and_accepts_more(
     statements: str, tmp_path: Path
 ) -> None:
