@@ -386,7 +386,7 @@ def _match_people(run: JudgedRun, path: Path, labels_scale: ScaleName | None) ->
         path.name,
         len(matched.unmatched),
         first_unmatched=first,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *matched.list_warnings()),
     )
 
 

@@ -202,15 +202,7 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
     if scale.name == "graded" and max(matched.grades.values(), default=2) < 2:
         warnings.append(Message("no label is above 1; if people said yes or no, add --scale binary"))
     fits = config.rerank_thresholds is None and config.has_reranker
-    if matched.conflicting:
-        warnings.append(
-            Message(
-                "pairs whose documents have different labels: {count:,}, the first is of query {query_id!r};"
-                " the highest label counts, because equal texts are one pair",
-                count=len(matched.conflicting),
-                query_id=matched.conflicting[0][0],
-            )
-        )
+    warnings += matched.list_warnings()
     # Thresholds are fitted on the labelled pairs that have a score.
     sample = draw_sample(matched.grades, config.check or (len(matched.grades) if fits else 0))
     return RunLabels(matched.grades, path.name, len(matched.unmatched), sample, warnings=tuple(warnings))

@@ -64,6 +64,18 @@ class MatchedLabels:
     unmatched: tuple[Label, ...]
     conflicting: tuple[tuple[str, str], ...] = ()
 
+    def list_warnings(self) -> list[str]:
+        """Return the warning that labels of one pair differ, if they do."""
+        if not self.conflicting:
+            return []
+        message = Message(
+            "pairs whose documents have different labels: {count:,}, the first is of query {query_id!r};"
+            " the highest label counts, because equal texts are one pair",
+            count=len(self.conflicting),
+            query_id=self.conflicting[0][0],
+        )
+        return [message]
+
 
 @dataclass(frozen=True, slots=True)
 class _RunNames:

@@ -232,6 +232,17 @@ def test_labels_about_nothing_are_counted(plain_run: Path, tmp_path: Path) -> No
     assert read_agreement(plain_run)["kappa"]["value"] == 1
 
 
+def test_different_labels_of_one_text_are_a_warning(tmp_path: Path) -> None:
+    texts = {"d1": "same", "d2": "same", "d3": "other"}
+    rows = [{"query_id": "1", "query": "q", "docno": name, "snippet": text} for name, text in texts.items()]
+    run = judge_by_lexical_floor(tmp_path, "graded", rows)
+    labels = tmp_path / "labels.txt"
+    labels.write_text("1 0 d1 3\n1 0 d2 0\n1 0 d3 1\n")
+    warning = "pairs whose documents have different labels: 1, the first is of query '1'; the highest label"
+    assert warning in " ".join(run_agree(run, "--qrels", labels).split())
+    assert judge.agree(run, labels).warnings[0].startswith(warning)
+
+
 def test_a_guess_at_the_encoding_of_labels_is_a_warning(plain_run: Path, tmp_path: Path) -> None:
     path = write_labels(tmp_path / "labels.csv", read_judgments(plain_run), lambda each: each["grade"])
     with path.open("a", encoding="gb18030") as file:
