@@ -20,7 +20,6 @@ from judge.measure.resampling import (
     MIN_DIFFERING,
     Statistic,
     StatisticValue,
-    estimate_statistic,
     estimate_statistics,
 )
 from judge.messages import Message
@@ -72,9 +71,7 @@ def estimate_engine_bias(
     results_by_engine = {}
     for index, name in enumerate(engines):
         present = cells[cells[:, index, 1] > 0, index]
-        # Resamples of one query with results give an interval without width.
-        bias = estimate_statistic(present, divide_sums, _NO_RESULT) if len(present) == 1 else biases[name]
-        results_by_engine[name] = EngineLabelBias(int(present[:, 1].sum()), len(present), bias)
+        results_by_engine[name] = EngineLabelBias(int(present[:, 1].sum()), len(present), biases[name])
     return results_by_engine
 
 

@@ -201,8 +201,13 @@ def estimate_statistics(
         elif resampled_sums is None:
             results[name] = StatisticValue(value, None, _ONE_QUERY)
         elif interval := _compute_bca_interval(cells, statistic, value, statistic(resampled_sums)):
-            ends = _widen_share(value, interval, statistic(cells)) if name in shares else interval
-            results[name] = StatisticValue(value, ends)
+            low, high = _widen_share(value, interval, statistic(cells)) if name in shares else interval
+            # Resamples of one query with results are all equal.
+            has_width = high - low > _TIE * abs(value)
+            if has_width or np.count_nonzero(~np.isnan(statistic(cells))) != 1:
+                results[name] = StatisticValue(value, (low, high))
+            else:
+                results[name] = StatisticValue(value, None, _ONE_QUERY)
         else:
             results[name] = StatisticValue(value, None, _RARELY_DEFINED)
     return results

@@ -146,6 +146,16 @@ def test_one_query_has_values_and_no_intervals() -> None:
     assert result.kappa.why == "it comes from one query, so there is no interval"
 
 
+def test_a_share_from_one_of_many_queries_has_no_interval() -> None:
+    rows = [(query, 0, 0) for query in range(30)] + [(0, 3, 3), (0, 3, 3), (0, 0, 3)]
+    rows += [(query, 0, 0) for query in range(30)] + [(1, 3, 0)]
+    result = measure_agreement(make_paired_grades(*rows), GRADED, GRADED)
+    assert result.precision == StatisticValue(2 / 3, None, "it comes from one query, so there is no interval")
+    assert result.recall.value == 2 / 3
+    assert result.recall.ci95 is not None
+    assert result.kappa.ci95 is not None
+
+
 def test_without_a_pair_nothing_is_known() -> None:
     result = measure_agreement(make_paired_grades(), GRADED, BINARY)
     assert (result.pairs, result.queries, result.confusion) == (0, 0, ((0, 0),) * 4)

@@ -264,14 +264,15 @@ def test_a_statistic_without_spread_has_an_interval_of_one_point() -> None:
 
 
 def test_undefined_resamples_are_left_out() -> None:
-    """One query of five has cells: a third of the resamples lacks it, all others give the same share."""
+    """Two queries of five have cells: resamples without them are left out, all others give the same share."""
     cells = np.zeros((5, 2))
-    cells[0] = [1, 3]
+    cells[:2] = [1, 3]
     assert compute_clustered_interval(cells, share) == (0.25, 0.25)
 
 
 def test_no_interval_without_enough_to_draw_from() -> None:
     assert compute_clustered_interval(np.array([[1.0, 3.0]]), share) is None
+    assert compute_clustered_interval(np.array([[1.0, 3.0]] + [[0.0, 0.0]] * 4), share) is None
     assert compute_clustered_interval(np.empty((0, 2)), share) is None
     assert compute_clustered_interval(np.zeros((5, 2)), share) is None
 
