@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from judge.characters import escape_controls
-from judge.cli.render import escape_line
 from judge.cli.terminal import get_ui_translator
 from judge.errors import InputError
 from judge.messages import SeparatedNames
 from judge.messages import Text as Bilingual
+from judge.report.display_text import escape_hidden
 from judge.report.payload import ERRORS, FLAGS
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import parse_queries
@@ -106,21 +105,21 @@ def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
 
 def print_query(entry: QueryEntry, console: Console) -> None:
     """Print a query: each engine's snippets best first, with grades and reasons."""
-    query_id = escape_controls(entry.query_id)
-    console.print(Text.assemble((escape_controls(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
+    query_id = escape_hidden(entry.query_id)
+    console.print(Text.assemble((escape_hidden(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
     t = get_ui_translator()
     if entry.reference:
-        console.print(Text(t("reference: {reference}", reference=escape_controls(entry.reference))))
+        console.print(Text(t("reference: {reference}", reference=escape_hidden(entry.reference))))
     for name, engine in entry.engines.items():
         console.print()
         console.print(_format_engine(name, engine))
         for dimension, note in engine.notes.items():
-            console.print(escape_line(t("{name}: {value}", name=t(dimension), value=t(note))))
+            console.print(_escape_line(t("{name}: {value}", name=t(dimension), value=t(note))))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
-            console.print(_format_heading(snippet, escape_controls(text.title)))
+            console.print(_format_heading(snippet, escape_hidden(text.title)))
             for line in (
-                Text(escape_controls(text.snippet), style="dim"),
+                Text(escape_hidden(text.snippet), style="dim"),
                 *_format_judgments(snippet.judgments),
             ):
                 console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
@@ -128,21 +127,25 @@ def print_query(entry: QueryEntry, console: Console) -> None:
 
 def _format_engine(name: str, engine: EngineEntry) -> Text:
     t = get_ui_translator()
-    line = Text(escape_controls(name), style="bold cyan")
+    line = Text(escape_hidden(name), style="bold cyan")
     for measure, value in engine.scores.items():
         line.append(f"  {measure} {'-' if value is None else format(value, '.4f')}", style="not bold")
     if engine.error is not None:
-        line.append("  " + t("error: {error}", error=escape_controls(engine.error)), style="red")
+        line.append("  " + t("error: {error}", error=escape_hidden(engine.error)), style="red")
     elif not engine.snippets:
         line.append("  " + t("returned nothing"), style="yellow")
     return line
 
 
 def _format_heading(snippet: SnippetEntry, title: str) -> Text:
-    address = escape_controls(snippet.url)
+    address = escape_hidden(snippet.url)
     t = get_ui_translator()
     heading = f"{title}  {address}" if title not in ("", address) else address or t("(no title)")
     return Text(f"{snippet.rank:>{_INDENT - 2}}. {heading}", style="bold")
+
+
+def _escape_line(text: str) -> Text:
+    return Text(escape_hidden(text).replace("\n", "\\n"))
 
 
 def _describe_outcome(grade: int | None, error: str | None, verdict: str | None = None) -> str:
@@ -166,14 +169,14 @@ def _format_judgments(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
         outcome = _describe_outcome(judgment.grade, judgment.error, judgment.verdict)
         style = _STYLES.get(judgment.grade, "")
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
-        flags = [escape_controls(_explain(flag, FLAGS)) for flag in judgment.flags]
+        flags = [escape_hidden(_explain(flag, FLAGS)) for flag in judgment.flags]
         marks = f"  [{t.list_names(flags)}]" if flags else ""
-        reason = escape_line(judgment.reason or t(judgment.detail))
+        reason = _escape_line(judgment.reason or t(judgment.detail))
         other = judgment.judged_snippet_id
-        source = "  " + t("(judgment of snippet {id})", id=escape_controls(other)) if other else ""
+        source = "  " + t("(judgment of snippet {id})", id=escape_hidden(other)) if other else ""
         yield Text.assemble(repeat, (outcome, style), "  ", reason, (marks, "magenta"), (source, "dim"))
         for member in judgment.members:
             outcome = _describe_outcome(member.grade, member.error)
-            yield Text.assemble(escape_line(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
+            yield Text.assemble(_escape_line(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
     if not judgments:
         yield Text(t("unjudged"), style="dim italic")

@@ -294,10 +294,15 @@ def format_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell
 def make_engines_table(summary: Summary) -> PageTable:
     """Return one row for each engine, best first: means with intervals, and what the engine returned.
 
-    A column of what it returned is there where it has a number but 0.
+    A column of what it returned is there where it has a number but 0; that of the judged results is there
+    at 0 too, because it is the coverage of the means.
     """
     engines = summary.engines.values()
-    columns = {key: name for key, name in COUNT_COLUMNS.items() if any(getattr(row, key) for row in engines)}
+    columns = {
+        key: name
+        for key, name in COUNT_COLUMNS.items()
+        if any(getattr(row, key) or (key == "judged" and row.judged is not None) for row in engines)
+    }
     head = [make_text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
     head += make_text("queries"), *columns.values()
     timed = any(row.latency_ms for row in engines)

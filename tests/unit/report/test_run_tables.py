@@ -19,6 +19,7 @@ from judge.cli.render.comparison_tables import print_comparison
 from judge.cli.render.run_tables import print_run
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
+from judge.report.statements import make_engines_table
 from judge.runs.run_result import RunResult
 
 
@@ -102,3 +103,12 @@ def test_the_demo_has_no_english_word_in_chinese(demo: RunResult) -> None:
     names = r"lexical(?:/graded)?|judge selftest -m|judge score RUN --save|lantern|compass|magpie|：/.*"
     text = re.sub(names, "", file.getvalue())
     assert set(re.findall("[A-Za-z]+", text)) == {"nDCG", "MAP", "P", "RR", "sDCG", "token"}
+
+
+def test_the_share_of_judged_results_is_in_the_table_at_0_too(demo: RunResult) -> None:
+    engines = {name: replace(each, judged=0.0) for name, each in demo.summary.engines.items()}
+    head = [text.en for text in make_engines_table(replace(demo.summary, engines=engines)).head]
+    assert "judged" in head
+    engines = {name: replace(each, judged=None) for name, each in engines.items()}  # no engine has a result
+    head = [text.en for text in make_engines_table(replace(demo.summary, engines=engines)).head]
+    assert "judged" not in head

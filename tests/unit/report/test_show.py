@@ -56,3 +56,8 @@ def test_flags_are_explained_and_an_unknown_one_stands_alone() -> None:
     assert lines[-1] == (
         "     3 yes  why  [instruction (speaks to the grader), served_by:m2 (served by another model), new]"
     )
+
+
+def test_joiners_that_scripts_need_stay_and_hidden_characters_are_escaped() -> None:
+    [*_, line] = print_judgment("نیم\u200cفاصله 👩\u200d👧 a\u200bb\u202ec", [])
+    assert line == "     3 yes  نیم\u200cفاصله 👩\u200d👧 a\\x200bb\\x202ec"
