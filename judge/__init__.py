@@ -56,6 +56,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # a module attribute can be anything
     if name not in _MODULES:
         raise AttributeError(f"module 'judge' has no attribute {name!r}")

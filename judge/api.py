@@ -138,7 +138,7 @@ def score(
     if names:
         from judge.factory import build_dimension_options  # imports what asks models, too
 
-        folder = RunFolder(Path(run))
+        folder = RunFolder(_to_path("run", run))
         options = build_dimension_options(
             find_store(folder, store) if embeddings else folder.own_store,
             costs=costs or (),
@@ -146,7 +146,9 @@ def score(
             embeddings=embeddings,
             feedback=feedback,
         )
-    return rescore(Path(run), chosen, dimensions=names, options=options, store=store, save=bool(save))
+    return rescore(
+        _to_path("run", run), chosen, dimensions=names, options=options, store=store, save=bool(save)
+    )
 
 
 def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
@@ -158,10 +160,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
     """
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")
-    for run in runs:
-        if not isinstance(run, str | PathLike):
-            raise InputError("a run is a {type}, not the path of its folder", type=type(run).__name__)
-    paths = [Path(run) for run in runs]
+    paths = [_to_path("run", run) for run in runs]
     names = _list_names("measures", measures)
     if len(paths) == 1:
         return (
@@ -186,9 +185,10 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     it or says yes or no. Raises InputError when the folder or the labels cannot be read, or no label is
     about the run.
     """
-    folder = RunFolder(Path(run))
+    folder = RunFolder(_to_path("run", run))
+    labels = _to_path("qrels", qrels)
     loaded = _load_without_labels(folder)
-    people = leave_out_examples(loaded, _match_people(loaded, Path(qrels), labels_scale))
+    people = leave_out_examples(loaded, _match_people(loaded, labels, labels_scale))
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, people), grades=load_summary(folder).grades)
@@ -240,7 +240,7 @@ def align(
     """
     from judge.factory import build_embedder
 
-    folder = RunFolder(Path(run))
+    folder = RunFolder(_to_path("run", run))
     with translate_run_errors(folder.path):
         loaded = load_run(folder)
         cached_beside = find_store(folder, store)
@@ -269,8 +269,9 @@ def compare_lists(
     from judge import list_comparison
     from judge.config.run import Config
 
-    config = add_model(Config.load(None, model=model, **options), Path(run))
-    compare = partial(list_comparison.add_comparison, config, Path(run), a, b)
+    path = _to_path("run", run)
+    config = add_model(Config.load(None, model=model, **options), path)
+    compare = partial(list_comparison.add_comparison, config, path, a, b)
     if not _is_loop_running():
         return compare()
     return _run_in_thread(lambda cancel_token: compare(cancel_token=cancel_token))
@@ -346,13 +347,14 @@ def decide_order(
     InputError when a file cannot be read, a plan is not about this run, or too few pairs have a label. The
     result is also written to labelled_order.json and shown in report.html, unless the folder is read-only.
     """
-    folder = RunFolder(Path(run))
-    plans = [plans] if isinstance(plans, str | Path) else plans
-    if not plans:
+    folder = RunFolder(_to_path("run", run))
+    labels = _to_path("qrels", qrels)
+    files = [_to_path("plans", plan) for plan in (plans if isinstance(plans, list | tuple) else [plans])]
+    if not files:
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = _load_without_labels(folder)
-    designs = [labelling_plan.read_design(Path(plan), loaded) for plan in plans]
-    people = _match_people(loaded, Path(qrels), labels_scale)
+    designs = [labelling_plan.read_design(file, loaded) for file in files]
+    people = _match_people(loaded, labels, labels_scale)
     with translate_run_errors(folder.path):
         order = replace(decide_planned_order(loaded, designs, people), grades=load_summary(folder).grades)
     _write_record_and_report(folder, "labelled_order.json", order)
@@ -413,6 +415,12 @@ def _list_names(option: str, value: object) -> list[str]:
     return [str(name) for name in names]
 
 
+def _to_path(option: str, value: object) -> Path:
+    if not isinstance(value, str | PathLike):
+        raise InputError("{option} is a {type}, not a path", option=option, type=type(value).__name__)
+    return Path(value)
+
+
 def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
     if isinstance(data, str | Path):
         return str(data), None
@@ -434,16 +442,16 @@ def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | N
 
 def _run_in_thread(work: Callable[[CancelToken], T]) -> T:
     """Do `work` in a thread, because this one already runs an event loop; Ctrl-C cancels it."""
-    from judge.client.cancel import INTERRUPTED, CancelToken
+    from judge.client.cancel import CancelToken, raise_on_signals
 
     cancel_token = CancelToken()
-    with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:
+    with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor, raise_on_signals():
         future = executor.submit(work, cancel_token)
         try:
             return future.result()
-        except KeyboardInterrupt:
-            cancel_token.cancel_from_thread(Interrupted(INTERRUPTED))
-            raise
+        except Interrupted as reason:
+            cancel_token.cancel_from_thread(reason)
+            return future.result()  # raises Interrupted when the work has ended
 
 
 def _is_loop_running() -> bool:

@@ -7,10 +7,12 @@ of some queries, and the queries are made from the stored rows, a few hundred at
 from __future__ import annotations
 
 import datetime
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Number
 from pathlib import Path
 
 import msgspec
@@ -193,9 +195,9 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
         reference=clean.clean_query(unicodedata.normalize("NFC", reference_text)) or None,
         expected=_read_expected(row),
         extra={
-            name: validation.parse_text(row.location, name, str(value) if isinstance(value, bool) else value)
+            name: text
             for name, value in row.extra.items()
-            if isinstance(value, str | int | float | datetime.date)
+            if (text := _format_other(row.location, name, value)) is not None
         },
         engine=engine,
         rank=None if rank is None else _parse_rank(row, rank),
@@ -205,6 +207,18 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
         latency_ms=None if has_snippet else _read_latency(row),
         is_cut=clean.is_query_cut(query) or clean.is_query_cut(reference_text),
     )
+
+
+def _format_other(location: str, name: str, value: object) -> str | None:
+    """Return the text of a value in a column that is no field: lists and objects are JSON.
+
+    None for a missing value, and for one whose text could differ between two readings.
+    """
+    if isinstance(value, str | datetime.date):
+        return validation.parse_text(location, name, value)
+    if isinstance(value, list | tuple | Mapping):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value) if isinstance(value, Number | datetime.timedelta) else None
 
 
 def _parse_query(row: InputRow) -> tuple[str, str]:

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from judge.characters import HAN_RUN
+from judge.characters import HAN, HAN_RUN
 from judge.errors import CallError
 from judge.records import EXPECTED, LEXICAL, Completion, Lang, Prompt, Usage
 
-_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+#: A word in any script but Chinese.
+_WORD = re.compile(rf"[^\W_{HAN}]+(?:'[a-z]+)?")
 _SUFFIX = re.compile(r"(?<=[a-z]{3})(?:ies|es|s|ing|ed|'s)$")
 _STOP_WORDS = frozenset(
     """a an and are as at be by can did do does for from had has have how i in into is it its me my of on or
@@ -48,8 +49,8 @@ class Lexical:
 def grade_overlap(query: str, text: str, lang: Lang) -> tuple[int, str]:
     """Return a grade from 0 to 3 for the share of the query's terms in `text`, and a reason in `lang`.
 
-    Terms are pairs of Chinese characters and folded English words. A text with little beyond the query gets
-    at most 1.
+    Terms are pairs of Chinese characters and words, English ones without endings. A text with little beyond
+    the query gets at most 1.
     """
     query_terms, text_terms = extract_terms(query), extract_terms(text)
     matched = [term for term in query_terms if term in text_terms]
@@ -62,7 +63,7 @@ def grade_overlap(query: str, text: str, lang: Lang) -> tuple[int, str]:
 
 
 def extract_terms(text: str) -> dict[str, None]:
-    """Return the distinct terms of `text`, in order: pairs of Chinese characters, folded English words."""
+    """Return the distinct terms of `text`, in order: pairs of Chinese characters, and words."""
     text = text.lower()
     terms = dict.fromkeys(_SUFFIX.sub("", word) for word in _WORD.findall(text) if word not in _STOP_WORDS)
     for run in HAN_RUN.findall(text):

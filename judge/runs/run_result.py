@@ -20,6 +20,9 @@ from judge.records import Scale, shorten_repr
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Columns of texts, pairs of numbers or yes and no, which can be without a value.
+_NOT_NUMBERS = frozenset({"winner", "ci95", "bounds", "robust"})
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult(JudgedRun):
@@ -63,7 +66,7 @@ class RunResult(JudgedRun):
             }
             for engine, row in self.summary.engines.items()
         }
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("engine")
+        return _fill_empty_columns(pd.DataFrame.from_dict(rows, orient="index").rename_axis("engine"))
 
     @cached_property
     def queries(self) -> pd.DataFrame:
@@ -77,7 +80,7 @@ class RunResult(JudgedRun):
         """One row for each pair of engines by each measure: difference, interval, p, verdict."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(pair) for pair in self.summary.comparisons])
+        return _fill_empty_columns(pd.DataFrame([asdict(pair) for pair in self.summary.comparisons]))
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
@@ -133,6 +136,12 @@ class RunResult(JudgedRun):
     def _repr_html_(self) -> str:
         """Return the table of engines as a notebook shows it."""
         return str(self.engines.to_html())
+
+
+def _fill_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with NaN in each column of numbers that has no value, where pandas keeps None."""
+    empty = [name for name in frame if name not in _NOT_NUMBERS and frame[name].isna().all()]
+    return frame.astype(dict.fromkeys(empty, "float64"))
 
 
 def _summarise_cell(value: object) -> object:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -19,8 +22,9 @@ from judge import pipeline
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import Interrupted
+from tests.support.command_line import wait_for_requests
 from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
-from tests.support.fake_server import LoopbackServer
+from tests.support.fake_server import LoopbackServer, Reply
 
 ROWS = [
     {
@@ -44,6 +48,21 @@ def test_a_run_gives_data_frames(tmp_path: Path) -> None:
     }  # fmt: skip
     assert len(outcome.queries) == 2 * 2 * 5
     assert outcome.incomplete is None
+
+
+def test_a_column_of_numbers_without_a_value_is_one_of_numbers(tmp_path: Path) -> None:
+    with LoopbackServer(lambda _: Reply("I will not say.")) as server:
+        outcome = judge.run(ROWS, "openai:m", base_url=server.openai_url, out=str(tmp_path / "x"))
+    for frame, names in (
+        (outcome.engines, ["AP@10", "nDCG@10", "latency_ms", "rerank_relevancy"]),
+        (outcome.comparisons, ["difference", "sd", "d_z", "p_adjusted", "detectable", "at_least_queries"]),
+    ):
+        assert {name: str(frame[name].dtype) for name in names} == dict.fromkeys(names, "float64")
+        frame.round(3)
+
+
+def test_the_public_names_are_completed() -> None:
+    assert dir(judge) == sorted(judge.__all__)
 
 
 def test_records_stand_on_one_line_of_a_notebook(tmp_path: Path) -> None:
@@ -164,13 +183,43 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
         assert outcome.calls_made == 50 - paid
 
 
+NOTEBOOK_CELL = """
+import asyncio, judge
+
+async def run():
+    try:
+        judge.run("{data}", "openai:m", base_url="{url}", out="{out}", concurrency=2)
+    except judge.JudgeError as error:
+        print(type(error).__name__)
+
+asyncio.run(run())
+"""
+
+
+def test_ctrl_c_in_a_running_loop_raises_the_error_of_a_script(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(20, 1, 10))
+    with LoopbackServer(delay_reply(reply_with_grade, 0.1)) as server:
+        cell = NOTEBOOK_CELL.format(data=data, url=server.openai_url, out=tmp_path / "run")
+        process = subprocess.Popen([sys.executable, "-c", cell], stdout=subprocess.PIPE, text=True)
+        wait_for_requests(lambda: len(server.requests), 6)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=120)
+    assert output == "Interrupted\n"
+
+
 def test_a_value_of_another_type_is_named(tmp_path: Path) -> None:
     api, folder = cast("Any", judge), str(tmp_path / "run")
     judge.run(ROWS, "lexical", out=folder)
     before = (Path(folder) / "summary.json").read_bytes()
     for call, message in (
-        (lambda: api.compare([folder, folder]), "a run is a list, not the path of its folder"),
-        (lambda: api.compare(judge.score(folder)), "a run is a RunResult, not the path of its folder"),
+        (lambda: api.score(None), "run is a NoneType, not a path"),
+        (lambda: api.agree(folder, pd.DataFrame({"grade": [1]})), "qrels is a DataFrame, not a path"),
+        (lambda: api.agree(None, folder), "run is a NoneType, not a path"),
+        (lambda: api.align(1, "lsa"), "run is a int, not a path"),
+        (lambda: api.compare_lists(None, "a", "b", "lexical"), "run is a NoneType, not a path"),
+        (lambda: api.decide_order(folder, folder, [3]), "plans is a int, not a path"),
+        (lambda: api.compare([folder, folder]), "run is a list, not a path"),
+        (lambda: api.compare(judge.score(folder)), "run is a RunResult, not a path"),
         (lambda: api.score(folder, 5), "measures has 5, not a name"),
         (lambda: api.score(folder, [None]), "measures has None, not a name"),
         (lambda: api.score(folder, dimensions=None), "dimensions has None, not a name"),

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -676,6 +677,21 @@ def test_a_column_of_dates_stays_with_the_query(tmp_path: Path) -> None:
     for data in (load(rows), load(tmp_path / "d.parquet")):
         extra = [query.extra for query in data.queries.values()]
         assert extra == [{"fresh": "2026-02-01", "seen": "2026-02-03"}, {}]
+
+
+def test_lists_objects_and_lengths_of_time_stay_with_the_query(tmp_path: Path) -> None:
+    import pandas
+
+    values = {"tags": ["a", "ä"], "about": {"age": 3, "when": None}, "price": Decimal("1.50")}
+    rows: list[dict[str, Any]] = [{"query": "q", "snippet": text, **values} for text in ("s", "t")]
+    kept = {"tags": '["a", "ä"]', "about": '{"age": 3, "when": null}', "price": "1.50"}
+    [query] = load([{**row, "took": pandas.Timedelta("90s"), "no": {1}} for row in rows]).queries.values()
+    assert query.extra == {**kept, "took": "0 days 00:01:30"}
+    path = write_rows(tmp_path / "d.jsonl", [{**row, "price": 1.5} for row in rows])
+    [query] = load(path).queries.values()
+    assert query.extra == {**kept, "price": "1.5"}
+    [query] = load([rows[0], {**rows[1], "tags": ["a"]}]).queries.values()
+    assert query.extra == {"about": kept["about"], "price": "1.50"}
 
 
 def test_a_field_whose_name_is_neither_text_nor_a_number_is_refused() -> None:

@@ -28,6 +28,8 @@ def test_terms_are_folded_words_and_character_pairs() -> None:
     assert list(extract_terms("The Teas of China, brewed")) == ["tea", "china", "brew"]
     assert list(extract_terms("机器学习")) == ["机器", "器学", "学习"]
     assert list(extract_terms("Python的安装")) == ["python", "安装"]
+    assert list(extract_terms("Столица Франции — Париж")) == ["столица", "франции", "париж"]
+    assert list(extract_terms("café naïve snake_case")) == ["café", "naïve", "snake", "case"]
 
 
 @check_each(
