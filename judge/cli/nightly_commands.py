@@ -103,10 +103,11 @@ def _warn_after_today(day: date, folder: Path) -> None:
 @baseline.command("set", cls=GroupedCommand)
 def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
-    from judge.nightly import job
+    from judge.nightly import job, stores
+    from judge.nightly.baseline import find_nights_folder
     from judge.report.display_text import count_queries
 
-    folder = folder or job.find_nights_folder(run)
+    folder = folder or find_nights_folder(run)
     pointer = job.set_baseline(run, folder)
     print_message(
         "baseline of {folder}: {run} ({queries}, {pointer.assessor})",
@@ -120,7 +121,7 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
             "it has no canaries, so only the served model name, and pairs that both runs judged, can show"
             " assessor drift; set a night as the baseline instead"
         )
-    if backup := job.find_backup_of_baseline(folder, pointer):
+    if backup := stores.find_backup(folder, pointer):
         print_message(
             "the nights' verdicts are of a later assessor than the baseline's: before the next night, rename"
             " {backup} to {store}",
@@ -132,11 +133,11 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
 @baseline.command(cls=GroupedCommand)
 def show(folder: Nights = Path(NIGHTS_FOLDER), json: JsonOption = False) -> None:
     """Show which run is the baseline."""
-    from judge.nightly import job
+    from judge.nightly.baseline import show_baseline
     from judge.nightly.record import record_to_json
     from judge.report.display_text import count_queries
 
-    pointer = job.show_baseline(folder)
+    pointer = show_baseline(folder)
     if json:
         print_json(record_to_json(pointer))
     else:

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
+from judge.config.loader import NIGHTS_FOLDER
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import make_file_name, make_folder, read_text
@@ -131,6 +132,12 @@ def load_canary_grades(folder: RunFolder) -> CanaryGrades:
     """Return the grades of the canary run in `folder`."""
     run = saved_run.load_run(folder)
     return collect_grades(run.judgments, len(run.pool.pairs) * run.spec.repeats)
+
+
+def find_nights_folder(run: Path) -> Path:
+    """Return the folder of the nights of which `run` is one; the default one when it belongs to none."""
+    run = run.resolve()
+    return run.parent if (run / NIGHT_FILE).exists() else Path(NIGHTS_FOLDER)
 
 
 def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
@@ -251,6 +258,18 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
         return parse_record(BaselinePointer, values, str(path))
     except InputError as error:
         raise InputError("{error}; {advice}", error=error, advice=_set_again(nights)) from error
+
+
+def show_baseline(nights: Path) -> BaselinePointer:
+    """Return the baseline of `nights`; raise InputError when none was set."""
+    pointer = read_pointer(nights)
+    if pointer is None:
+        raise InputError(
+            "{folder}: has no baseline; to set one: {command}",
+            folder=nights,
+            command=format_set_command(nights),
+        )
+    return pointer
 
 
 def load_baseline(nights: Path) -> Baseline | None:

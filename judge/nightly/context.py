@@ -1,4 +1,4 @@
-"""What a night works with: its options, its lock and its dataset.
+"""What a night works with: its options, how they differ from earlier ones, its lock and its dataset.
 
 A night that was killed or ended early continues with the same command, and pays for nothing twice.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from os import getpid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,12 +26,11 @@ from judge.dataset.validation import hash_parts
 from judge.errors import InputError
 from judge.filesystem import hold_lock, read_text
 from judge.measure.measures import Measure, parse_measures, resolve_measures
-from judge.messages import Message, NameList
+from judge.messages import Message, NameList, SeparatedNames, Translator, join_messages
 from judge.models.endpoint import redact_url
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
-from judge.nightly.changes import describe_differences
-from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
+from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
 from judge.runs.run_config import CONFIG_FILE, read_config_if_there
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
 _SECRET = re.compile(r"keys?$|token|secret|password|authorization|cookie", re.IGNORECASE)
 #: The files of a dataset in TREC's form.
 _TREC_FILES = ("topics", "docs", "trec_runs")
+#: Options that may differ between nights of one assessor; canaries show whether the endpoint changed it.
+_FREE_OPTIONS = frozenset({"dataset", "depth", "endpoint", "repeats", "as_of"})
 _FIRST_TOML = Message(
     'write two lines into it to begin: model = "openai:NAME" and data = "results.jsonl" (or a table'
     " [collect] with queries and engine, to ask engines every night)"
@@ -187,7 +188,36 @@ def find_identity(config: Config, pooled: PooledDataset) -> Mapping[str, Any]:
     return run_identity.make_identity(config, pooled, factory.build_assessors(config))
 
 
-def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
+def describe_ignored_changes(
+    record: NightRecord, context: NightContext, toml: Path, t: Translator
+) -> list[str]:
+    """Return a line with the changes of judge.toml since the night was finished: they have no effect."""
+    folder = context.folder.path
+    changed = _describe_changed_options(context.folder, context.config)
+    if test := record.regression_test:
+        before = {"alpha": test.alpha, "min_drop": test.min_drop}
+        now = {"alpha": context.rules.alpha, "min_drop": context.rules.min_drop}
+        changed += describe_differences(before, now)
+    if changed:
+        return [
+            t(
+                "judge.toml or its dataset has changed since: {changes}; the night stays as it is; to run it"
+                " again, remove {folder}",
+                changes=t("; ").join(map(t, changed)),
+                folder=folder,
+            )
+        ]
+    if record.status != "fine" and toml.stat().st_mtime > (folder / NIGHT_FILE).stat().st_mtime:
+        return [
+            t(
+                "judge.toml is newer than this night, which stays as it is; to run it again, remove {folder}",
+                folder=folder,
+            )
+        ]
+    return []
+
+
+def _describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
     """Return the options that differ from those of the run in `folder`."""
     config_before = read_config_if_there(folder)
     before = config_before.identity if config_before else {}
@@ -202,6 +232,89 @@ def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
         if is_newer and run_input.load_pooled_dataset(config).fingerprint != before.get("dataset"):
             changes.append(Message("the dataset changed"))
     return changes
+
+
+def describe_differences(
+    before: Mapping[str, object], now: Mapping[str, object], free: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield each option whose value changed, except the `free` ones.
+
+    An option that only one side has is unknown to the other version of judge and is ignored.
+    """
+    for name in sorted((before.keys() & now.keys()) - {*free}):
+        yield from _describe_difference(name, before[name], now[name])
+
+
+def _describe_difference(name: str, before: object, now: object) -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for part in sorted(before.keys() | now.keys()):
+            yield from _describe_difference(f"{name}.{part}", before.get(part), now.get(part))
+    elif before != now:
+        yield Message(
+            "{name} was {before}, now {now}",
+            name=name,
+            before=_format_option(before),
+            now=_format_option(now),
+        )
+
+
+def _format_option(value: object) -> str:
+    if value is None:
+        return Message("not set")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return SeparatedNames(map(str, value)) or Message("none")
+    return str(value)
+
+
+def find_assessor_setting_changes(tonight: Mapping[str, object], baseline: Mapping[str, object]) -> list[str]:
+    """Return how the assessor is configured differently than at the baseline, from two run identities."""
+    changed = list(describe_differences(baseline, tonight, _FREE_OPTIONS))
+    if not changed:
+        return []
+    return [Message("the assessor settings changed: {changes}", changes=join_messages(changed))]
+
+
+def find_engine_setting_changes(
+    tonight: EngineSettings | None, baseline: EngineSettings | None, depths: tuple[int, int]
+) -> list[str]:
+    """Return how engines are asked, or judged, differently than at the baseline.
+
+    `depths` are those of the pools of the baseline and of tonight. Settings that are unknown on one side are
+    ignored.
+    """
+    before, now = depths
+    changed = list(describe_differences({"depth": before}, {"depth": now}))
+    if tonight is not None and baseline is not None:
+        changed += _describe_engine_settings(tonight, baseline)
+    if not changed:
+        return []
+    changes = join_messages(dict.fromkeys(changed))
+    return [Message("engine settings changed since the baseline: {changes}", changes=changes)]
+
+
+def _describe_engine_settings(tonight: EngineSettings, baseline: EngineSettings) -> list[str]:
+    changed = list(describe_differences(asdict(baseline), asdict(tonight), free={"engines"}))
+    for engine in sorted(baseline.engines.keys() & tonight.engines.keys()):
+        before, now = baseline.engines[engine], tonight.engines[engine]
+        if before.address != now.address:
+            changed.append(
+                Message(
+                    "{engine}'s address was {before.address}, now {now.address}",
+                    engine=engine,
+                    before=before,
+                    now=now,
+                )
+            )
+        parts = sorted(before.table.keys() | now.table.keys())
+        if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
+            changed.append(
+                Message(
+                    "{names} changed in [collect.engines.{engine}]", names=NameList(different), engine=engine
+                )
+            )
+    return changed
 
 
 def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo]:

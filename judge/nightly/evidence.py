@@ -18,11 +18,20 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message, NameList, Translator
-from judge.nightly import changes, regression_test
+from judge.nightly import regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models
-from judge.nightly.context import NightContext
-from judge.nightly.decision import Evidence
+from judge.nightly.context import NightContext, find_engine_setting_changes
+from judge.nightly.decision import (
+    Evidence,
+    describe_new_empty_lists,
+    describe_unanswered_queries,
+    find_dropped,
+    find_query_changes,
+    find_silent,
+    find_unavailable,
+    find_without_text,
+)
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
 from judge.nightly.record import NightEngineResult
 from judge.runs.run_result import RunResult
@@ -50,7 +59,7 @@ def check_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
     shares = compute_no_snippet_shares(results)
     return list(
-        changes.find_without_text(
+        find_without_text(
             {engine: share for engine, share in shares.items() if share is not None},
             context.baseline.engines if context.baseline else {},
             context.rules.max_empty_snippets,
@@ -72,12 +81,12 @@ def gather_evidence(
     assessor_changes = [*assessor_setting_changes, *(check.reasons if check else ())]
     depth = context.config.depth
     depth_at_baseline = baseline.run.pool.depth if baseline else depth
-    engine_setting_changes = changes.find_engine_setting_changes(
+    engine_setting_changes = find_engine_setting_changes(
         context.engine_settings, baseline.engine_settings if baseline else None, (depth_at_baseline, depth)
     )
     if baseline is None or run is None:
         if run is not None:
-            missing = [*missing, *changes.find_silent(run.engines, rules.max_missing)]
+            missing = [*missing, *find_silent(run.engines, rules.max_missing)]
         elif missing:
             command = ""  # there is no run that could be the baseline
         else:
@@ -99,10 +108,10 @@ def gather_evidence(
         set_baseline_command=command,
         assessor_changes=[*assessor_changes, *_find_new_models(run.result.summary, baseline, check, rules)],
         missing=missing,
-        query_changes=tuple(changes.find_query_changes(query_drift, rules, command)),
+        query_changes=tuple(find_query_changes(query_drift, rules, command)),
         engine_setting_changes=engine_setting_changes,
-        unavailable=changes.find_unavailable(*engines, rules.max_missing),
-        dropped=tuple(changes.find_dropped(*engines, command)),
+        unavailable=find_unavailable(*engines, rules.max_missing),
+        dropped=tuple(find_dropped(*engines, command)),
         query_drift=query_drift,
     )
     if evidence.query_changes or assessor_setting_changes or depth != depth_at_baseline:
@@ -147,7 +156,7 @@ def _compare(
         moved = check.comparison.shift if check and check.comparison else None
         if shift is not None and shift.p < rules.canary_alpha:
             moved = shift.by  # of the pool itself
-        drops = tuple(changes.find_possible_drops(outcomes, moved, context.config.grading.top))
+        drops = tuple(regression_test.find_possible_drops(outcomes, moved, context.config.grading.top))
         return replace(evidence, possible_drops=drops, remarks=(_SUSPENDED,))
     remarks = list(describe_query_drift(evidence.query_drift)) if evidence.query_drift else []
     remarks += regression_test.describe_comparison(combined, outcomes, rules)
@@ -177,9 +186,9 @@ def collect_remarks(
         for ranking in run.result.data.rankings:
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        yield from changes.describe_unanswered_queries(run.engines, errors)
+        yield from describe_unanswered_queries(run.engines, errors)
         if context.baseline:
-            yield from changes.describe_new_empty_lists(run.engines, context.baseline.engines)
+            yield from describe_new_empty_lists(run.engines, context.baseline.engines)
     yield from evidence.remarks
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES

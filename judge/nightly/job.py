@@ -17,7 +17,7 @@ from judge import factory, pipeline, run_input
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.config.environment import copy_environment
-from judge.config.loader import NIGHTS_FOLDER, ConfigSource, is_day, read_section
+from judge.config.loader import ConfigSource, is_day, read_section
 from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
@@ -28,20 +28,18 @@ from judge.nightly.assessor_drift import CANARIES_FILE, CANARIES_PER_QUERY, Cana
 from judge.nightly.baseline import (
     CANARIES_FOLDER,
     BaselinePointer,
-    format_set_command,
     freeze_baseline,
     list_canary_runs,
     list_served_models,
     load_baseline,
     load_canary_grades,
     read_engine_results,
-    read_pointer,
 )
-from judge.nightly.changes import describe_differences, find_assessor_setting_changes
 from judge.nightly.context import (
     NightContext,
     collect_dataset,
-    describe_changed_options,
+    describe_ignored_changes,
+    find_assessor_setting_changes,
     find_identity,
     load_context,
     lock_nights,
@@ -117,7 +115,7 @@ def run_nightly(
             )
         if record and (not record.finished or (record.stopped and context.rules.judge_on_drift == "all")):
             record = None
-        notes = _describe_ignored_changes(record, context, toml, t) if record else []
+        notes = describe_ignored_changes(record, context, toml, t) if record else []
         if record is None:
             record = run_night(_prepare(context, toml), progress, canary_progress)
         # A process may have died between judging and notifying, so a finished night is notified again.
@@ -130,35 +128,6 @@ def run_nightly(
         lines = notifications.publish(folder.path, record, environ, webhook, t)
         notes += _try_to_draw("trend", lambda: write_trend_page(context.nights), t)
     return NightReport(record, folder.path, (*lines, *notifications.escape_commands(notes, environ)))
-
-
-def _describe_ignored_changes(
-    record: NightRecord, context: NightContext, toml: Path, t: Translator
-) -> list[str]:
-    """Return a line with the changes of judge.toml since the night was finished: they have no effect."""
-    changed = describe_changed_options(context.folder, context.config)
-    if test := record.regression_test:
-        before = {"alpha": test.alpha, "min_drop": test.min_drop}
-        now = {"alpha": context.rules.alpha, "min_drop": context.rules.min_drop}
-        changed += describe_differences(before, now)
-    is_newer = toml.stat().st_mtime > (context.folder.path / NIGHT_FILE).stat().st_mtime
-    if not changed and is_newer and record.status != "fine":
-        return [
-            t(
-                "judge.toml is newer than this night, which stays as it is; to run it again, remove {folder}",
-                folder=context.folder.path,
-            )
-        ]
-    if not changed:
-        return []
-    return [
-        t(
-            "judge.toml or its dataset has changed since: {changes}; the night stays as it is; to run it"
-            " again, remove {folder}",
-            changes=t("; ").join(map(t, changed)),
-            folder=context.folder.path,
-        )
-    ]
 
 
 def _try_to_draw(name: str, draw: Callable[[], Path], t: Translator, advice: str = "") -> list[str]:
@@ -209,9 +178,13 @@ def run_night(
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
     config, rules = context.config, context.rules
-    identity, missing = _check_dataset(context)
+    pooled = run_input.load_pooled_dataset(config)
+    identity, missing = find_identity(config, pooled), check_texts(context, pooled)
+    canary_config = _make_canary_config(
+        config, context.folder.path / CANARIES_FOLDER, rules.canary_repeats or 1
+    )
     # Records what an earlier start of this night spent, before its stores may go.
-    count_night_calls(context.folder, *_list_priced_configs(context))
+    count_night_calls(context.folder, config, canary_config)
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
         stores.promote_store(context.nights / name, stores.find_shared_store(context))
@@ -232,7 +205,7 @@ def run_night(
         run = NightRun(result, read_engine_results(result.summary), quarantined)
         missing = explain_incomplete(config, result, check)
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
-    cost_total = count_night_calls(context.folder, *_list_priced_configs(context))
+    cost_total = count_night_calls(context.folder, config, canary_config)
     own = stores.make_night_store_path(context.nights, context.day)
     if run:
         _keep_verdicts(context, run, check, own, is_changed=bool(evidence.assessor_changes))
@@ -260,21 +233,6 @@ def _keep_verdicts(
         # The next night of the same assessor continues with what this one paid for.
         quarantined = stores.make_quarantined_store_path(context.nights, context.day)
         store_files.write_difference(own, shared, quarantined)
-
-
-def _check_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]:
-    """Return the identity of the night's run, and a sentence for each engine with too few texts.
-
-    Raises InputError for a dataset that is invalid, before anything is paid.
-    """
-    pooled = run_input.load_pooled_dataset(context.config)
-    return find_identity(context.config, pooled), check_texts(context, pooled)
-
-
-def _list_priced_configs(context: NightContext) -> tuple[Config, Config]:
-    """Return the options of this night's run and of its canaries."""
-    folder = context.folder.path / CANARIES_FOLDER
-    return context.config, _make_canary_config(context.config, folder, context.rules.canary_repeats or 1)
 
 
 def _make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
@@ -414,12 +372,6 @@ def _make_record(
     )
 
 
-def find_nights_folder(run: Path) -> Path:
-    """Return the folder of the nights of which `run` is one; the default one when it belongs to none."""
-    run = run.resolve()
-    return run.parent if (run / NIGHT_FILE).exists() else Path(NIGHTS_FOLDER)
-
-
 def set_baseline(run: Path, nights: Path) -> BaselinePointer:
     """Freeze the run in folder `run` as the baseline of `nights`.
 
@@ -431,22 +383,3 @@ def set_baseline(run: Path, nights: Path) -> BaselinePointer:
             pointer = freeze_baseline(run, nights)
         stores.remove_quarantined_stores(nights, pointer.quarantined_store)
         return pointer
-
-
-def find_backup_of_baseline(nights: Path, pointer: BaselinePointer) -> Path | None:
-    """Return the store to go back to with a baseline of an earlier assessor, None where none is needed."""
-    if pointer.quarantined_store or not is_day(pointer.name):
-        return None
-    return stores.find_backup(nights, pointer.name)
-
-
-def show_baseline(nights: Path) -> BaselinePointer:
-    """Return the baseline of `nights`; raise InputError when none was set."""
-    pointer = read_pointer(nights)
-    if pointer is None:
-        raise InputError(
-            "{folder}: has no baseline; to set one: {command}",
-            folder=nights,
-            command=format_set_command(nights),
-        )
-    return pointer

@@ -27,12 +27,12 @@ from typing import Annotated, Any
 
 from judge import factory, run_identity, run_input
 from judge.assess.question_plan import list_request_keys
+from judge.config.loader import is_day
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
 from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
-from judge.nightly.baseline import list_finished_canary_runs, load_canary_grades
-from judge.nightly.changes import find_assessor_setting_changes
-from judge.nightly.context import NightContext
+from judge.nightly.baseline import BaselinePointer, list_finished_canary_runs, load_canary_grades
+from judge.nightly.context import NightContext, find_assessor_setting_changes
 from judge.nightly.record import (
     QUARANTINED_STORE,
     STORE_OF_NIGHT,
@@ -146,10 +146,12 @@ def promote_store(store: Path, shared: Path) -> None:
         )
 
 
-def find_backup(nights: Path, day: str) -> Path | None:
-    """Return the verdicts of the assessor of the night of `day` where the shared store has a later one's."""
+def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
+    """Return the store to go back to with a baseline of an earlier assessor, None where none is needed."""
+    if pointer.quarantined_store or not is_day(pointer.name):
+        return None
     paths = nights.glob("verdicts.backup-*.sqlite")
-    return min((path for path in paths if path.stem.rpartition(".backup-")[2] > day), default=None)
+    return min((path for path in paths if path.stem.rpartition(".backup-")[2] > pointer.name), default=None)
 
 
 def find_shared_store(context: NightContext) -> Path:

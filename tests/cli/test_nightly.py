@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.nightly import job
+from judge.nightly import baseline, job
 from tests.support.command_line import run_judge
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import write_queries
@@ -197,14 +197,14 @@ def test_a_night_whose_model_is_unreachable_can_be_continued(project: NightlyPro
 def test_the_baseline_outlasts_its_run_and_changes_only_by_command(
     project: NightlyProject, tmp_path: Path
 ) -> None:
-    before = job.show_baseline(project.nights)
+    before = baseline.show_baseline(project.nights)
     moved_night = tmp_path / "kept"
     shutil.move(project.nights / "2026-05-01", moved_night)
     try:
         assert project.run_night(project.begin_day())["status"] == "fine"
     finally:
         shutil.move(moved_night, project.nights / "2026-05-01")
-    assert job.show_baseline(project.nights) == before
+    assert baseline.show_baseline(project.nights) == before
 
 
 def test_bad_input_costs_nothing(project: NightlyProject) -> None:

@@ -6,17 +6,18 @@ from dataclasses import replace
 from functools import partial
 
 from judge.config.nightly import NightlyConfig
-from judge.nightly.changes import (
+from judge.nightly.decision import (
+    Evidence,
+    decide,
     describe_new_empty_lists,
     describe_unanswered_queries,
     find_dropped,
-    find_possible_drops,
     find_query_changes,
     find_silent,
     find_unavailable,
     find_without_text,
+    join_reasons,
 )
-from judge.nightly.decision import Evidence, decide, join_reasons
 from judge.nightly.record import (
     EXIT_CODES,
     NightEngineResult,
@@ -24,6 +25,7 @@ from judge.nightly.record import (
     QueryDrift,
     RegressionOutcome,
 )
+from judge.nightly.regression_test import find_possible_drops
 from tests.support.cases import check_each
 
 DROP = RegressionOutcome(

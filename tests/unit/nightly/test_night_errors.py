@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judge.errors import InputError
-from judge.nightly import job
+from judge.nightly import baseline, job
 from tests.support.command_line import run_judge
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze
 
@@ -71,7 +71,7 @@ def test_a_damaged_baseline_says_how_to_mend_it(small_project: NightlyProject, d
     pointer = small_project.nights / "baseline" / "baseline.json"
     pointer.write_text(damaged)
     with pytest.raises(InputError) as shown:
-        job.show_baseline(small_project.nights)
+        baseline.show_baseline(small_project.nights)
     for line in (get_refusal(small_project), str(shown.value)):
         assert str(pointer) in line
         assert f"set the baseline again: judge baseline set {small_project.nights / '2026-05-01'}" in line

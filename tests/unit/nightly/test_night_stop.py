@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from judge.cli.main import app
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
-from judge.nightly import job
+from judge.nightly import baseline, job
 from judge.nightly.assessor_drift import CanaryGrades, find_assessor_changes
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze, make_nightly_project, reword_snippets
 
@@ -137,7 +137,7 @@ def test_the_command_that_sets_a_baseline_names_the_run(small_project: NightlyPr
     run = small_project.nights / day
     assert f"to set one: judge baseline set {run}" in small_project.run_night(day)["reasons"][0]
     with pytest.raises(InputError, match=f"to set one: judge baseline set {run}$"):
-        job.show_baseline(small_project.nights)
+        baseline.show_baseline(small_project.nights)
     done = CliRunner().invoke(app, ["baseline", "set", str(run)])
     assert done.stdout.startswith(f"baseline of {small_project.nights}: {run} (4 queries, ")
 
