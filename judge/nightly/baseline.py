@@ -36,6 +36,7 @@ from judge.nightly.record import (
     NightRecord,
     make_name_validator,
     parse_record,
+    read_record,
     read_record_if_there,
     record_to_json,
 )
@@ -296,8 +297,7 @@ def format_set_command(nights: Path) -> str:
     rules = NightlyConfig(folder=str(nights))
     for path in sorted(nights.glob(f"*/{NIGHT_FILE}"), reverse=True):
         with suppress(InputError):
-            record = read_record_if_there(RunFolder(path.parent))
-            if record and record.complete:
+            if read_record(RunFolder(path.parent)).complete:
                 return rules.make_set_command(path.parent)
     return rules.set_baseline_command
 

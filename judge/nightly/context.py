@@ -72,10 +72,10 @@ class NightContext:
         """The folder of all nights."""
         return self.folder.path.parent
 
-    def shares_canaries(self, check: CanaryCheck | None) -> bool:
+    def shares_canaries(self, check: CanaryCheck) -> bool:
         """Return whether a canary has a grade both tonight and at the baseline."""
         canaries = self.baseline.canaries if self.baseline else None
-        return bool(check and canaries and check.canary_grades.grades.keys() & canaries.grades.keys())
+        return bool(canaries and check.canary_grades.grades.keys() & canaries.grades.keys())
 
 
 def load_context(toml: Path, day: str) -> NightContext:

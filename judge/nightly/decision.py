@@ -107,11 +107,9 @@ def _add_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
 
 def join_reasons(reasons: Iterable[str]) -> Message:
     """Return the reasons of a night's record, one or more, in one sentence, without advice."""
-    return join_messages(_cut_advice(reason) for reason in reasons)
-
-
-def _cut_advice(reason: str) -> str:
-    return min((reason.partition(advice)[0] for advice in _ADVICE), key=len)
+    return join_messages(
+        min((reason.partition(advice)[0] for advice in _ADVICE), key=len) for reason in reasons
+    )
 
 
 def describe_drop(outcome: RegressionOutcome) -> Message:

@@ -352,13 +352,6 @@ class NightRecord:
         return frozenset(row.engine for row in self.select_outcomes("regression"))
 
 
-def make_json_schema() -> dict[str, Any]:
-    """Return the JSON schema of night.json."""
-    schema = build_adapter(NightRecord).json_schema(mode="serialization")
-    dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, **schema, "title": f"{NIGHT_FILE}, version {NIGHT_SCHEMA_VERSION}"}
-
-
 def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
     """Return the reasons of the night in the language of `t`.
 

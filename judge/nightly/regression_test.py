@@ -24,7 +24,6 @@ from judge.measure.measures import Measure
 from judge.measure.resampling import (
     MIN_DIFFERING,
     RESAMPLES,
-    Interval,
     compute_randomisation_interval,
     compute_randomisation_p,
     count_fewest_queries,
@@ -230,13 +229,14 @@ def measure_changes(
         for column, measure in enumerate(scores.measures):
             pair = pairs.get((str(measure), frozenset((before, now))))
             if pair is not None:
-                directed = pair if pair.a == now else _reverse(pair)
-                changes.append(_measure_change(engine, directed, value[rows, :, column], resamples))
+                changes.append(_measure_change(engine, now, pair, value[rows, :, column], resamples))
     return tuple(changes)
 
 
-def _measure_change(engine: str, pair: PairComparison, values: Floats, resamples: int) -> RegressionOutcome:
-    """Return the change of an engine, from (2, queries) values at the baseline and tonight."""
+def _measure_change(
+    engine: str, now: str, pair: PairComparison, values: Floats, resamples: int
+) -> RegressionOutcome:
+    """Return the change of an engine, which is `now` in `pair`, from (2, queries) values, tonight's last."""
     both = values[:, ~np.isnan(values).any(0)]
     differences = both[1] - both[0]
     (p,) = compute_randomisation_p(differences[:, None], resamples=resamples)
@@ -245,34 +245,20 @@ def _measure_change(engine: str, pair: PairComparison, values: Floats, resamples
     if pair.wins + pair.losses >= MIN_DIFFERING and np.ptp(differences) > TIE:
         interval = compute_randomisation_interval(differences, resamples=resamples)
     low, high = interval or (None, None)
-    least, most = pair.bounds or (None, None)
+    change, (least, most) = pair.difference, pair.bounds or (None, None)
+    if pair.a != now:  # 0.0 - x, since -0.0 is shown as it is
+        change, least, most = (None if end is None else 0.0 - end for end in (change, most, least))
     return RegressionOutcome(
         engine=engine,
         measure=pair.measure,
         n=pair.n,
         baseline=float(both[0].mean()) if both.size else None,
         tonight=float(both[1].mean()) if both.size else None,
-        change=pair.difference,
+        change=change,
         low=low,
         high=high,
         least=least,
         most=most,
-        p=compute_one_sided_p(None if np.isnan(p) else float(p), pair.difference),
+        p=compute_one_sided_p(None if np.isnan(p) else float(p), change),
         sd=float(differences.std(ddof=1)) if pair.wins + pair.losses >= MIN_DIFFERING else None,
-    )
-
-
-def _reverse(pair: PairComparison) -> PairComparison:
-    """Return the same comparison as b - a."""
-
-    def negate(ends: Interval | None) -> Interval | None:
-        return None if ends is None else (0.0 - ends[1], 0.0 - ends[0])
-
-    return replace(
-        pair,
-        a=pair.b,
-        b=pair.a,
-        difference=None if pair.difference is None else 0.0 - pair.difference,  # 0.0, not -0.0
-        ci95=negate(pair.ci95),
-        bounds=negate(pair.bounds),
     )

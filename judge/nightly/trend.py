@@ -6,7 +6,7 @@ Nothing is stored beside the nights, so a folder that is copied, cleaned or repa
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -207,7 +207,7 @@ def _mark_counted_nights(nights: Sequence[NightRecord]) -> list[bool]:
     return [[name] == last for name in names]
 
 
-def _name_assessors(nights: Iterable[NightRecord]) -> list[str]:
+def _name_assessors(nights: Sequence[NightRecord]) -> list[str]:
     """Return a name of the assessor of each night's grades.
 
     It is that of the night that became the baseline, and another one on a night of assessor drift. So it is
@@ -215,7 +215,6 @@ def _name_assessors(nights: Iterable[NightRecord]) -> list[str]:
     record of that night is missing, the assessor counts as another one. A baseline that is no night is of
     the assessor of the night before.
     """
-    nights = tuple(nights)
     accepted = {night.baseline.name for night in nights if night.baseline}
     names: list[str] = []
     by_baseline: dict[str, str] = {}
@@ -233,28 +232,27 @@ def _name_assessors(nights: Iterable[NightRecord]) -> list[str]:
     return names
 
 
-def list_engines(nights: Iterable[NightRecord]) -> tuple[str, ...]:
+def list_engines(nights: Sequence[NightRecord]) -> tuple[str, ...]:
     """Return the engines of all nights, by name."""
     return tuple(sorted({engine for night in nights for engine in night.engines}))
 
 
-def list_trend_measures(nights: Iterable[NightRecord]) -> dict[str, Kind]:
+def list_trend_measures(nights: Sequence[NightRecord]) -> dict[str, Kind]:
     """Return the measures that have a trend with its kind: means first, sDCG before others, then changes."""
-    records = list(nights)
     means = {
         measure
-        for night in records
+        for night in nights
         for results in night.engines.values()
         for measure, mean in results.measures.items()
         if mean.pool_free and mean.mean is not None
     }
-    tested = {outcome.measure for night in records for outcome in night.outcomes} - means
+    tested = {outcome.measure for night in nights for outcome in night.outcomes} - means
     ordered = sorted(means, key=lambda measure: (not measure.startswith(_FIRST_MEASURE), measure))
     return {**dict.fromkeys(ordered, "mean"), **dict.fromkeys(sorted(tested), "change")}
 
 
 def list_trend_values(
-    nights: Iterable[NightRecord], engine: str, measure: str, kind: Kind
+    nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind
 ) -> tuple[TrendValue | None, ...]:
     """Return the engine's value on each night, None where it has none."""
     value_of = _find_mean if kind == "mean" else _find_change
@@ -286,12 +284,11 @@ def find_baseline_change(nights: Sequence[NightRecord], engine: str, measure: st
     return None
 
 
-def find_changes(nights: Iterable[NightRecord]) -> tuple[tuple[Change, ...], ...]:
+def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...]:
     """Return what differs on each night from the last night that knew it: nothing on the first."""
     changes, last = list[tuple[Change, ...]](), dict[tuple[Change, str], object]()
     seen: set[str] = set()
     served: tuple[str, ...] = ()
-    nights = tuple(nights)
     for night, assessor in zip(nights, _name_assessors(nights), strict=True):
         facts: dict[tuple[Change, str], object] = dict(_list_facts(night))
         facts["assessor", ""] = assessor

@@ -12,10 +12,12 @@ import pytest
 from judge.errors import InputError
 from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
 from judge.nightly.record import (
+    NIGHT_FILE,
+    NIGHT_SCHEMA_VERSION,
     BannerSentence,
     EngineSettings,
     EngineSource,
-    make_json_schema,
+    NightRecord,
     read_record,
     read_record_if_there,
     record_from_json,
@@ -24,6 +26,7 @@ from judge.nightly.record import (
 )
 from judge.nightly.stores import count_night_calls
 from judge.runs.folder import RunFolder
+from judge.runs.record_json import build_adapter
 from tests.support.cases import check_each
 from tests.unit.nightly.records import make_drift, make_month, make_night, make_regression, parse_record
 
@@ -169,6 +172,13 @@ def test_a_damaged_file_of_costs_is_named(content: object, problem: str, tmp_pat
     (tmp_path / "paid.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match=rf"paid\.json: {problem}"):
         count_night_calls(RunFolder(tmp_path))
+
+
+def make_json_schema() -> dict[str, Any]:
+    """Return the JSON schema of night.json."""
+    schema = build_adapter(NightRecord).json_schema(mode="serialization")
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, **schema, "title": f"{NIGHT_FILE}, version {NIGHT_SCHEMA_VERSION}"}
 
 
 def test_the_schema_in_the_documentation_is_that_of_the_record() -> None:
