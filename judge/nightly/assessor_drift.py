@@ -6,13 +6,13 @@ one; some lie between two grades on purpose, since a change shows there first.
 Under the same assessor, the grades that a pair got tonight and at the baseline are exchangeable. So each
 pair's grades are shuffled between both nights: repeats show how much each pair varies, and no model of
 flips is needed. Models also vary from night to night more than within one night, which the repeats of one
-night do not show: a tolerated share of the pairs is moved by a grade on top. Pure functions of grades.
+night do not show: a tolerated share of the pairs is moved by a grade on top.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -21,6 +21,7 @@ import numpy as np
 
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
+from judge.config.run import Config
 from judge.dataset.validation import hash_parts
 from judge.errors import ASSESSOR_ERRORS
 from judge.measure.formulas import Floats
@@ -28,12 +29,16 @@ from judge.measure.resampling import SEED
 from judge.messages import Message, NameList
 from judge.nightly.record import CanaryResults
 from judge.records import Judgment
+from judge.runs.folder import RunFolder
+from judge.runs.load import load_run, load_summary
+from judge.runs.run_config import CONFIG_FILE, read_config
 from judge.runs.run_result import RunResult
 
 #: The pairs, a dataset like any other; `expected` is the grade that their author would give.
 CANARIES_FILE = Path(__file__).resolve().with_name("canaries.jsonl")
-#: The number of canaries per query; a run with a smaller depth would ask about some of them only.
-CANARIES_PER_QUERY = 4
+#: The folder of a canary run in that of a night or a baseline, and the store in it.
+CANARIES_FOLDER = "canaries"
+CANARY_STORE_FILE = "verdicts.sqlite"
 #: The grades of each (query id, snippet id), one per repeat, without those that failed.
 Grades = Mapping[tuple[str, str], Sequence[int]]
 
@@ -85,7 +90,8 @@ class CanaryCheck:
 
     `reasons` say why the assessor is another one than at the baseline, by any run of the night; empty when
     it is not. `accepted` are new served model names that the options accept. `earlier` are the summaries of
-    the night's runs before it.
+    the night's runs before it. `shares_canaries` tells whether a canary has a grade both tonight and at the
+    baseline.
     """
 
     run: RunResult
@@ -94,9 +100,54 @@ class CanaryCheck:
     comparison: GradeComparison | None
     reasons: tuple[str, ...]
     accepted: tuple[str, ...] = ()
+    shares_canaries: bool = False
 
 
-def collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrades:
+def make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
+    """Return the options of a canary run in `folder`, with the assessor of `config`.
+
+    It has a store of its own: stored verdicts must not answer for this night's assessor. Labels are those of
+    the night's dataset.
+    """
+    return replace(
+        config,
+        data=str(CANARIES_FILE),
+        qrels=None,
+        check=None,
+        topics=None,
+        docs=None,
+        trec_runs=(),
+        out=str(folder),
+        store=str(folder / CANARY_STORE_FILE),
+        repeats=repeats,
+        depth=max(config.depth, 4),  # a query has four canaries
+        measures=None,
+    )
+
+
+def list_canary_runs(night: Path) -> list[Path]:
+    """Return the folders of a night's canary runs in order; more than one when the night was resumed.
+
+    Raises InputError when one is a symbolic link.
+    """
+    folders = [config.parent for config in night.glob(f"{CANARIES_FOLDER}*/{CONFIG_FILE}")]
+    for folder in folders:
+        RunFolder(folder).check_no_link()
+    return sorted(folders, key=lambda folder: (len(folder.name), folder.name))
+
+
+def list_finished_canary_runs(night: Path) -> list[Path]:
+    """Return the canary runs that ended: all but the last, and that one unless it was killed."""
+    return [run for run in list_canary_runs(night) if (run / "results.json").exists()]
+
+
+def load_canary_grades(folder: RunFolder) -> CanaryGrades:
+    """Return the grades of the canary run in `folder`."""
+    run = load_run(folder)
+    return _collect_grades(run.judgments, len(run.pool.pairs) * run.spec.repeats)
+
+
+def _collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrades:
     """Return the grades in the judgments of canaries; `requested` is how many were asked for."""
     grades: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
@@ -105,6 +156,35 @@ def collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrade
     served = frozenset(judgment.served_model for judgment in judgments if judgment.served_model)
     unreadable = sum(judgment.error in ASSESSOR_ERRORS for judgment in judgments)
     return CanaryGrades(grades, served, requested, sum(map(len, grades.values())), unreadable)
+
+
+def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, config: NightlyConfig) -> CanaryCheck:
+    """Compare all canary runs of the night, of which `run` is the last, with the grades at the baseline.
+
+    Where there are none, they are compared with those of the first run of the night. A run that was
+    configured differently, before judge.toml was corrected, is of another assessor.
+    """
+    tonight = _collect_grades(run.judgments, run.summary.judgments)
+    earlier = [RunFolder(folder) for folder in list_canary_runs(run.folder.parent) if folder != run.folder]
+    identity = read_config(RunFolder(run.folder)).identity
+    past = [load_canary_grades(folder) for folder in earlier if read_config(folder).identity == identity]
+    before = at_baseline or next(iter(past), None)
+    summaries = tuple(map(load_summary, earlier))
+    if before is None:
+        return CanaryCheck(run, summaries, tonight, comparison=None, reasons=())
+    reasons: dict[str, None] = {}
+    for grades in (*past, tonight):
+        reasons |= dict.fromkeys(find_assessor_changes(grades, before, config))
+    comparison = compare_grades(tonight.grades, before.grades, config.max_flip_rate)
+    return CanaryCheck(
+        run,
+        summaries,
+        tonight,
+        comparison,
+        reasons=tuple(reasons),
+        accepted=tuple(sorted(tonight.served - before.served)) if before.served and not reasons else (),
+        shares_canaries=at_baseline is not None and comparison is not None,
+    )
 
 
 def find_assessor_changes(

@@ -24,7 +24,12 @@ from judge.filesystem import make_file_name, make_folder, read_text
 from judge.json_text import dump_json
 from judge.measure.measures import parse_measure
 from judge.messages import Message, NameList
-from judge.nightly.assessor_drift import CanaryGrades, collect_grades
+from judge.nightly.assessor_drift import (
+    CANARIES_FOLDER,
+    CanaryGrades,
+    list_finished_canary_runs,
+    load_canary_grades,
+)
 from judge.nightly.decision import join_reasons
 from judge.nightly.record import (
     NIGHT_FILE,
@@ -45,7 +50,6 @@ from judge.runs.folder import RunFolder
 from judge.runs.run_config import CONFIG_FILE, read_config
 
 BASELINE_FOLDER = "baseline"
-CANARIES_FOLDER = "canaries"
 #: What is stored about the requests to engines, beside the dataset of a night.
 COLLECTION_FILE = "collected.json"
 _POINTER_FILE = "baseline.json"
@@ -111,28 +115,6 @@ def read_collection(folder: RunFolder) -> CollectionInfo:
 def write_collection(folder: RunFolder, info: CollectionInfo) -> None:
     """Write collected.json; raise StoreError when the disk does not take it."""
     folder.write_json(COLLECTION_FILE, asdict(info))
-
-
-def list_canary_runs(night: Path) -> list[Path]:
-    """Return the folders of a night's canary runs in order; more than one when the night was resumed.
-
-    Raises InputError when one is a symbolic link.
-    """
-    folders = [config.parent for config in night.glob(f"{CANARIES_FOLDER}*/{CONFIG_FILE}")]
-    for folder in folders:
-        RunFolder(folder).check_no_link()
-    return sorted(folders, key=lambda folder: (len(folder.name), folder.name))
-
-
-def list_finished_canary_runs(night: Path) -> list[Path]:
-    """Return the canary runs that ended: all but the last, and that one unless it was killed."""
-    return [run for run in list_canary_runs(night) if (run / "results.json").exists()]
-
-
-def load_canary_grades(folder: RunFolder) -> CanaryGrades:
-    """Return the grades of the canary run in `folder`."""
-    run = saved_run.load_run(folder)
-    return collect_grades(run.judgments, len(run.pool.pairs) * run.spec.repeats)
 
 
 def find_nights_folder(run: Path) -> Path:

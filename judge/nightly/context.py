@@ -28,7 +28,6 @@ from judge.filesystem import hold_lock, read_text
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, SeparatedNames, Translator, join_messages
 from judge.models.endpoint import redact_url
-from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
 from judge.records import EXPECTED
@@ -71,11 +70,6 @@ class NightContext:
     def nights(self) -> Path:
         """The folder of all nights."""
         return self.folder.path.parent
-
-    def shares_canaries(self, check: CanaryCheck) -> bool:
-        """Return whether a canary has a grade both tonight and at the baseline."""
-        canaries = self.baseline.canaries if self.baseline else None
-        return bool(canaries and check.canary_grades.grades.keys() & canaries.grades.keys())
 
 
 def load_context(toml: Path, day: str) -> NightContext:

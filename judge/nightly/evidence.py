@@ -192,7 +192,7 @@ def collect_remarks(
     yield from evidence.remarks
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES
-    if check and check.canary_grades.grades and context.baseline and not context.shares_canaries(check):
+    if check and check.canary_grades.grades and context.baseline and not check.shares_canaries:
         yield Message(
             "no canary has a grade both tonight and at the baseline, so only the served model name, and pairs"
             " that both runs judged, can show assessor drift"

@@ -19,20 +19,25 @@ from judge.characters import escape_controls
 from judge.config.environment import copy_environment
 from judge.config.loader import ConfigSource, is_day, read_section
 from judge.config.nightly import SET_BASELINE_COMMAND
-from judge.config.run import Config
 from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
 from judge.messages import ENGLISH, Translator
-from judge.nightly import assessor_drift, notifications, stores
-from judge.nightly.assessor_drift import CANARIES_FILE, CANARIES_PER_QUERY, CanaryCheck
-from judge.nightly.baseline import (
+from judge.nightly import notifications, stores
+from judge.nightly.assessor_drift import (
     CANARIES_FOLDER,
+    CANARY_STORE_FILE,
+    CanaryCheck,
+    check_canaries,
+    list_canary_runs,
+    load_canary_grades,
+    make_canary_config,
+    summarise_canaries,
+)
+from judge.nightly.baseline import (
     BaselinePointer,
     freeze_baseline,
-    list_canary_runs,
     list_served_models,
     load_baseline,
-    load_canary_grades,
     read_engine_results,
 )
 from judge.nightly.context import (
@@ -67,13 +72,8 @@ from judge.nightly.record import (
 from judge.nightly.stores import count_night_calls, make_call_cost, start_counting, sum_call_costs
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import load_summary
-from judge.runs.run_config import read_config, read_config_if_there, update_identity
-from judge.runs.run_result import RunResult
+from judge.runs.run_config import read_config_if_there, update_identity
 from judge.store import store_files
-
-#: The store of a canary run, in its folder.
-_CANARY_STORE = "verdicts.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def run_night(
     config, rules = context.config, context.rules
     pooled = run_input.load_pooled_dataset(config)
     identity, missing = find_identity(config, pooled), check_texts(context, pooled)
-    canary_config = _make_canary_config(
+    canary_config = make_canary_config(
         config, context.folder.path / CANARIES_FOLDER, rules.canary_repeats or 1
     )
     # Records what an earlier start of this night spent, before its stores may go.
@@ -229,32 +229,10 @@ def _keep_verdicts(
     shared = stores.find_shared_store(context)
     if run.quarantined_store is None and not is_changed:
         stores.end_store(own, shared)
-    elif run.quarantined_store is None and check and not context.shares_canaries(check):
+    elif run.quarantined_store is None and check and not check.shares_canaries:
         # The next night of the same assessor continues with what this one paid for.
         quarantined = stores.make_quarantined_store_path(context.nights, context.day)
         store_files.write_difference(own, shared, quarantined)
-
-
-def _make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
-    """Return the options of a canary run in `folder`, with the assessor of `config`.
-
-    It has a store of its own: stored verdicts must not answer for this night's assessor. Labels are those of
-    the night's dataset.
-    """
-    return replace(
-        config,
-        data=str(CANARIES_FILE),
-        qrels=None,
-        check=None,
-        topics=None,
-        docs=None,
-        trec_runs=(),
-        out=str(folder),
-        store=str(folder / _CANARY_STORE),
-        repeats=repeats,
-        depth=max(config.depth, CANARIES_PER_QUERY),
-        measures=None,
-    )
 
 
 def _judge_canaries(context: NightContext, progress: ProgressListener | None) -> CanaryCheck | None:
@@ -263,11 +241,12 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
         return None
     folder = RunFolder(_choose_canary_folder(context))
     folder.check_no_link()
-    start_counting(context.folder, folder.path / _CANARY_STORE)
-    config = _make_canary_config(context.config, folder.path, repeats)
+    start_counting(context.folder, folder.path / CANARY_STORE_FILE)
+    config = make_canary_config(context.config, folder.path, repeats)
     if read_config_if_there(folder):
         update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
-    return _check_canaries(context, pipeline.run(config, progress=progress))
+    run = pipeline.run(config, progress=progress)
+    return check_canaries(run, context.baseline.canaries if context.baseline else None, context.rules)
 
 
 def _choose_canary_folder(context: NightContext) -> Path:
@@ -280,7 +259,7 @@ def _choose_canary_folder(context: NightContext) -> Path:
     finished = (last / "results.json").exists()
     if not finished or not load_canary_grades(RunFolder(last)).is_available(context.rules):
         # Another assessor may continue than the one that began.
-        store_files.remove_store(last / _CANARY_STORE)
+        store_files.remove_store(last / CANARY_STORE_FILE)
         return last
     return night / f"{CANARIES_FOLDER}-{len(past) + 1}" if _has_unpaid_judgments(context) else last
 
@@ -291,33 +270,6 @@ def _has_unpaid_judgments(context: NightContext) -> bool:
     store = own if own.exists() else stores.find_shared_store(context)
     estimate = pipeline.estimate(replace(context.config, store=str(store)))
     return any(expected.calls for expected in estimate.assessors.values())
-
-
-def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
-    """Compare all canary runs of the night with the baseline; without one, with the first of them.
-
-    A run that was configured differently, before judge.toml was corrected, is of another assessor.
-    """
-    baseline, rules = context.baseline, context.rules
-    tonight = assessor_drift.collect_grades(run.judgments, run.summary.judgments)
-    earlier = [RunFolder(folder) for folder in list_canary_runs(run.folder.parent) if folder != run.folder]
-    identity = read_config(RunFolder(run.folder)).identity
-    past = [load_canary_grades(folder) for folder in earlier if read_config(folder).identity == identity]
-    before = (baseline.canaries if baseline else None) or next(iter(past), None)
-    summaries = tuple(map(load_summary, earlier))
-    if before is None:
-        return CanaryCheck(run, summaries, tonight, comparison=None, reasons=())
-    reasons: dict[str, None] = {}
-    for grades in (*past, tonight):
-        reasons |= dict.fromkeys(assessor_drift.find_assessor_changes(grades, before, rules))
-    return CanaryCheck(
-        run,
-        summaries,
-        tonight,
-        comparison=assessor_drift.compare_grades(tonight.grades, before.grades, rules.max_flip_rate),
-        reasons=tuple(reasons),
-        accepted=tuple(sorted(tonight.served - before.served)) if before.served and not reasons else (),
-    )
 
 
 def _make_record(
@@ -364,7 +316,7 @@ def _make_record(
         engines=dict(run.engines) if run else {},
         baseline=context.baseline.reference if context.baseline else None,
         regression_test=test if evidence.query_drift else None,
-        canaries=assessor_drift.summarise_canaries(check) if check else None,
+        canaries=summarise_canaries(check) if check else None,
         query_drift=evidence.query_drift,
         engine_settings=context.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,

@@ -30,8 +30,13 @@ from judge.assess.question_plan import list_request_keys
 from judge.config.loader import is_day
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
-from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
-from judge.nightly.baseline import BaselinePointer, list_finished_canary_runs, load_canary_grades
+from judge.nightly.assessor_drift import (
+    CanaryCheck,
+    find_assessor_changes,
+    list_finished_canary_runs,
+    load_canary_grades,
+)
+from judge.nightly.baseline import BaselinePointer
 from judge.nightly.context import NightContext, find_assessor_setting_changes
 from judge.nightly.record import (
     QUARANTINED_STORE,
@@ -169,7 +174,7 @@ def choose_store(
     one.
     """
     nights = context.nights
-    if drifted or (check and context.baseline and not context.shares_canaries(check)):
+    if drifted or (check and context.baseline and not check.shares_canaries):
         for store, day in list_quarantined_stores(nights):
             # A night that was killed after it had copied its verdicts has more of them in its own store.
             is_copied = day == context.day and make_night_store_path(nights, day).exists()
