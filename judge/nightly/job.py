@@ -178,8 +178,7 @@ def run_night(
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
     config, rules = context.config, context.rules
-    pooled = run_input.load_pooled_dataset(config)
-    identity, missing = find_identity(config, pooled), check_texts(context, pooled)
+    identity, missing = _check_dataset(context)
     canary_config = make_canary_config(
         config, context.folder.path / CANARIES_FOLDER, rules.canary_repeats or 1
     )
@@ -216,6 +215,15 @@ def run_night(
     if run:
         store_files.remove_store(own)
     return record
+
+
+def _check_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the identity of the night's run, and a sentence for each engine with too few texts.
+
+    The dataset is not kept, since the run reads it again. Raises InputError for a dataset that is invalid.
+    """
+    pooled = run_input.load_pooled_dataset(context.config)
+    return find_identity(context.config, pooled), check_texts(context, pooled)
 
 
 def _keep_verdicts(
