@@ -173,7 +173,7 @@ def find_unavailable(
 
 
 def find_without_text(
-    shares: Mapping[str, float],
+    shares: Mapping[str, float | None],
     baseline: Mapping[str, NightEngineResult],
     max_empty: float,
     *,
@@ -181,8 +181,9 @@ def find_without_text(
 ) -> Iterator[str]:
     """Yield the engines with too many empty snippets for the night to be judged.
 
-    `shares` is the share of empty snippets among each engine's results tonight. An engine that had as many
-    at the baseline is accepted. The dataset is `collected` by the night, or a file of the user.
+    `shares` is the share of empty snippets among each engine's results tonight, where it is known. An engine
+    that had as many at the baseline is accepted. The dataset is `collected` by the night, or a file of the
+    user.
     """
     advice = (
         Message("was a field of its answers renamed? Correct its `fields`")
@@ -191,7 +192,7 @@ def find_without_text(
     )
     for engine, share in sorted(shares.items()):
         before = (baseline[engine].no_snippet_share if engine in baseline else None) or 0.0
-        if share > max_empty and share - before > _LOST_TEXT:
+        if share is not None and share > max_empty and share - before > _LOST_TEXT:
             yield Message(
                 "{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
                 " {most:.0%}, so nothing was judged: {advice} (or raise max_empty_snippets in [nightly]) and"

@@ -57,10 +57,9 @@ class NightRun:
 def check_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
-    shares = compute_no_snippet_shares(results)
     return list(
         find_without_text(
-            {engine: share for engine, share in shares.items() if share is not None},
+            compute_no_snippet_shares(results),
             context.baseline.engines if context.baseline else {},
             context.rules.max_empty_snippets,
             collected=context.engine_settings is not None,
@@ -78,38 +77,36 @@ def gather_evidence(
     """Return all evidence of the night; `missing` says why judgments are missing."""
     baseline, rules = context.baseline, context.rules
     command = rules.make_set_command(context.folder.path)
-    assessor_changes = [*assessor_setting_changes, *(check.reasons if check else ())]
     depth = context.config.depth
     depth_at_baseline = baseline.run.pool.depth if baseline else depth
-    engine_setting_changes = find_engine_setting_changes(
-        context.engine_settings, baseline.engine_settings if baseline else None, (depth_at_baseline, depth)
+    evidence = Evidence(
+        has_baseline=baseline is not None,
+        set_baseline_command=command,
+        assessor_changes=[*assessor_setting_changes, *(check.reasons if check else ())],
+        missing=missing,
+        engine_setting_changes=find_engine_setting_changes(
+            context.engine_settings,
+            baseline.engine_settings if baseline else None,
+            (depth_at_baseline, depth),
+        ),
     )
-    if baseline is None or run is None:
-        if run is not None:
-            missing = [*missing, *find_silent(run.engines, rules.max_missing)]
-        elif missing:
-            command = ""  # there is no run that could be the baseline
-        else:
-            command = Message(
-                'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
-                command=command,
-            )
-        return Evidence(
-            has_baseline=baseline is not None,
-            set_baseline_command=command,
-            assessor_changes=assessor_changes,
-            missing=missing,
-            engine_setting_changes=engine_setting_changes,
+    if run is None and missing:
+        return replace(evidence, set_baseline_command="")  # there is no run that could be the baseline
+    if run is None:
+        advice = Message(
+            'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
+            command=command,
         )
+        return replace(evidence, set_baseline_command=advice)
+    if baseline is None:
+        return replace(evidence, missing=[*missing, *find_silent(run.engines, rules.max_missing)])
     query_drift = measure_query_drift(run.result, baseline.run)
     engines = run.engines, baseline.engines
-    evidence = Evidence(
-        has_baseline=True,
-        set_baseline_command=command,
-        assessor_changes=[*assessor_changes, *_find_new_models(run.result.summary, baseline, check, rules)],
-        missing=missing,
+    new_models = _find_new_models(run.result.summary, baseline, check, rules)
+    evidence = replace(
+        evidence,
+        assessor_changes=[*evidence.assessor_changes, *new_models],
         query_changes=tuple(find_query_changes(query_drift, rules, command)),
-        engine_setting_changes=engine_setting_changes,
         unavailable=find_unavailable(*engines, rules.max_missing),
         dropped=tuple(find_dropped(*engines, command)),
         query_drift=query_drift,

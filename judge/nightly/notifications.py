@@ -27,7 +27,7 @@ from urllib.parse import quote_plus
 from xml.etree import ElementTree as ET
 
 import aiohttp
-from tenacity import RetryError, Retrying, retry_if_result, stop_after_attempt, wait_exponential
+from tenacity import Retrying, retry_if_result, stop_after_attempt, wait_exponential
 from yarl import URL
 
 from judge.characters import escape_controls
@@ -272,14 +272,12 @@ def post_message(
         stop=stop_after_attempt(ATTEMPTS),
         wait=wait_exponential(multiplier=pause),
         retry=retry_if_result(lambda attempt: attempt.retryable),
+        retry_error_callback=lambda last: last.outcome and last.outcome.result(),
     )
-    try:
-        # Signatures hold the time, so each attempt has a new request.
-        attempt: _Attempt = retrying(
-            lambda: asyncio.run(_post(webhook.kind, *FORMATS[webhook.kind](webhook, text, record), timeout))
-        )
-    except RetryError as error:
-        attempt = error.last_attempt.result()
+    # Signatures hold the time, so each attempt has a new request.
+    attempt: _Attempt = retrying(
+        lambda: asyncio.run(_post(webhook.kind, *FORMATS[webhook.kind](webhook, text, record), timeout))
+    )
     # Each part of the address could be its secret.
     parts = sorted((part for part in re.split(r"[/?&=#@]", webhook.url) if len(part) >= 8), key=len)
     return shorten(escape_controls(mask(attempt.error, webhook.secret, webhook.url, *parts[::-1])))

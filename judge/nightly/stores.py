@@ -219,8 +219,8 @@ class CostLedger:
 def start_counting(night: RunFolder, store: Path) -> None:
     """From here on, the calls in `store` are the night's; those before were paid or counted already."""
     costs = _read_ledger(night)
-    counted = {**costs.counted, relpath(store, night.path): store_files.clear_leases(store)}
-    _write_ledger(night, CostLedger(costs.cost_total, counted))
+    last_call = store_files.clear_leases(store)
+    _write_ledger(night, replace(costs, counted={**costs.counted, relpath(store, night.path): last_call}))
 
 
 def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:

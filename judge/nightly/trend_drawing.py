@@ -258,15 +258,8 @@ def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
     y = _compute_y(top, point.y)
     parts: list[str] = []
     if alone and point.interval:
-        parts.append(
-            svg.draw_line(
-                point.x,
-                point.x,
-                _compute_y(top, point.interval[0]),
-                _compute_y(top, point.interval[1]),
-                "whisker",
-            )
-        )
+        low, high = (_compute_y(top, end) for end in point.interval)
+        parts.append(svg.draw_line(point.x, point.x, low, high, "whisker"))
     parts.append(svg.draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
     if point.alarm:
         mark = svg.make_tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
