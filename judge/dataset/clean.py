@@ -10,7 +10,7 @@ import hashlib
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Set
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -21,8 +21,7 @@ from judge.characters import SURROGATE
 from judge.dataset.injection import detect_injection
 from judge.dataset.unreadable import drop_invisible, has_invisible, looks_misdecoded
 from judge.dataset.validation import hash_parts
-from judge.messages import Message
-from judge.records import Ranking, Snippet
+from judge.records import Snippet
 
 #: Flags of a snippet without text: it has only a title, it is empty, or its text is missing.
 TITLE_ONLY, EMPTY_SNIPPET, TEXT_MISSING = "textless", "empty_snippet", "no_text"
@@ -38,44 +37,6 @@ def mark_missing_text(snippet: Snippet, position: str) -> Snippet:
     id_parts = [TEXT_MISSING, snippet.docno or snippet.url or position]
     flags = {*snippet.flags, TEXT_MISSING} - {EMPTY_SNIPPET}
     return replace(snippet, id=hash_parts(id_parts, 16), flags=tuple(sorted(flags)))
-
-
-def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> Iterator[str]:
-    """Yield one line if results down to `depth` have no text in the file `source`."""
-    count, first, documents = 0, None, set[str]()
-    for ranking in rankings:
-        for rank, snippet in enumerate(ranking.snippets[:depth], start=1):
-            if TEXT_MISSING in snippet.flags:
-                count += 1
-                first = first or (ranking, rank, snippet.docno)
-                documents.add(snippet.docno)
-    if first is None:
-        return
-    ranking, rank, docno = first
-    if docno:
-        lack = (
-            Message("{count:,} documents have no text in {source}", count=len(documents), source=source)
-            if len(documents) > 1
-            else Message("1 document has no text in {source}", source=source)
-        )
-        which = Message("document {docno!r} of query {query_id!r}", docno=docno, query_id=ranking.query_id)
-    else:
-        lack = (
-            Message("{count:,} results have no text or title in {source}", count=count, source=source)
-            if count > 1
-            else Message("1 result has no text or title in {source}", source=source)
-        )
-        which = Message(
-            "rank {rank} of engine {engine!r} for query {query_id!r}",
-            rank=rank,
-            engine=ranking.engine,
-            query_id=ranking.query_id,
-        )
-    yield Message(
-        "{lack}, first {first}: the assessor does not judge a missing text, which is not grade 0",
-        lack=lack,
-        first=which,
-    )
 
 
 #: Prompts show at most this many characters of a query or a reference.

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
-from operator import attrgetter
+from itertools import chain
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from judge.characters import SURROGATE
-from judge.dataset.clean import TEXT_MISSING
 from judge.dataset.validation import hash_parts
-from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Ranking, Snippet
 from judge.stored_records import QueryResults, StoredRankings
 
@@ -63,30 +60,6 @@ def make_pair(dataset: Dataset, query_id: str, snippet: Snippet) -> Pair:
     """Return the pair of a query and a snippet, without the date unless prompts show dates."""
     pair_snippet = snippet if dataset.dates or not snippet.date else replace(snippet, date="")
     return Pair(dataset.queries[query_id], pair_snippet)
-
-
-def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
-    """Yield one line if prompts show dates and pairs of a query down to `depth` differ only in the date."""
-    if not dataset.dates:
-        return
-    more = 0
-    for _, rankings in groupby(dataset.rankings, attrgetter("query_id")):
-        ids: dict[tuple[str, str], set[str]] = {}
-        for snippet in chain.from_iterable(ranking.snippets[:depth] for ranking in rankings):
-            if TEXT_MISSING not in snippet.flags:
-                ids.setdefault((snippet.title, snippet.text), set()).add(snippet.id)
-        more += sum(len(same_text) - 1 for same_text in ids.values())
-    if more == 1:
-        yield Message(
-            "1 pair differs from another one only in the date, which prompts show (--dates or --as-of): each"
-            " is judged"
-        )
-    elif more:
-        yield Message(
-            "{count:,} pairs differ from another one only in the date, which prompts show (--dates or"
-            " --as-of): each is judged",
-            count=more,
-        )
 
 
 def canonicalise_url(url: str) -> str:

@@ -6,16 +6,17 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from judge.dataset.clean import describe_missing
-from judge.dataset.pool import describe_differing_dates, make_pair, pool_query
+from judge.dataset.clean import TEXT_MISSING
+from judge.dataset.pool import make_pair, pool_query
 from judge.dataset.read import QueryReader
+from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
 from judge.stored_lines import StoredLines, TemporaryLines, decode_line, encode_line
 from judge.stored_records import QueryResults, StoredDocuments, StoredRankings, StoredRecords
@@ -212,3 +213,65 @@ def load_pooled(lines: StoredLines, depth: int, digest: str) -> PooledDataset:
             return content.open(decode_line(_footer_decoder, line), digest)
         content.add(decode_line(_query_decoder, line))
     raise ValueError("no line ends the dataset")
+
+
+def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> Iterator[str]:
+    """Yield one line if results down to `depth` have no text in the file `source`."""
+    count, first, documents = 0, None, set[str]()
+    for ranking in rankings:
+        for rank, snippet in enumerate(ranking.snippets[:depth], start=1):
+            if TEXT_MISSING in snippet.flags:
+                count += 1
+                first = first or (ranking, rank, snippet.docno)
+                documents.add(snippet.docno)
+    if first is None:
+        return
+    ranking, rank, docno = first
+    if docno:
+        lack = (
+            Message("{count:,} documents have no text in {source}", count=len(documents), source=source)
+            if len(documents) > 1
+            else Message("1 document has no text in {source}", source=source)
+        )
+        which = Message("document {docno!r} of query {query_id!r}", docno=docno, query_id=ranking.query_id)
+    else:
+        lack = (
+            Message("{count:,} results have no text or title in {source}", count=count, source=source)
+            if count > 1
+            else Message("1 result has no text or title in {source}", source=source)
+        )
+        which = Message(
+            "rank {rank} of engine {engine!r} for query {query_id!r}",
+            rank=rank,
+            engine=ranking.engine,
+            query_id=ranking.query_id,
+        )
+    yield Message(
+        "{lack}, first {first}: the assessor does not judge a missing text, which is not grade 0",
+        lack=lack,
+        first=which,
+    )
+
+
+def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
+    """Yield one line if prompts show dates and pairs of a query down to `depth` differ only in the date."""
+    if not dataset.dates:
+        return
+    more = 0
+    for _, rankings in groupby(dataset.rankings, attrgetter("query_id")):
+        ids: dict[tuple[str, str], set[str]] = {}
+        for snippet in chain.from_iterable(ranking.snippets[:depth] for ranking in rankings):
+            if TEXT_MISSING not in snippet.flags:
+                ids.setdefault((snippet.title, snippet.text), set()).add(snippet.id)
+        more += sum(len(same_text) - 1 for same_text in ids.values())
+    if more == 1:
+        yield Message(
+            "1 pair differs from another one only in the date, which prompts show (--dates or --as-of): each"
+            " is judged"
+        )
+    elif more:
+        yield Message(
+            "{count:,} pairs differ from another one only in the date, which prompts show (--dates or"
+            " --as-of): each is judged",
+            count=more,
+        )

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from judge.dataset.clean import describe_missing
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import build_pool
+from judge.dataset.stored_dataset import describe_missing
 from judge.messages import CHINESE
 from judge.records import Dataset
 from tests.support.cases import check_each

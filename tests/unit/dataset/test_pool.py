@@ -7,7 +7,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.pool import build_pool, canonicalise_url, describe_differing_dates, mark_repeated
+from judge.dataset.pool import build_pool, canonicalise_url, mark_repeated
+from judge.dataset.stored_dataset import describe_differing_dates
 from judge.records import Dataset, Pool
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
