@@ -16,9 +16,9 @@ from typing import Any
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelSet, compare_with_labels, leave_out_examples
 from judge.annotate.label_log import LabelDecision, LabelLog, PairKey
-from judge.dataset import tables
+from judge.dataset import textfile
 from judge.dataset.labels import select_labellable
-from judge.dataset.validation import hash_parts
+from judge.dataset.validation import hash_parts, unescape_candidates
 from judge.errors import InputError
 from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
 from judge.messages import build_text
@@ -85,8 +85,8 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
     for location, query_cell, snippet_cell in _read_rows(path):
         names = (
             (query, item)
-            for query in tables.unescape_candidates(query_cell)
-            for item in tables.unescape_candidates(snippet_cell)
+            for query in unescape_candidates(query_cell)
+            for item in unescape_candidates(snippet_cell)
         )
         key = next((name for name in names if name in run_pairs), None)
         if key is None:
@@ -130,9 +130,10 @@ def describe_pair(pair: Pair, today: str | None) -> dict[str, Any]:
 
 def _read_rows(path: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the location, query id and snippet id of each row."""
-    text = tables.read_csv_text(path)
-    rows = tables.read_records(path, text, tables.detect_separator(text) or ",")
-    header = [tables.normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
+    text = textfile.read_text_file(path)
+    separator = textfile.detect_separator(text, "query_id", textfile.normalise_column_name) or ","
+    rows = textfile.read_records(path, text, separator)
+    header = [textfile.normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
     if not set(_COLUMNS) <= set(header):
         raise InputError(
             "{file}: is not a plan: it needs the columns query_id and snippet_id, and has {columns!r:.160};"

@@ -10,8 +10,7 @@ from typing import Any
 from judge.characters import SURROGATE
 from judge.dataset import clean
 from judge.dataset.rows import convert_values, parse_object, read_nonblank_lines
-from judge.dataset.tables import check_column_names, read_table
-from judge.dataset.textfile import Warn, find_format
+from judge.dataset.textfile import Warn, check_column_names, find_format, read_table
 from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message

@@ -10,8 +10,8 @@ from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.labels import parse_label
 from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.readers import read_rows
-from judge.dataset.tables import unescape_candidates
 from judge.dataset.textfile import Warn
+from judge.dataset.validation import unescape_candidates
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.records import BINARY, Example, LangChoice, Pair, Query, Scale

@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Literal
 
 from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
-from judge.dataset.tables import (
+from judge.dataset.textfile import (
+    Warn,
     check_cell_count,
     check_column_names,
     detect_separator,
-    escape_column,
     normalise_column_name,
-    read_csv_text,
     read_records,
-    unescape_candidates,
+    read_text_file,
 )
-from judge.dataset.textfile import Warn
+from judge.dataset.validation import escape_column, unescape_candidates
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import BINARY, GRADED, Dataset, Pair, Pool, Scale, ScaleName
@@ -97,10 +96,10 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     """
     if path.suffix.casefold() in (".xlsx", ".xls", ".parquet"):
         raise InputError("{file}: labels are not read from such a file; save them as CSV", file=path)
-    text = read_csv_text(path, warn)
+    text = read_text_file(path, warn)
     if not text.strip():
         raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
-    separator = detect_separator(text)
+    separator = detect_separator(text, "query_id", normalise_column_name)
     labels = tuple(
         _drop_duplicates(
             chain.from_iterable(starmap(parse_label, read_label_rows(path, text, separator)))
@@ -387,8 +386,8 @@ def read_feedback(path: Path) -> Feedback:
     feedback, and for a file without any, or with as many positive as negative events for every item.
     """
     warnings: list[str] = []
-    text = read_csv_text(path, warnings.append)
-    separator = detect_separator(text)
+    text = read_text_file(path, warnings.append)
+    separator = detect_separator(text, "query_id", normalise_column_name)
     if not separator:
         raise InputError(
             "{file}: user feedback is a CSV whose header names 'query_id', 'snippet_id' (or 'document',"

@@ -12,9 +12,9 @@ from itertools import repeat
 from pathlib import Path
 from typing import IO, Any
 
-from judge.dataset import rows, tables, textfile
+from judge.dataset import rows, textfile
 from judge.dataset.rows import InputRow
-from judge.dataset.textfile import Warn, read_lines
+from judge.dataset.textfile import Warn, check_column_names, read_table, read_text_file
 from judge.errors import InputError, SetupError, explain_error
 from judge.messages import Message, SeparatedNames
 
@@ -55,7 +55,7 @@ def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn | None) -> It
 
 def _read_json(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
     """Yield the rows of a JSON array of records, as test frameworks write it."""
-    text = "".join(text for _, text in read_lines(path, warn))
+    text = read_text_file(path, warn)
     records = rows.parse_row_json(str(path), text) if text.strip() else []
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
@@ -76,7 +76,7 @@ def _read_json(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Ite
 
 def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
     header: list[str] = []
-    for location, cells in tables.read_table(path, columns.get("query", "query"), warn):
+    for location, cells in read_table(path, columns.get("query", "query"), warn):
         if not header:
             header = _check_header(location, cells, columns)
         else:
@@ -85,7 +85,7 @@ def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
 
 def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
     """Return the names of the columns; raise InputError where one is missing or given twice."""
-    tables.check_column_names(location, cells)
+    check_column_names(location, cells)
     if rows.is_test_case(cells, columns):
         return cells
     names = {*cells}

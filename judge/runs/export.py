@@ -17,7 +17,7 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
 from judge.dataset.expected import list_unreturned
-from judge.dataset.tables import escape_cell, escape_column
+from judge.dataset.validation import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import make_file_name
 from judge.json_text import dump_json

@@ -17,8 +17,7 @@ from pathlib import Path
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.pair_plan import PairPlan, check_plan
 from judge.dataset.labels import select_labellable
-from judge.dataset.tables import escape_cell, protect_cell
-from judge.dataset.validation import hash_parts
+from judge.dataset.validation import escape_cell, hash_parts, protect_cell
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.records import Dataset, Pool, Query, Snippet
