@@ -34,7 +34,8 @@ from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.run_analysis import analyse_run
 from judge.analysis.summary import Summary
 from judge.dataset import trec
-from judge.dataset.labels import choose_label_scale, match_labels, read_labels, select_labellable
+from judge.dataset.label_files import read_labels
+from judge.dataset.labels import choose_label_scale, match_labels, select_labellable
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
 from judge.finished_run import load_current_summary, rescore, write_current_report

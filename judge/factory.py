@@ -28,7 +28,7 @@ from judge.config.environment import (
 )
 from judge.config.loader import read_table_rows
 from judge.config.run import Config
-from judge.dataset.examples import read_examples
+from judge.dataset.label_files import read_examples
 from judge.errors import InputError, SetupError
 from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames, join_messages
@@ -186,7 +186,7 @@ def build_dimension_options(
     embeddings without their key or library.
     """
     from judge.config.option_checks import split_prices, split_weights
-    from judge.dataset.labels import read_feedback
+    from judge.dataset.label_files import read_feedback
     from judge.dimensions import DimensionOptions
 
     return DimensionOptions(

@@ -13,8 +13,8 @@ from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.cache import FileCache, hash_file, make_cache_path, make_key
 from judge.config.loader import suggest_name
 from judge.config.run import Config
-from judge.dataset.expected import label_expected
-from judge.dataset.labels import choose_label_scale, match_labels, read_labels
+from judge.dataset.label_files import read_labels
+from judge.dataset.labels import choose_label_scale, label_expected, match_labels
 from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset

@@ -20,7 +20,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
-from judge.dataset.expected import list_unreturned
+from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure import ALPHA

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from judge.analysis.summary import Controls, DimensionResult, LabelCheck, LabelUse, SelfTestEntry
-from judge.dataset.expected import list_unreturned
+from judge.dataset.labels import list_unreturned
 from judge.measure.agreement import (
     GradesByPair,
     compute_median_grades,

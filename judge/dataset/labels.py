@@ -1,41 +1,17 @@
-"""Human labels and user feedback: reading them from files, and matching labels with a run."""
+"""Labels of the pairs of a run: by people, and by the documents that the dataset expects (`expected`)."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, starmap
-from pathlib import Path
-from typing import Literal
 
 from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
-from judge.dataset.textfile import (
-    Warn,
-    check_cell_count,
-    check_column_names,
-    detect_separator,
-    normalise_column_name,
-    read_records,
-    read_text_file,
-)
+from judge.dataset.pool import canonicalise_url, read_query_results
 from judge.dataset.validation import escape_column, unescape_candidates
 from judge.errors import InputError
-from judge.messages import Message, SeparatedNames, join_messages
+from judge.messages import Message
 from judge.records import BINARY, GRADED, Dataset, Pair, Pool, Scale, ScaleName
-
-#: Columns of a CSV that can name the labelled item; the first one in the file counts.
-ITEM_COLUMNS = ("snippet_id", "document", "docno")
-_UNSURE = ("", "?", "unsure", "不确定")
-_WORDS = {"yes": 1, "是": 1, "no": 0, "否": 0}
-# Spreadsheets write 2 as 2.0, in half of Europe as 2,0.
-_WHOLE = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
-_JUNK = re.compile(r"-[0-9]+")
-_LABEL_FORMATS = Message(
-    "labels are TREC qrels (query_id, iteration, docno, grade) or a CSV whose header names 'query_id',"
-    " 'snippet_id' (or 'document', 'docno') and 'grade'"
-)
+from judge.stored_records import QueryResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,35 +61,6 @@ class _RunNames:
     documents: Mapping[tuple[str, str], frozenset[str]]
 
 
-def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
-    """Return the labels in a file of TREC qrels or a CSV, gzipped or not, in its order, each item once.
-
-    The first line tells the format, and the separator of a CSV (comma, semicolon, tab). In a CSV an empty
-    grade, `?` and `unsure` are not labels; yes and no (是, 否) are 1 and 0. In qrels, -1 is not a label (in
-    trec_eval: pooled and not judged) and lower numbers are 0 (junk pages in the TREC Web Track). `warn` is
-    that of `read_lines`. Raise InputError with file, line, field and value for any other grade that is no
-    whole number from 0, for two grades of one item, and for a file without a label.
-    """
-    if path.suffix.casefold() in (".xlsx", ".xls", ".parquet"):
-        raise InputError("{file}: labels are not read from such a file; save them as CSV", file=path)
-    text = read_text_file(path, warn)
-    if not text.strip():
-        raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
-    separator = detect_separator(text, "query_id", normalise_column_name)
-    labels = tuple(
-        _drop_duplicates(
-            chain.from_iterable(starmap(parse_label, read_label_rows(path, text, separator)))
-            if separator
-            else _read_qrels(path, text)
-        )
-    )
-    if not labels:
-        raise InputError(
-            "{file}: contains no label; fill in the column 'grade', then run the command again", file=path
-        )
-    return labels
-
-
 def match_labels(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> MatchedLabels:
     """Return the labels by pair of `pool`.
 
@@ -152,114 +99,6 @@ def select_labellable(pool: Pool) -> tuple[Pair, ...]:
     return tuple(
         pair for pair in pool.pairs if {EMPTY_SNIPPET, TEXT_MISSING, TEXT_CUT}.isdisjoint(pair.snippet.flags)
     )
-
-
-def _read_qrels(path: Path, text: str) -> Iterator[Label]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        columns = re.findall(r"[^ \t\r]+", line)
-        if not columns:
-            continue
-        location = f"{path}:{number}"
-        if len(columns) != 4:
-            raise InputError(
-                "{place}: is {line!r}; {formats}",
-                place=location,
-                line=line.strip()[:60],
-                formats=_LABEL_FORMATS,
-            )
-        query_id, _, docno, grade = columns
-        if grade != "-1":
-            yield from parse_label(location, query_id, docno, "0" if _JUNK.fullmatch(grade) else grade)
-
-
-def read_label_rows(
-    path: Path, text: str, separator: str, value: str = "grade"
-) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the location, the query id, the item and the column `value` of each row of a CSV."""
-    rows = read_records(path, text, separator)
-    location, header = next(rows)
-    names = [normalise_column_name(cell) for cell in header]
-    if value == "grade" and "grade" not in names and {"docno", "score"} <= {*names}:  # as in BEIR
-        value = "score"
-    columns = _find_columns(location, names, value)
-    for location, cells in rows:
-        # Spreadsheets leave out empty cells at a row's end, or add some.
-        filled = cells if any(cells[len(header) :]) else cells[: len(header)]
-        padded = [*filled, *[""] * (len(header) - len(filled))]
-        check_cell_count(location, padded, len(header), separator)
-        query_id, item, grade = (padded[column] for column in columns.values())
-        for name, cell in zip(columns, (query_id, item), strict=False):
-            if grade and not cell:
-                raise InputError(
-                    "{place}: field {name!r} is {value!r} and the row has the {column} {grade!r:.80}; fill in"
-                    " {name!r}",
-                    place=location,
-                    name=name,
-                    value=cell,
-                    column=value,
-                    grade=grade,
-                )
-        yield location, query_id, item, grade
-
-
-def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str, int]:
-    """Return the indexes of query, item and `value` by column name, in this order."""
-    item = next((name for name in ITEM_COLUMNS if name in header), None)
-    if value == "grade" and "feedback" in header and "grade" not in header:
-        raise InputError(
-            "{place}: feedback of users is not a label; compare it with: judge score RUN --feedback FILE",
-            place=location,
-        )
-    if item is None or value not in header:
-        missing = value if item else join_messages(ITEM_COLUMNS, "{left} or {right}")
-        raise InputError(
-            "{place}: there is no column {missing}; the columns are {columns!r:.160}",
-            place=location,
-            missing=missing,
-            columns=list(header),
-        )
-    wanted = ("query_id", item, value)
-    check_column_names(location, [name for name in header if name in wanted])
-    return {name: header.index(name) for name in wanted}
-
-
-def parse_label(location: str, query_id: str, item: str, text: str) -> Iterator[Label]:
-    """Yield the label with the grade in `text`, nothing for an unsure one; raise InputError for no grade."""
-    # Chinese keyboards write full-width digits and question marks.
-    plain = unicodedata.normalize("NFKC", text).strip().casefold()
-    if plain in _UNSURE:
-        return
-    whole = _WHOLE.fullmatch(plain)
-    if not whole and plain not in _WORDS:
-        raise InputError(
-            "{place}: field 'grade' is {value!r:.80}, not a whole number from 0; write one, or ? where you"
-            " are unsure",
-            place=location,
-            value=text,
-        )
-    grade = int(whole[1]) if whole else _WORDS[plain]
-    # The reader of datasets normalises ids in the same way.
-    yield Label(unicodedata.normalize("NFC", query_id), item, grade, location, not whole)
-
-
-def _drop_duplicates(labels: Iterable[Label]) -> Iterator[Label]:
-    """Yield the first label of each item; raise InputError when a later one differs."""
-    first_labels: dict[tuple[str, str], Label] = {}
-    for label in labels:
-        first = first_labels.setdefault((label.query_id, label.item), label)
-        if first is label:
-            yield label
-        elif first.grade != label.grade:
-            raise InputError(
-                "{place}: field 'grade' of {item!r:.240} for query {query_id!r} is {grade} here and"
-                " {other_grade} at {other_place}; keep one",
-                place=label.location,
-                item=label.item,
-                query_id=label.query_id,
-                grade=label.grade,
-                other_grade=first.grade,
-                other_place=first.location,
-            )
 
 
 def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
@@ -353,72 +192,99 @@ def choose_label_scale(
     return scale
 
 
-#: The kinds of user feedback: thumbs and clicks. They are not labels of people who graded.
-FeedbackKind = Literal["thumbs", "clicks"]
-_SIGNALS: Mapping[str, tuple[FeedbackKind, int]] = {
-    "up": ("thumbs", 1),
-    "down": ("thumbs", -1),
-    "click": ("clicks", 1),
-    "skip": ("clicks", -1),
-    "赞": ("thumbs", 1),
-    "踩": ("thumbs", -1),
-    "点击": ("clicks", 1),
-    "跳过": ("clicks", -1),
-}
-
-
 @dataclass(frozen=True, slots=True)
-class Feedback:
-    """The labels that follow from the feedback of users, by kind; `warnings` are about the file.
+class ExpectedLabels:
+    """`grades` by (query id, snippet id): 1 where the snippet shows an expected document, else 0.
 
-    A label is 1 where most of the feedback is positive, and 0 where most is negative.
+    `unreturned` counts the expected documents that no engine returned down to the depth. `warnings` say how
+    many results are relevant by their text alone.
     """
 
-    labels: Mapping[FeedbackKind, tuple[Label, ...]]
+    grades: Mapping[tuple[str, str], int]
+    unreturned: int
     warnings: tuple[str, ...] = ()
 
 
-def read_feedback(path: Path) -> Feedback:
-    """Return the feedback in a CSV of one row an event.
+def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
+    """Return the labels of every pair of `pool` by the expected documents of its query.
 
-    An item with as many positive as negative events is left out. The header names 'query_id', 'snippet_id'
-    (or 'document', 'docno') and 'feedback'. Raise InputError with file, line, field and value for any other
-    feedback, and for a file without any, or with as many positive as negative events for every item.
+    A document is named by its docno or a URL. Raise InputError for a query without the field, and for
+    snippets without text that show an expected document and another one.
     """
-    warnings: list[str] = []
-    text = read_text_file(path, warnings.append)
-    separator = detect_separator(text, "query_id", normalise_column_name)
-    if not separator:
+    missing = [query.id for query in dataset.queries.values() if query.expected is None]
+    if missing:
         raise InputError(
-            "{file}: user feedback is a CSV whose header names 'query_id', 'snippet_id' (or 'document',"
-            " 'docno') and 'feedback'",
-            file=path,
+            "{count:,} of {total:,} queries have no field 'expected', first query {query_id!r}; -m expected"
+            " takes every grade from it: add it, with [] where no document is expected, or name a model",
+            count=len(missing),
+            total=len(dataset.queries),
+            query_id=missing[0],
         )
-    sums: dict[tuple[FeedbackKind, str, str], tuple[int, str]] = {}
-    for location, query_id, item, value in read_label_rows(path, text, separator, "feedback"):
-        word = unicodedata.normalize("NFKC", value).strip().casefold()
-        if not word:
-            continue
-        if word not in _SIGNALS:
-            raise InputError(
-                "{place}: field 'feedback' is {value!r:.80}; write one of {names}",
-                place=location,
-                value=value,
-                names=SeparatedNames(_SIGNALS),
-            )
-        kind, sign = _SIGNALS[word]
-        key = kind, unicodedata.normalize("NFC", query_id), item
-        total, place = sums.get(key, (0, location))
-        sums[key] = total + sign, place
-    if not sums:
-        raise InputError("{file}: holds no feedback; fill in the column 'feedback'", file=path)
-    labels: dict[FeedbackKind, list[Label]] = {}
-    for (kind, query_id, item), (total, place) in sums.items():
-        labels.setdefault(kind, []).extend([Label(query_id, item, int(total > 0), place)] if total else ())
-    decided = {kind: tuple(of_kind) for kind, of_kind in labels.items() if of_kind}
-    if not decided:
-        raise InputError(
-            "{file}: every item has as many positive as negative events, which say nothing about it",
-            file=path,
-        )
-    return Feedback(decided, tuple(warnings))
+    grades: dict[tuple[str, str], int] = {}
+    unreturned = 0
+    by_text: list[tuple[str, str]] = []
+    for each in read_query_results(dataset, pool):
+        relevant, others = _match_documents(each)
+        unreturned += len(others)
+        results = [
+            (snippet, name)
+            for ranking in each.rankings
+            for snippet, name in zip(ranking.snippets, each.documents[ranking.key], strict=False)
+        ]
+        for snippet, name in results:
+            key, grade = (each.query.id, snippet.id), int(name in relevant)
+            if EMPTY_SNIPPET in snippet.flags and grades.get(key, grade) != grade:
+                raise InputError(
+                    "query {query_id!r}: results without a text show an expected document and another"
+                    " one, but equal texts are one pair; write null for a text that is not known",
+                    query_id=each.query.id,
+                )
+            grades[key] = max(grade, grades.get(key, 0))
+        by_text += [
+            (each.query.id, name)
+            for snippet, name in results
+            if grades[each.query.id, snippet.id] and name not in relevant
+        ]
+    if not by_text:
+        return ExpectedLabels(grades, unreturned)
+    query_id, docno = by_text[0]
+    warning = Message(
+        "results that are not expected and show the text of an expected document count as relevant:"
+        " {count:,}, the first is {docno!r} of query {query_id!r}; equal texts are one pair",
+        count=len(by_text),
+        docno=docno,
+        query_id=query_id,
+    )
+    return ExpectedLabels(grades, unreturned, (warning,))
+
+
+def list_unreturned(dataset: Dataset, pool: Pool) -> dict[str, tuple[str, ...]]:
+    """Return, by query, the expected documents that no engine returned down to the depth of the pool."""
+    return {each.query.id: _match_documents(each)[1] for each in read_query_results(dataset, pool)}
+
+
+def _match_documents(results: QueryResults) -> tuple[set[str], tuple[str, ...]]:
+    """Return the names of the expected documents in the pool, and of those that are not there."""
+    names: dict[str, set[str]] = {}
+    for ranking in results.rankings:
+        for snippet, document in zip(ranking.snippets, results.documents[ranking.key], strict=False):
+            for spelling in (*_spell(snippet.docno), *_spell(snippet.url)):
+                names.setdefault(spelling, set()).add(document)
+    relevant: set[str] = set()
+    others: dict[str, str] = {}
+    for item in results.query.expected or ():
+        spellings = list(_spell(item))
+        documents_of = next((names[spelling] for spelling in spellings if spelling in names), None)
+        if documents_of:
+            relevant |= documents_of
+        else:
+            others[spellings[-1]] = item
+    return relevant, tuple(others.values())
+
+
+def _spell(name: str) -> Iterator[str]:
+    """Yield a name of a document as it is, and the canonical form of a URL."""
+    if name:
+        yield name
+        if address := canonicalise_url(name):
+            yield f"http://{address}"

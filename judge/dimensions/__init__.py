@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult
 from judge.dataset.clean import clean_query
-from judge.dataset.labels import Feedback
+from judge.dataset.label_files import Feedback
 from judge.errors import InputError
 from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames

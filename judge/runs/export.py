@@ -16,7 +16,7 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
-from judge.dataset.expected import list_unreturned
+from judge.dataset.labels import list_unreturned
 from judge.dataset.validation import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import make_file_name

@@ -1,8 +1,8 @@
 """The files of pairs for people and of their labels: what an assessor sees, and nothing else.
 
 They have no engine, rank or verdict, and the order of pairs does not depend on these.
-`judge.dataset.labels` reads the labels. Where single pairs were drawn, a JSON file beside the plan holds the
-design: how they were drawn.
+`judge.dataset.label_files` reads the labels. Where single pairs were drawn, a JSON file beside the plan holds
+the design: how they were drawn.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from judge.dataset import trec
-from judge.dataset.labels import read_labels
+from judge.dataset.label_files import read_labels
 from judge.measure import pair_sampling, ppi
 from judge.measure.formulas import Floats, Ints
 from judge.measure.measures import Measure, parse_measure

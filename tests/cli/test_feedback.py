@@ -8,7 +8,8 @@ from subprocess import CompletedProcess
 import pytest
 
 import judge
-from judge.dataset.labels import Label, read_feedback
+from judge.dataset.label_files import read_feedback
+from judge.dataset.labels import Label
 from judge.errors import InputError
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge

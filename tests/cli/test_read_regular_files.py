@@ -20,7 +20,7 @@ from judge.assess.prompts import find_default_directory, load_prompts
 from judge.cli.show import find_query
 from judge.collect import raw_log
 from judge.config import loader
-from judge.dataset.labels import read_labels
+from judge.dataset.label_files import read_labels
 from judge.errors import InputError
 from judge.filesystem import open_for_read, read_bytes, read_text
 from judge.finished_run import rewrite_report

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from judge.annotate import label_log
 from judge.annotate.label_log import LabelDecision, LabelLog
-from judge.dataset.labels import read_labels
+from judge.dataset.label_files import read_labels
 from judge.errors import InputError
 from judge.records import Pool
 from judge.runs import labelling_plan

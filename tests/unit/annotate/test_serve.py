@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from judge.annotate.serve import ServerAddress, annotate
-from judge.dataset.examples import read_examples
+from judge.dataset.label_files import read_examples
 from judge.records import GRADED
 from tests.support.command_line import run_judge
 from tests.support.factories import read_results, write_rows

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from judge.dataset.clean import clean_snippet
-from judge.dataset.examples import read_examples
+from judge.dataset.label_files import read_examples
 from judge.dataset.textfile import Warn
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Example, Scale

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import judge
-from judge.dataset.expected import ExpectedLabels, label_expected
+from judge.dataset.labels import ExpectedLabels, label_expected
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from tests.support.cases import check_each

@@ -7,14 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from judge.dataset.labels import (
-    Label,
-    MatchedLabels,
-    choose_label_scale,
-    match_labels,
-    read_labels,
-    select_labellable,
-)
+from judge.dataset.label_files import read_labels
+from judge.dataset.labels import Label, MatchedLabels, choose_label_scale, match_labels, select_labellable
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, ScaleName

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from judge.dataset.labels import match_labels, read_labels, select_labellable
+from judge.dataset.label_files import read_labels
+from judge.dataset.labels import match_labels, select_labellable
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.records import Dataset, Pool

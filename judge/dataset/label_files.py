@@ -1,0 +1,338 @@
+"""Files of people's grades: labels, feedback of users, and examples for a prompt."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, starmap
+from pathlib import Path
+from typing import Literal
+
+from judge.characters import detect_query_language, find_majority_language
+from judge.dataset import clean
+from judge.dataset.injection_patterns import INJECTION_FLAGS
+from judge.dataset.labels import Label
+from judge.dataset.parsed_rows import ParsedRow, parse_row
+from judge.dataset.readers import read_rows
+from judge.dataset.textfile import (
+    Warn,
+    check_cell_count,
+    check_column_names,
+    detect_separator,
+    normalise_column_name,
+    read_records,
+    read_text_file,
+)
+from judge.dataset.validation import unescape_candidates
+from judge.errors import InputError
+from judge.messages import Message, SeparatedNames, join_messages
+from judge.records import BINARY, Example, LangChoice, Pair, Query, Scale
+
+#: Columns of a CSV that can name the labelled item; the first one in the file counts.
+ITEM_COLUMNS = ("snippet_id", "document", "docno")
+_UNSURE = ("", "?", "unsure", "不确定")
+_WORDS = {"yes": 1, "是": 1, "no": 0, "否": 0}
+# Spreadsheets write 2 as 2.0, in half of Europe as 2,0.
+_WHOLE = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
+_JUNK = re.compile(r"-[0-9]+")
+_LABEL_FORMATS = Message(
+    "labels are TREC qrels (query_id, iteration, docno, grade) or a CSV whose header names 'query_id',"
+    " 'snippet_id' (or 'document', 'docno') and 'grade'"
+)
+
+
+def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
+    """Return the labels in a file of TREC qrels or a CSV, gzipped or not, in its order, each item once.
+
+    The first line tells the format, and the separator of a CSV (comma, semicolon, tab). In a CSV an empty
+    grade, `?` and `unsure` are not labels; yes and no (是, 否) are 1 and 0. In qrels, -1 is not a label (in
+    trec_eval: pooled and not judged) and lower numbers are 0 (junk pages in the TREC Web Track). `warn` is
+    that of `read_lines`. Raise InputError with file, line, field and value for any other grade that is no
+    whole number from 0, for two grades of one item, and for a file without a label.
+    """
+    if path.suffix.casefold() in (".xlsx", ".xls", ".parquet"):
+        raise InputError("{file}: labels are not read from such a file; save them as CSV", file=path)
+    text = read_text_file(path, warn)
+    if not text.strip():
+        raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
+    separator = detect_separator(text, "query_id", normalise_column_name)
+    labels = tuple(
+        _drop_duplicates(
+            chain.from_iterable(starmap(parse_label, read_label_rows(path, text, separator)))
+            if separator
+            else _read_qrels(path, text)
+        )
+    )
+    if not labels:
+        raise InputError(
+            "{file}: contains no label; fill in the column 'grade', then run the command again", file=path
+        )
+    return labels
+
+
+def _read_qrels(path: Path, text: str) -> Iterator[Label]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        columns = re.findall(r"[^ \t\r]+", line)
+        if not columns:
+            continue
+        location = f"{path}:{number}"
+        if len(columns) != 4:
+            raise InputError(
+                "{place}: is {line!r}; {formats}",
+                place=location,
+                line=line.strip()[:60],
+                formats=_LABEL_FORMATS,
+            )
+        query_id, _, docno, grade = columns
+        if grade != "-1":
+            yield from parse_label(location, query_id, docno, "0" if _JUNK.fullmatch(grade) else grade)
+
+
+def read_label_rows(
+    path: Path, text: str, separator: str, value: str = "grade"
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the location, the query id, the item and the column `value` of each row of a CSV."""
+    rows = read_records(path, text, separator)
+    location, header = next(rows)
+    names = [normalise_column_name(cell) for cell in header]
+    if value == "grade" and "grade" not in names and {"docno", "score"} <= {*names}:  # as in BEIR
+        value = "score"
+    columns = _find_columns(location, names, value)
+    for location, cells in rows:
+        # Spreadsheets leave out empty cells at a row's end, or add some.
+        filled = cells if any(cells[len(header) :]) else cells[: len(header)]
+        padded = [*filled, *[""] * (len(header) - len(filled))]
+        check_cell_count(location, padded, len(header), separator)
+        query_id, item, grade = (padded[column] for column in columns.values())
+        for name, cell in zip(columns, (query_id, item), strict=False):
+            if grade and not cell:
+                raise InputError(
+                    "{place}: field {name!r} is {value!r} and the row has the {column} {grade!r:.80}; fill in"
+                    " {name!r}",
+                    place=location,
+                    name=name,
+                    value=cell,
+                    column=value,
+                    grade=grade,
+                )
+        yield location, query_id, item, grade
+
+
+def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str, int]:
+    """Return the indexes of query, item and `value` by column name, in this order."""
+    item = next((name for name in ITEM_COLUMNS if name in header), None)
+    if value == "grade" and "feedback" in header and "grade" not in header:
+        raise InputError(
+            "{place}: feedback of users is not a label; compare it with: judge score RUN --feedback FILE",
+            place=location,
+        )
+    if item is None or value not in header:
+        missing = value if item else join_messages(ITEM_COLUMNS, "{left} or {right}")
+        raise InputError(
+            "{place}: there is no column {missing}; the columns are {columns!r:.160}",
+            place=location,
+            missing=missing,
+            columns=list(header),
+        )
+    wanted = ("query_id", item, value)
+    check_column_names(location, [name for name in header if name in wanted])
+    return {name: header.index(name) for name in wanted}
+
+
+def parse_label(location: str, query_id: str, item: str, text: str) -> Iterator[Label]:
+    """Yield the label with the grade in `text`, nothing for an unsure one; raise InputError for no grade."""
+    # Chinese keyboards write full-width digits and question marks.
+    plain = unicodedata.normalize("NFKC", text).strip().casefold()
+    if plain in _UNSURE:
+        return
+    whole = _WHOLE.fullmatch(plain)
+    if not whole and plain not in _WORDS:
+        raise InputError(
+            "{place}: field 'grade' is {value!r:.80}, not a whole number from 0; write one, or ? where you"
+            " are unsure",
+            place=location,
+            value=text,
+        )
+    grade = int(whole[1]) if whole else _WORDS[plain]
+    # The reader of datasets normalises ids in the same way.
+    yield Label(unicodedata.normalize("NFC", query_id), item, grade, location, not whole)
+
+
+def _drop_duplicates(labels: Iterable[Label]) -> Iterator[Label]:
+    """Yield the first label of each item; raise InputError when a later one differs."""
+    first_labels: dict[tuple[str, str], Label] = {}
+    for label in labels:
+        first = first_labels.setdefault((label.query_id, label.item), label)
+        if first is label:
+            yield label
+        elif first.grade != label.grade:
+            raise InputError(
+                "{place}: field 'grade' of {item!r:.240} for query {query_id!r} is {grade} here and"
+                " {other_grade} at {other_place}; keep one",
+                place=label.location,
+                item=label.item,
+                query_id=label.query_id,
+                grade=label.grade,
+                other_grade=first.grade,
+                other_place=first.location,
+            )
+
+
+#: The kinds of user feedback: thumbs and clicks. They are not labels of people who graded.
+FeedbackKind = Literal["thumbs", "clicks"]
+_SIGNALS: Mapping[str, tuple[FeedbackKind, int]] = {
+    "up": ("thumbs", 1),
+    "down": ("thumbs", -1),
+    "click": ("clicks", 1),
+    "skip": ("clicks", -1),
+    "赞": ("thumbs", 1),
+    "踩": ("thumbs", -1),
+    "点击": ("clicks", 1),
+    "跳过": ("clicks", -1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The labels that follow from the feedback of users, by kind; `warnings` are about the file.
+
+    A label is 1 where most of the feedback is positive, and 0 where most is negative.
+    """
+
+    labels: Mapping[FeedbackKind, tuple[Label, ...]]
+    warnings: tuple[str, ...] = ()
+
+
+def read_feedback(path: Path) -> Feedback:
+    """Return the feedback in a CSV of one row an event.
+
+    An item with as many positive as negative events is left out. The header names 'query_id', 'snippet_id'
+    (or 'document', 'docno') and 'feedback'. Raise InputError with file, line, field and value for any other
+    feedback, and for a file without any, or with as many positive as negative events for every item.
+    """
+    warnings: list[str] = []
+    text = read_text_file(path, warnings.append)
+    separator = detect_separator(text, "query_id", normalise_column_name)
+    if not separator:
+        raise InputError(
+            "{file}: user feedback is a CSV whose header names 'query_id', 'snippet_id' (or 'document',"
+            " 'docno') and 'feedback'",
+            file=path,
+        )
+    sums: dict[tuple[FeedbackKind, str, str], tuple[int, str]] = {}
+    for location, query_id, item, value in read_label_rows(path, text, separator, "feedback"):
+        word = unicodedata.normalize("NFKC", value).strip().casefold()
+        if not word:
+            continue
+        if word not in _SIGNALS:
+            raise InputError(
+                "{place}: field 'feedback' is {value!r:.80}; write one of {names}",
+                place=location,
+                value=value,
+                names=SeparatedNames(_SIGNALS),
+            )
+        kind, sign = _SIGNALS[word]
+        key = kind, unicodedata.normalize("NFC", query_id), item
+        total, place = sums.get(key, (0, location))
+        sums[key] = total + sign, place
+    if not sums:
+        raise InputError("{file}: holds no feedback; fill in the column 'feedback'", file=path)
+    labels: dict[FeedbackKind, list[Label]] = {}
+    for (kind, query_id, item), (total, place) in sums.items():
+        labels.setdefault(kind, []).extend([Label(query_id, item, int(total > 0), place)] if total else ())
+    decided = {kind: tuple(of_kind) for kind, of_kind in labels.items() if of_kind}
+    if not decided:
+        raise InputError(
+            "{file}: every item has as many positive as negative events, which say nothing about it",
+            file=path,
+        )
+    return Feedback(decided, tuple(warnings))
+
+
+def read_examples(
+    path: Path, scale: Scale, *, lang: LangChoice, max_chars: int, dates: bool, warn: Warn | None = None
+) -> tuple[Example, ...]:
+    """Return the examples in a file like a dataset that also has the fields `grade` and `reason`.
+
+    The file of `judge agree --plan` has `comment` instead of `reason`. Rows without a grade or a reason are
+    left out, those that repeat a pair with its grade, and those with a snippet that may be an attack on the
+    assessor. Texts are cleaned as in a dataset with the same options. `warn` gets remarks: those of
+    `read_rows`, and the number of possible attacks. Raise InputError with file, line, field and value for a
+    row that is not an example of `scale`, for two grades of one pair, and for a file without an example.
+    """
+    examples: dict[tuple[str, str], tuple[Example, str]] = {}
+    attacks: list[tuple[str, str]] = []
+    for number, row in enumerate(read_rows(path, {}, warn)):
+        parsed = parse_row(number, row)
+        example = _read_example(parsed, scale, lang, max_chars, dates=dates)
+        if example is None:
+            continue
+        if flags := INJECTION_FLAGS.intersection(example.pair.snippet.flags):
+            attacks.append((parsed.locate_field("snippet"), SeparatedNames(sorted(flags))))
+            continue
+        key = example.pair.query.text, example.pair.snippet.id
+        first, place = examples.setdefault(key, (example, parsed.location))
+        if first.grade != example.grade:
+            raise InputError(
+                "{place}: field 'grade' is {grade} here and {other_grade} at {other_place}, for the same"
+                " query and snippet; keep one",
+                place=parsed.location,
+                grade=example.grade,
+                other_grade=first.grade,
+                other_place=place,
+            )
+    if attacks:
+        place, kinds = attacks[0]
+        remark = Message(
+            "examples that are left out because their snippet may attack the assessor: {count:,}, first"
+            " {place} ({flags})",
+            count=len(attacks),
+            place=place,
+            flags=kinds,
+        )
+        if not examples:
+            raise InputError("{remark}; no other example is in the file", remark=remark)
+        if warn:
+            warn(remark)
+    if not examples:
+        raise InputError(
+            "{file}: contains no example; fill in query, snippet, grade and reason in each row", file=path
+        )
+    return tuple(example for example, _ in examples.values())
+
+
+def _read_example(
+    row: ParsedRow, scale: Scale, lang: LangChoice, max_chars: int, *, dates: bool
+) -> Example | None:
+    """Return the example in a row, None where it lacks a grade or a reason."""
+    label = next(parse_label(row.location, row.query_id, "", row.extra.get("grade", "")), None)
+    if label is None:
+        return None
+    if label.grade > scale.top or (label.word and scale != BINARY):
+        raise InputError(
+            "{place}: field 'grade' is {value!r}; the {scale} scale has the grades 0 to {top}",
+            place=row.location,
+            value=row.extra["grade"],
+            scale=scale.name,
+            top=scale.top,
+        )
+    reason = clean.clean_query(row.extra.get("reason") or row.extra.get("comment", ""))
+    return Example(_make_pair(row, lang, max_chars, dates=dates), label.grade, reason) if reason else None
+
+
+def _make_pair(row: ParsedRow, lang: LangChoice, max_chars: int, *, dates: bool) -> Pair:
+    """Return the pair of a row; raise InputError where it has no text."""
+    query = clean.clean_query(unescape_candidates(row.query)[0])
+    text, title, url, date, docno = (unescape_candidates(each)[0] for each in row.fields or [""] * 5)
+    snippet = clean.clean_snippet(
+        text, title=title, url=url, date=date, docno=docno, max_chars=max_chars, query=query, dates=dates
+    )
+    if not (query and snippet.text):
+        raise InputError(
+            "{place} has no readable text; an example needs a query and a snippet",
+            place=row.locate_field("snippet" if query else "query"),
+        )
+    language = lang if lang != "auto" else detect_query_language(query) or find_majority_language([snippet])
+    return Pair(Query(row.query_id, query, row.query, language, row.reference), snippet)
