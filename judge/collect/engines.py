@@ -94,7 +94,7 @@ def hash_settings(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def fill_template(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:
+def _fill_template(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:
     """Return `template` with the values of its slots, without parts that have no value.
 
     A part that is one slot keeps its type, so that a count stays a number in JSON.
@@ -105,7 +105,7 @@ def fill_template(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict
 
 def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(part, Mapping):
-        return fill_template(part, slots)
+        return _fill_template(part, slots)
     if isinstance(part, list):
         filled = (_fill_part(item, slots) for item in part)
         return [item for item in filled if item is not None]
@@ -132,7 +132,7 @@ def _format_slot(value: object) -> str:
 class Response:
     """The response to one call: `body` as text, without long keys.
 
-    `undecodable` says why its bytes are not text, "" if they are; `body` is then Latin-1 (see `decode_body`).
+    `undecodable` says why its bytes are not text, "" if they are; `body` is then Latin-1 (`_decode_body`).
     """
 
     status: int
@@ -232,8 +232,8 @@ class HttpEngine:
         path = _SLOT.sub(
             lambda slot: quote(_format_slot(slots[slot[1]]), safe=""), f"{path}{mark}{'&'.join(parts)}"
         ).rstrip("?")
-        params = urlencode(fill_template(engine.params, slots))
-        body = "" if engine.body is None else dump_json(fill_template(engine.body, slots))
+        params = urlencode(_fill_template(engine.params, slots))
+        body = "" if engine.body is None else dump_json(_fill_template(engine.body, slots))
         templates = (*engine.headers.items(), *engine.secrets.items())
         settings = {name: text for name, text in templates if "{key}" not in text}
         url = _add_params(f"{self._base_url}{path}", params)
@@ -255,7 +255,7 @@ class HttpEngine:
                 proxy=self._proxy.url if self._proxy else None,
                 proxy_headers=self._proxy.tunnel_headers if self._proxy else None,
             ) as response:
-                text, why = decode_body(await read_body(response), response.charset)
+                text, why = _decode_body(await read_body(response), response.charset)
                 return Response(
                     response.status,
                     remove_secrets(self.secrets, text),
@@ -298,7 +298,7 @@ def _refuse_resending() -> aiohttp.ClientMiddlewareType:
     return send
 
 
-def decode_body(raw: bytes, declared: str | None) -> tuple[str, str]:
+def _decode_body(raw: bytes, declared: str | None) -> tuple[str, str]:
     """Return `raw` as text in the charset `declared` and "", or as Latin-1 and why it is not text.
 
     Without a known charset, JSON is UTF-8 (RFC 8259), or UTF-16 or UTF-32 by its first bytes. Latin-1 has a

@@ -10,7 +10,7 @@ from typing import Any
 from judge.characters import SURROGATE
 from judge.dataset import clean
 from judge.dataset.rows import convert_values, parse_object, read_nonblank_lines
-from judge.dataset.textfile import Warn, check_column_names, find_format, read_table
+from judge.dataset.textfile import Warn, check_column_names, check_is_file, find_format, read_table
 from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
@@ -47,9 +47,7 @@ def read_query_file(path: Path, warn: Warn) -> list[QueryRow]:
             file=path,
             suffix=path.suffix,
         )
-    if not path.is_file():
-        problem = Message("is not a file") if path.exists() else Message("no such file")
-        raise InputError("{file}: {problem}", file=path, problem=problem)
+    check_is_file(path)
     places: dict[str, str] = {}
     queries = []
     for place, row in readers[find_format(path)](path, warn):

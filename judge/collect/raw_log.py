@@ -199,7 +199,7 @@ class CollectedResults:
                 break
         return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None)
 
-    def find_error(self, source: ResultSource, query: QueryRow) -> FailureReason:
+    def _find_error(self, source: ResultSource, query: QueryRow) -> FailureReason:
         """Return the reason why the engine has no answer to the query."""
         own = self._errors.get((source.name, query.id))
         return own or replace(self._latest_errors.get(source.name, _ENDED_BEFORE), is_asked=False)
@@ -211,7 +211,7 @@ class CollectedResults:
             for source in sorted(self.sources, key=lambda source: source.name):
                 answer = self.find_answer(source, query)
                 if answer.missing is not None:
-                    engines[source.name] = {"error": str(self.find_error(source, query))}
+                    engines[source.name] = {"error": str(self._find_error(source, query))}
                 else:
                     engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
             yield {**query.row, "engines": engines}
@@ -221,7 +221,7 @@ class CollectedResults:
         answers = [(query, self.find_answer(source, query)) for query in self.queries]
         lists = [answer.results for _, answer in answers if answer.missing is None]
         errors = Counter(
-            self.find_error(source, query) for query, answer in answers if answer.missing is not None
+            self._find_error(source, query) for query, answer in answers if answer.missing is not None
         )
         return EngineTally(
             answered=len(lists),

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, starmap
+from itertools import starmap
 from pathlib import Path
 from typing import Literal
 
@@ -58,13 +58,8 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     if not text.strip():
         raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
     separator = detect_separator(text, "query_id", normalise_column_name)
-    labels = tuple(
-        _drop_duplicates(
-            chain.from_iterable(starmap(parse_label, read_label_rows(path, text, separator)))
-            if separator
-            else _read_qrels(path, text)
-        )
-    )
+    rows = _read_label_rows(path, text, separator) if separator else _read_qrels(path, text)
+    labels = tuple(_drop_duplicates(filter(None, starmap(_parse_label, rows))))
     if not labels:
         raise InputError(
             "{file}: contains no label; fill in the column 'grade', then run the command again", file=path
@@ -72,7 +67,8 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     return labels
 
 
-def _read_qrels(path: Path, text: str) -> Iterator[Label]:
+def _read_qrels(path: Path, text: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the location, the query id, the document and the grade of each line."""
     for number, line in enumerate(text.split("\n"), start=1):
         columns = re.findall(r"[^ \t\r]+", line)
         if not columns:
@@ -87,10 +83,10 @@ def _read_qrels(path: Path, text: str) -> Iterator[Label]:
             )
         query_id, _, docno, grade = columns
         if grade != "-1":
-            yield from parse_label(location, query_id, docno, "0" if _JUNK.fullmatch(grade) else grade)
+            yield location, query_id, docno, "0" if _JUNK.fullmatch(grade) else grade
 
 
-def read_label_rows(
+def _read_label_rows(
     path: Path, text: str, separator: str, value: str = "grade"
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield the location, the query id, the item and the column `value` of each row of a CSV."""
@@ -141,12 +137,12 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
     return {name: header.index(name) for name in wanted}
 
 
-def parse_label(location: str, query_id: str, item: str, text: str) -> Iterator[Label]:
-    """Yield the label with the grade in `text`, nothing for an unsure one; raise InputError for no grade."""
+def _parse_label(location: str, query_id: str, item: str, text: str) -> Label | None:
+    """Return the label with the grade in `text`, None for an unsure one; raise InputError for no grade."""
     # Chinese keyboards write full-width digits and question marks.
     plain = unicodedata.normalize("NFKC", text).strip().casefold()
     if plain in _UNSURE:
-        return
+        return None
     whole = _WHOLE.fullmatch(plain)
     if not whole and plain not in _WORDS:
         raise InputError(
@@ -157,7 +153,7 @@ def parse_label(location: str, query_id: str, item: str, text: str) -> Iterator[
         )
     grade = int(whole[1]) if whole else _WORDS[plain]
     # The reader of datasets normalises ids in the same way.
-    yield Label(unicodedata.normalize("NFC", query_id), item, grade, location, not whole)
+    return Label(unicodedata.normalize("NFC", query_id), item, grade, location, not whole)
 
 
 def _drop_duplicates(labels: Iterable[Label]) -> Iterator[Label]:
@@ -222,7 +218,7 @@ def read_feedback(path: Path) -> Feedback:
             file=path,
         )
     sums: dict[tuple[FeedbackKind, str, str], tuple[int, str]] = {}
-    for location, query_id, item, value in read_label_rows(path, text, separator, "feedback"):
+    for location, query_id, item, value in _read_label_rows(path, text, separator, "feedback"):
         word = unicodedata.normalize("NFKC", value).strip().casefold()
         if not word:
             continue
@@ -307,7 +303,7 @@ def _read_example(
     row: ParsedRow, scale: Scale, lang: LangChoice, max_chars: int, *, dates: bool
 ) -> Example | None:
     """Return the example in a row, None where it lacks a grade or a reason."""
-    label = next(parse_label(row.location, row.query_id, "", row.extra.get("grade", "")), None)
+    label = _parse_label(row.location, row.query_id, "", row.extra.get("grade", ""))
     if label is None:
         return None
     if label.grade > scale.top or (label.word and scale != BINARY):

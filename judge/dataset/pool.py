@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from judge.characters import SURROGATE
@@ -35,7 +36,7 @@ def build_pool(dataset: Dataset, depth: int) -> Pool:
     """
     pairs: list[Pair] = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
-    for query_id, rankings in group_rankings(dataset).items():
+    for query_id, rankings in _group_rankings(dataset).items():
         snippets, names = pool_query(query_id, rankings, depth)
         pairs += [make_pair(dataset, query_id, snippet) for snippet in snippets]
         documents |= names
@@ -47,7 +48,9 @@ def pool_query(
 ) -> tuple[list[Snippet], dict[tuple[str, str], tuple[str, ...]]]:
     """Return the snippets of the pairs of a query, and the documents of each list."""
     by_engine = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
-    all_snippets = sorted(chain.from_iterable(by_engine.values()), key=make_sort_key)
+    # Equal snippets in an order that does not depend on engines.
+    sort_key = attrgetter("id", "url", "docno", "raw_title", "raw_text")
+    all_snippets = sorted(chain.from_iterable(by_engine.values()), key=sort_key)
     distinct = {snippet.id: snippet for snippet in all_snippets}
     names = _name_documents(all_snippets)
     documents = {
@@ -97,11 +100,6 @@ def canonicalise_url(url: str) -> str:
     )
     query = f"?{urlencode(parameters)}" if parameters else ""
     return f"{host}{path.rstrip('/')}{query}"
-
-
-def make_sort_key(snippet: Snippet) -> tuple[str, ...]:
-    """Return a sort key: by id; equal snippets in an order that does not depend on engines."""
-    return (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
 
 
 def _make_document_key(snippet: Snippet) -> tuple[str, str, str]:
@@ -172,7 +170,7 @@ def _list_links(snippet: Snippet) -> Iterator[str]:
         yield f"4 {snippet.id}"
 
 
-def group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:
+def _group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:
     """Return the rankings of each query, in the order of the queries."""
     by_query: dict[str, list[Ranking]] = {query_id: [] for query_id in dataset.queries}
     for ranking in dataset.rankings:
@@ -185,7 +183,7 @@ def read_query_results(dataset: Dataset, pool: Pool) -> Iterator[QueryResults]:
     if isinstance(dataset.rankings, StoredRankings):
         yield from dataset.rankings.read_query_results()
         return
-    for query_id, rankings in group_rankings(dataset).items():
+    for query_id, rankings in _group_rankings(dataset).items():
         documents = {ranking.key: pool.documents.get(ranking.key, ()) for ranking in rankings}
         yield QueryResults(dataset.queries[query_id], tuple(rankings), documents)
 

@@ -34,10 +34,7 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
         ".xlsx": _read_xlsx,
         ".parquet": _read_parquet,
     }
-    with textfile.translate_read_errors(path):
-        if not path.is_file():
-            problem = Message("is not a file") if path.exists() else Message("no such file")
-            raise InputError("{file}: {problem}", file=path, problem=problem)
+    textfile.check_is_file(path)
     if textfile.find_format(path) not in readers:
         raise InputError(
             "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files",

@@ -160,7 +160,7 @@ def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str
         return _read_nested(location, record, columns)
     if is_test_case(record, columns):
         return _read_test_case(location, record)
-    return iter([make_flat_row(location, record, columns)])
+    return iter([_make_flat_row(location, record, columns)])
 
 
 def is_test_case(names: Collection[str], columns: Mapping[str, str]) -> bool:
@@ -180,7 +180,7 @@ def expand_cells(
     if not is_test_case(header, columns):
         name = columns.get("query_id", "query_id")
         blank = {name: None} if name in header else {}
-        return iter([make_flat_row(location, {**blank, **cells}, columns)])
+        return iter([_make_flat_row(location, {**blank, **cells}, columns)])
     no_results = {name: "" for name in header if name in _CONTEXT_FIELDS}
     return _read_test_case(location, {**no_results, **cells})
 
@@ -194,7 +194,7 @@ def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Map
     return {**rest, **{name: record[column] for name, column in columns.items() if column in record}}
 
 
-def make_flat_row(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> InputRow:
+def _make_flat_row(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> InputRow:
     """Return the row of a flat record; raise InputError without a snippet and an error."""
     record = _rename_fields(record, columns)
     values = {name: value for name, value in record.items() if name in _FIELDS}

@@ -79,6 +79,14 @@ def translate_read_errors(path: Path) -> Iterator[None]:
         raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
 
 
+def check_is_file(path: Path) -> None:
+    """Raise InputError where `path` is not a regular file."""
+    with translate_read_errors(path):
+        if not path.is_file():
+            problem = Message("is not a file") if path.exists() else Message("no such file")
+            raise InputError("{file}: {problem}", file=path, problem=problem)
+
+
 def find_format(path: Path) -> str:
     """Return the suffix of a file in lower case, such as `.csv`; of a gzip file the suffix before `.gz`."""
     suffix = path.suffix.lower()
@@ -268,7 +276,7 @@ def read_table(path: Path, column: str, warn: Warn | None) -> Iterator[tuple[str
     separator = detect_separator(header, column) or max(_SEPARATORS, key=header.count)
     quoted = separator in ",;" or _is_quoted(path, separator)
     columns = 0
-    for location, cells in split_records(path, chain(first, texts), separator, skipped, quoted=quoted):
+    for location, cells in _split_records(path, chain(first, texts), separator, skipped, quoted=quoted):
         if columns and any(cell.strip() for cell in cells):
             check_cell_count(location, cells, columns, separator)
             yield location, cells
@@ -287,7 +295,7 @@ def _is_quoted(path: Path, separator: str) -> bool:
     def has_equal_rows(*, quoted: bool) -> bool:
         texts = (text for _, text in read_lines(path, lambda _: None))
         first, skipped = _find_header(texts)
-        records = split_records(path, chain(first, texts), separator, skipped, quoted=quoted)
+        records = _split_records(path, chain(first, texts), separator, skipped, quoted=quoted)
         with suppress(InputError):
             return len({len(cells) for _, cells in records}) == 1
         return False
@@ -335,8 +343,8 @@ def normalise_column_name(cell: str) -> str:
 
 
 def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield every record that is not blank, as `split_records` does, its cells without blanks."""
-    for location, cells in split_records(path, io.StringIO(text, newline=""), separator):
+    """Yield every record that is not blank, as `_split_records` does, its cells without blanks."""
+    for location, cells in _split_records(path, io.StringIO(text, newline=""), separator):
         stripped = [cell.strip() for cell in cells]
         if any(stripped):
             yield location, stripped
@@ -366,7 +374,7 @@ def check_cell_count(location: str, cells: Sequence[str], columns: int, separato
         )
 
 
-def split_records(
+def _split_records(
     path: Path, lines: Iterable[str], separator: str, skipped: int = 0, *, quoted: bool = True
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield every record that has a cell: the location `file:line` of its first line, and its cells.

@@ -43,7 +43,16 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[I
             file=docs,
             count=len(wanted),
         )
-    return _make_rows(lists, queries, texts)
+    return (
+        InputRow(
+            location,
+            {"query": queries[query_id], "query_id": query_id, "engine": engine}
+            | texts.get(docno, {"snippet": None})
+            | {"docno": docno},
+        )
+        for (query_id, engine), results in lists.items()
+        for location, docno, _ in results
+    )
 
 
 def read_trec_rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
@@ -51,32 +60,14 @@ def read_trec_rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
 
     That is by score as a 32-bit number, ties by the name of the document from z to a, never by rank.
     """
-    return tuple(
-        Ranking(
-            engine,
-            query_id,
-            tuple(Snippet(docno, "", "", "", "", "", "", docno) for docno in _sort_like_trec_eval(results)),
-        )
-        for (query_id, engine), results in _read_runs(runs, None).items()
-    )
-
-
-def _sort_like_trec_eval(results: Sequence[tuple[str, str, tuple[float, int]]]) -> list[str]:
-    by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
-    with np.errstate(over="ignore"):  # trec_eval, too, takes larger numbers as infinite
-        return [docno for docno, _ in sorted(by_name, key=lambda result: np.float32(result[1]))]
-
-
-def _make_rows(
-    lists: Mapping[tuple[str, str], Sequence[tuple[str, str, Any]]],
-    queries: Mapping[str, str],
-    texts: Mapping[str, Mapping[str, Any]],
-) -> Iterator[InputRow]:
-    for (query_id, engine), results in lists.items():
-        query_fields = {"query": queries[query_id], "query_id": query_id, "engine": engine}
-        for location, docno, _ in results:
-            document = texts.get(docno, {"snippet": None})
-            yield InputRow(location, {**query_fields, **document, "docno": docno})
+    rankings = []
+    for (query_id, engine), results in _read_runs(runs, None).items():
+        by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
+        with np.errstate(over="ignore"):  # trec_eval, too, takes larger numbers as infinite
+            in_order = sorted(by_name, key=lambda result: np.float32(result[1]))
+        snippets = tuple(Snippet(docno, "", "", "", "", "", "", docno) for docno, _ in in_order)
+        rankings.append(Ranking(engine, query_id, snippets))
+    return tuple(rankings)
 
 
 def _read_topics(path: Path) -> dict[str, str]:
