@@ -119,8 +119,7 @@ def clean_snippet(
 
 def clean_query(text: str, *, max_chars: int = MAX_QUERY_CHARS) -> str:
     """Return a query as prompts show it, on one line. Markup stays, because queries can be about `<b>`."""
-    visible, _ = _normalise_text(text, set())
-    return " ".join(visible.split())[:max_chars].strip()
+    return " ".join(_normalise_text(text, set()).split())[:max_chars].strip()
 
 
 def is_query_cut(text: str) -> bool:
@@ -137,11 +136,11 @@ def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     if not text:
         return "", flags
     decoded = extract_visible_text(_repair_surrogates(text, flags)).strip(" \t\r\n")
-    visible, flags = _normalise_text(decoded[: 20 * max_chars], flags)
+    visible = _normalise_text(decoded[: 20 * max_chars], flags)
     if len(visible) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         flags.add(f"truncated:{len(text)}:{digest}")
-        visible = _normalise_text(visible[:max_chars], set())[0]
+        visible = _normalise_text(visible[:max_chars], set())
     # A replaced half of a surrogate pair is not a lost byte.
     seen = decoded[: 2 * max_chars]
     if looks_misdecoded(seen.replace("\ufffd", "") if "surrogate" in flags else seen):
@@ -159,7 +158,7 @@ def _repair_surrogates(text: str, flags: set[str]) -> str:
     return joined
 
 
-def _normalise_text(text: str, flags: set[str]) -> tuple[str, set[str]]:
+def _normalise_text(text: str, flags: set[str]) -> str:
     """Return `text` without invisible characters and control tokens, with ordinary blanks."""
     if unusual := "".join(_UNUSUAL.findall(text)):
         text = _drop_unreadable(text, unusual, flags)
@@ -167,13 +166,13 @@ def _normalise_text(text: str, flags: set[str]) -> tuple[str, set[str]]:
     if broken != text:
         flags.add("chat_tokens")
     if "\n" not in broken:
-        return " ".join(broken.split()), flags
+        return " ".join(broken.split())
     visible = _BLANK_LINES.sub("\n\n", "\n".join(" ".join(line.split()) for line in broken.split("\n")))
     if "\n\n" in visible:
         visible, turns = _TURN.subn(r"\1 ", visible)
         if turns:
             flags.add("chat_tokens")
-    return visible.strip(), flags
+    return visible.strip()
 
 
 @lru_cache(maxsize=8192)

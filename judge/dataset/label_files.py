@@ -31,7 +31,7 @@ from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import BINARY, Example, LangChoice, Pair, Query, Scale
 
 #: Columns of a CSV that can name the labelled item; the first one in the file counts.
-ITEM_COLUMNS = ("snippet_id", "document", "docno")
+_ITEM_COLUMNS = ("snippet_id", "document", "docno")
 _UNSURE = ("", "?", "unsure", "不确定")
 _WORDS = {"yes": 1, "是": 1, "no": 0, "否": 0}
 # Spreadsheets write 2 as 2.0, in half of Europe as 2,0.
@@ -118,14 +118,14 @@ def _read_label_rows(
 
 def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str, int]:
     """Return the indexes of query, item and `value` by column name, in this order."""
-    item = next((name for name in ITEM_COLUMNS if name in header), None)
+    item = next((name for name in _ITEM_COLUMNS if name in header), None)
     if value == "grade" and "feedback" in header and "grade" not in header:
         raise InputError(
             "{place}: feedback of users is not a label; compare it with: judge score RUN --feedback FILE",
             place=location,
         )
     if item is None or value not in header:
-        missing = value if item else join_messages(ITEM_COLUMNS, "{left} or {right}")
+        missing = value if item else join_messages(_ITEM_COLUMNS, "{left} or {right}")
         raise InputError(
             "{place}: there is no column {missing}; the columns are {columns!r:.160}",
             place=location,

@@ -1,4 +1,4 @@
-"""Options, names and descriptions of engines, and errors before a call."""
+"""Options, names, descriptions and language codes of engines, and errors before a call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from judge.collect.registry import KNOWN, open_engines, read_custom_engine
+from judge.collect.registry import KNOWN, LANGUAGES, open_engines, read_custom_engine
 from judge.config.collect import CollectConfig
 from judge.errors import InputError, SetupError
 from tests.support.cases import check_each
@@ -169,3 +169,30 @@ def test_bad_options_are_named(table: str, expected: str, tmp_path: Path) -> Non
     toml.write_text(f"[collect]\n{table}\n", encoding="utf-8")
     with pytest.raises(InputError, match=rf"judge\.toml: \[collect\] .*{expected}"):
         CollectConfig.load(toml)
+
+
+@check_each(
+    ("tag", "bing", "google"),
+    [
+        ("zh", "zh-hans", "zh-cn"),
+        ("zh-CN", "zh-hans", "zh-cn"),
+        ("zh_CN", "zh-hans", "zh-cn"),
+        ("zh-SG", "zh-hans", "zh-cn"),
+        ("zh-Hans-HK", "zh-hans", "zh-cn"),
+        ("zh-TW", "zh-hant", "zh-tw"),
+        ("zh-HK", "zh-hant", "zh-tw"),
+        ("zh-Hant", "zh-hant", "zh-tw"),
+        ("zh-hans", "zh-hans", "zh-cn"),
+        ("en", "en", "en"),
+        ("en-US", "en", "en"),
+        ("en-GB", "en-gb", "en"),
+        ("ja-JP", "jp", "ja"),
+        ("jp", "jp", "jp"),
+        ("pt", "pt-pt", "pt"),
+        ("pt-BR", "pt-br", "pt-br"),
+        ("de-AT", "de", "de"),
+        ("nb", "nb", "nb"),
+    ],
+)
+def test_a_language_tag_becomes_the_code_of_the_engine(tag: str, bing: str, google: str) -> None:
+    assert (LANGUAGES["bing"](tag), LANGUAGES["google"](tag)) == (bing, google)
