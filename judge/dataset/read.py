@@ -16,11 +16,11 @@ from typing import Any
 
 from judge.characters import detect_query_language, find_majority_language
 from judge.dataset import clean, trec
-from judge.dataset.clean import EMPTY_SNIPPET, mark_missing_text
+from judge.dataset.clean import EMPTY_SNIPPET, TEXT_MISSING
 from judge.dataset.parsed_rows import ONLY_ENGINE, ParsedRow, RowsByQuery
 from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, read_mappings
-from judge.dataset.validation import normalise_text
+from judge.dataset.validation import hash_parts, normalise_text
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
@@ -161,7 +161,7 @@ class QueryReader:
         snippet = self._clean_snippet(row.fields, entry)
         if not row.has_text and EMPTY_SNIPPET in snippet.flags:
             entry.lacks_text = True
-            snippet = mark_missing_text(snippet, f"{engine} {rank}")
+            snippet = _mark_missing_text(snippet, f"{engine} {rank}")
         results.results[rank] = row.location, snippet
 
     def _finish_query(self, entry: _QueryRows) -> tuple[Query, tuple[Ranking, ...]]:
@@ -384,3 +384,13 @@ def _choose_rank(row: ParsedRow, answer: _EngineRows) -> int:
         )
     answer.ranked = is_ranked
     return len(answer.results) + 1 if row.rank is None else row.rank
+
+
+def _mark_missing_text(snippet: Snippet, position: str) -> Snippet:
+    """Return the snippet of a result with missing text; its id differs from that of an empty snippet.
+
+    It also differs from that of any other missing text: by docno, URL, or `position` in the lists.
+    """
+    id_parts = [TEXT_MISSING, snippet.docno or snippet.url or position]
+    flags = {*snippet.flags, TEXT_MISSING} - {EMPTY_SNIPPET}
+    return replace(snippet, id=hash_parts(id_parts, 16), flags=tuple(sorted(flags)))

@@ -241,14 +241,12 @@ def _make_decode_error(path: Path, encoding: str) -> InputError:
 def _decode_valid_part(decoder: codecs.IncrementalDecoder, chunk: bytes) -> tuple[str, bool]:
     """Return the text of a chunk up to the first invalid character, and whether there is none."""
     state = decoder.getstate()
-    with suppress(UnicodeDecodeError):
+    try:
         return decoder.decode(chunk), True
-    decoder.setstate(state)
-    text = ""
-    with suppress(UnicodeDecodeError):
-        for number in range(len(chunk)):
-            text += decoder.decode(chunk[number : number + 1])
-    return text, False
+    except UnicodeDecodeError as error:
+        valid = error.start - len(state[0])  # the error counts from the bytes that the decoder still had
+        decoder.setstate(state)
+        return decoder.decode(chunk[: max(valid, 0)]), False
 
 
 _SEPARATORS = ",;\t|"

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from judge.analysis.summary import DecidingQueries, DimensionSummary, EnginePair, Summary
 from judge.characters import escape_controls
-from judge.dataset.unreadable import drop_invisible, has_invisible
+from judge.dataset.clean import drop_invisible, has_invisible
 from judge.measure.bias import SharedVendor
 from judge.measure.compare import PairComparison
 from judge.measure.resampling import Interval

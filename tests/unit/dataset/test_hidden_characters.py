@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from judge.dataset.unreadable import drop_invisible, has_invisible
+from judge.dataset.clean import drop_invisible, has_invisible
 from tests.support.cases import check_each
 
 NEEDED = (

@@ -13,10 +13,10 @@ import pytest
 
 from judge.characters import escape_controls
 from judge.dataset import clean
+from judge.dataset.clean import drop_invisible, looks_misdecoded
 from judge.dataset.injection import detect_injection
 from judge.dataset.injection_patterns import INJECTION_PATTERNS
 from judge.dataset.pool import canonicalise_url
-from judge.dataset.unreadable import drop_invisible, looks_misdecoded
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
 from tests.support.cases import check_each

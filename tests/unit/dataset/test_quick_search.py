@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset import clean, injection, injection_patterns
-from judge.dataset.unreadable import _HIGH_BYTES, _MISDECODED, looks_misdecoded
+from judge.dataset.clean import _HIGH_BYTES, _MISDECODED, looks_misdecoded
 from tests.support.cases import check_each
 
 PATTERNS = injection_patterns.INJECTION_PATTERNS
