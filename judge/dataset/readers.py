@@ -85,22 +85,20 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
     check_column_names(location, cells)
     if rows.is_test_case(cells, columns):
         return cells
-    names = {*cells}
-    missing = [name for name in columns.values() if name not in names]
-    for name in ("query", "snippet"):
-        if name not in columns and name not in names and not (name == "snippet" and "error" in names):
-            missing.append(name)
-    if missing:
-        fields = {column: name for name, column in columns.items()}
-        raise InputError(
-            "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Rename the right one"
-            " (upper case, lower case and blanks count), or for judge run say which one it is: --columns"
-            " {field}=NAME",
-            place=location,
-            name=missing[0],
-            columns=cells[:20],
-            field=fields.get(missing[0], missing[0]),
-        )
+    required = {name: name for name in ("query", "snippet") if name not in columns}
+    if "error" in cells:
+        required.pop("snippet", None)
+    for field, name in {**columns, **required}.items():
+        if name not in cells:
+            raise InputError(
+                "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Rename the right"
+                " one (upper case, lower case and blanks count), or for judge run say which one it is:"
+                " --columns {field}=NAME",
+                place=location,
+                name=name,
+                columns=cells[:20],
+                field=field,
+            )
     return cells
 
 
