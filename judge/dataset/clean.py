@@ -87,7 +87,7 @@ def clean_snippet(
     id_parts = [clean_title, visible, clean_date if dates else ""]
     if not (visible or clean_title) and (cut := [flag for flag in flags if flag.startswith("truncated:")]):
         flags.add(TEXT_CUT)
-        id_parts = [TEXT_CUT, *cut]
+        id_parts = [TEXT_CUT, *sorted(cut)]  # a set has no order
     elif not visible:
         flags.add(TITLE_ONLY if clean_title else EMPTY_SNIPPET)
     return Snippet(

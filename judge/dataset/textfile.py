@@ -266,7 +266,7 @@ def read_table(path: Path, column: str, warn: Warn | None) -> Iterator[tuple[str
     texts: Iterator[str] = (text for _, text in read_lines(path, warn))
     start = next(texts, "")
     if "\r" in start.rstrip("\r\n"):  # lines that end with carriage returns alone
-        texts = chain(start.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True), texts)
+        texts = chain(io.StringIO(start.replace("\r\n", "\n").replace("\r", "\n"), newline="\n"), texts)
     else:
         texts = chain([start], texts)
     first, skipped = _find_header(texts)

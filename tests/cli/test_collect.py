@@ -214,6 +214,7 @@ def test_a_killed_collection_repeats_no_finished_request(kills: int, tmp_path: P
             process.communicate()
             assert not (tmp_path / "data.jsonl").exists()
         known = {(each.engine, each.query_id) for each in read_raw_log(journal)}
+        server.read_pending()
         before = len(server.searched)
         result = run_judge(*make_collect_words(tmp_path, server, "searxng", "tavily"))
     assert result.returncode == 0, result.stderr

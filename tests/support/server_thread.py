@@ -35,6 +35,15 @@ class ThreadedServer:
         self._thread.join(timeout=60)
         self._loop.close()
 
+    def read_pending(self) -> None:
+        """Return when the server has begun on every request that arrived before, also of a killed client."""
+
+        async def turn() -> None:
+            for _ in range(50):  # a request takes fewer turns of the loop from its connection to its handler
+                await asyncio.sleep(0)
+
+        asyncio.run_coroutine_threadsafe(turn(), self._loop).result(timeout=60)
+
     async def _start(self) -> str:
         self._runner = web.ServerRunner(web.Server(self._serve, access_log=None), shutdown_timeout=0.05)
         await self._runner.setup()

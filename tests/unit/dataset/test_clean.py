@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from judge.characters import escape_controls
 from judge.dataset import clean
+from judge.dataset.validation import hash_parts
 from judge.records import Snippet
 from tests.support.cases import check_each
 from tests.support.scaling import MOST, measure_growth
@@ -224,6 +225,15 @@ def test_text_that_our_limit_leaves_nothing_of_is_no_empty_one() -> None:
     assert "text_cut" in shown.flags
     assert "empty_snippet" not in shown.flags
     assert len({shown.id, other.id, clean_text("").id}) == 3
+
+
+def test_the_id_of_a_text_and_a_title_cut_to_nothing_is_the_same_in_each_process() -> None:
+    text, title = "\u200b" * 9_000 + "x", "\u200b" * 9_001 + "y"
+    # The flags name the digests of what was cut; hashes of strings differ between processes.
+    snippet = clean.clean_snippet(text, title=title, max_chars=400)
+    digests = [flag for flag in snippet.flags if flag.startswith("truncated:")]
+    assert len(digests) == 2
+    assert snippet.id == hash_parts(["text_cut", *sorted(digests)], 16)
 
 
 def test_queries_keep_their_markup() -> None:

@@ -149,6 +149,18 @@ def test_the_same_rows_are_the_same_dataset(tmp_path: Path, expected_dataset: Da
     assert read_file(write_content(tmp_path, name, content)) == expected_dataset
 
 
+@check_each("name", FORMATS)
+def test_a_gzip_file_needs_no_name_of_one(tmp_path: Path, expected_dataset: Dataset, name: str) -> None:
+    path = write_content(tmp_path, name, gzip.compress(FORMATS[name]()))
+    assert read_file(path) == expected_dataset
+
+
+def test_lines_that_end_with_carriage_returns_alone_can_hold_other_separators(tmp_path: Path) -> None:
+    path = write_content(tmp_path, "d.csv", "query,snippet\rq,one\u2028two\x85three\r".encode())
+    [ranking] = read_file(path).rankings
+    assert [snippet.raw_text for snippet in ranking.snippets] == ["one\u2028two\x85three"]
+
+
 def test_the_same_rows_give_the_same_bytes_of_judgments(tmp_path: Path) -> None:
     given = {
         "d.jsonl": write_json_lines().encode(),
