@@ -207,10 +207,10 @@ def find_without_text(
 def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
     for engine in sorted({*baseline} - {*tonight}):
+        reason = Message("{engine}: is in the baseline and not in this night's dataset", engine=engine)
         yield Message(
-            "{engine}: is in the baseline and not in this night's dataset; if it was removed permanently,"
-            " make this night the baseline: {command}",
-            engine=engine,
+            "{reason}; if it was removed permanently, make this night the baseline: {command}",
+            reason=reason,
             command=command,
         )
 
@@ -276,11 +276,14 @@ def describe_new_empty_lists(
 def find_query_changes(drift: QueryDrift, config: NightlyConfig, command: str) -> Iterator[str]:
     """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
     if not drift.shared or drift.shared_share < config.min_shared:
-        yield Message(
+        reason = Message(
             "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
-            " less than min_shared {least:.0%}: scores over different queries cannot be compared; use the"
-            " same queries, or make a night with the new ones the baseline: {command}",
+            " less than min_shared {least:.0%}: scores over different queries cannot be compared",
             drift=drift,
             least=config.min_shared,
+        )
+        yield Message(
+            "{reason}; use the same queries, or make a night with the new ones the baseline: {command}",
+            reason=reason,
             command=command,
         )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from judge.config.nightly import NightlyConfig
+from judge.messages import CHINESE
 from judge.nightly.decision import (
     Evidence,
     decide,
@@ -262,6 +263,10 @@ def test_joined_reasons_have_no_advice() -> None:
     parts = ("bing has no data", "depth was 5, now 10", "cannot be compared", "not in this night's dataset")
     for part in parts:
         assert part in joined
+    # The reasons of a record that was read from a file are English texts.
+    from_file = join_reasons(str(reason) for reason in decide(night).reasons)
+    assert "baidu：在基线中，但不在当晚的数据集中" in CHINESE(from_file)
+    assert "查询不同，得分不能比较" in CHINESE(from_file)
 
 
 def test_a_night_without_a_run_is_no_baseline_and_is_not_offered_as_one() -> None:
