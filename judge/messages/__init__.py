@@ -2,22 +2,28 @@
 
 The English text is the message id; `zh.po` holds its Chinese translation and is compiled to `zh.mo` when the
 package is built. Values stand in braces and keep their names in both languages.
+
+A Chinese template has a space between Chinese and a value, because most values are numbers or Latin names.
+The space goes where the value is Chinese, too: no space stands between two Chinese characters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from gettext import GNUTranslations, NullTranslations
 from math import floor, log10
+from string import Formatter
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
-from judge.messages.formatting import fill_chinese, format_chinese
 from judge.messages.recognition import DEPTH, PLACE_PARTS, MessageIndex, split_names
 
 P = ParamSpec("P")
 #: The values that are places in a file; these are plain texts, because every row of a dataset has one.
 _PLACES = ("place", "other_place", "where")
+_FORMATTER = Formatter()
+#: Marks around a text of unknown direction, which a page shows nothing for.
+_ISOLATES = "\u2066\u2067\u2068\u2069"
 
 
 class Text(NamedTuple):
@@ -191,18 +197,11 @@ class SeparatedNames(NameList):
 
 
 class MeasureName(Message):
-    """The name of a measure of a dimension, such as a class of failures."""
-
-    def __new__(cls, name: str) -> Self:
-        """Return the name as files have it."""
-        return super().__new__(cls, name)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (str(self),)
+    """The name of a measure of a dimension, such as a class of failures, as files have it."""
 
     def render(self, translator: Translator) -> str:
         """Return the name in the language of the translator."""
-        return translator.name_measure(str(self))
+        return translator.name_measure(self.template)
 
 
 def join_messages(messages: Iterable[str], template: str = "{left}; {right}") -> Message:
@@ -212,6 +211,45 @@ def join_messages(messages: Iterable[str], template: str = "{left}; {right}") ->
 
 def _to_message(message: str) -> Message:
     return message if isinstance(message, Message) else Message(message)
+
+
+@lru_cache(maxsize=1024)
+def _parse_template(template: str) -> tuple[tuple[str, str | None, str | None, str | None], ...]:
+    return tuple(_FORMATTER.parse(template))
+
+
+def _is_chinese(char: str) -> bool:
+    """Return whether a character, if there is one, is Chinese or full-width punctuation."""
+    return "\u2e80" <= char <= "\u9fff" or "\uff00" <= char <= "\uffef"
+
+
+def format_chinese(template: str, values: Mapping[str, object]) -> str:
+    """Return what `str.format` returns for the values, without spaces between Chinese characters."""
+
+    def render_field(field: str, spec: str, conversion: str | None) -> str:
+        value = _FORMATTER.get_field(field, (), values)[0]
+        if conversion:
+            value = _FORMATTER.convert_field(value, conversion)
+        return format(value, spec)
+
+    return fill_chinese(template, render_field)
+
+
+def fill_chinese(template: str, render_field: Callable[[str, str, str | None], str]) -> str:
+    """Return the template with what `render_field` returns for each field, its format and its conversion."""
+    text = ""
+    for literal, field, spec, conversion in _parse_template(template):
+        if literal.startswith(" ") and _is_chinese(literal[1:2]) and _is_chinese(text.rstrip(_ISOLATES)[-1:]):
+            literal = literal[1:]
+        text += literal
+        if field is None:
+            continue
+        value = render_field(field, spec or "", conversion)
+        first = value.lstrip(_ISOLATES)[:1]
+        if literal.endswith(" ") and _is_chinese(literal[-2:-1]) and _is_chinese(first):
+            text = text[:-1]
+        text += value
+    return text
 
 
 def _read_chinese() -> GNUTranslations:

@@ -9,8 +9,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from judge.messages import CHINESE, ENGLISH, MeasureName, Message, NameList, SeparatedNames, join_messages
-from judge.messages.formatting import fill_chinese, format_chinese
+from judge.messages import (
+    CHINESE,
+    ENGLISH,
+    MeasureName,
+    Message,
+    NameList,
+    SeparatedNames,
+    fill_chinese,
+    format_chinese,
+    join_messages,
+)
 from judge.messages.recognition import MessageIndex
 from tests.support.cases import check_each
 from tests.unit.test_messages_catalogue import load_catalogue
