@@ -105,49 +105,30 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
 
 
 def read_completion(
-    choices: object,
-    *,
-    model: object,
-    params: Mapping[str, Any],
-    usage: object,
-    request_id: object,
-    secrets: Sequence[str] = (),
+    answer: Mapping[str, Any], params: Mapping[str, Any], secrets: Sequence[str] = ()
 ) -> Completion:
-    """Return the completion in `choices`; no choice, or one without content, is the empty text.
+    """Return the completion in a response of OpenAI's chat completions to a request with `params`.
 
-    `secrets` are masked in all of it, for libraries that read the response themselves (see `parse_response`).
-    Raises RequestRejected when the model refused or a filter cut its answer.
+    No choice, or one without content, is the empty text. `secrets` are masked in all of it. Raises
+    RequestRejected when the model refused or a filter cut its answer.
     """
+    choices, request_id = answer.get("choices"), answer.get("id")
     choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = as_mapping(choice.get("message"))
     finish = choice.get("finish_reason")
     finish_reason = finish.strip().casefold() if isinstance(finish, str) else None
-    counted = read_usage(usage)
+    usage = read_usage(answer.get("usage"))
     refusal = redact(str(message.get("refusal") or ""), *secrets)
-    check_refusal(redact(finish_reason or "", *secrets), refusal, counted)
+    _check_refusal(redact(finish_reason or "", *secrets), refusal, usage)
     return Completion(
         text=redact(extract_message_text(message.get("content")), *secrets),
-        model=redact(str(model or ""), *secrets),
+        model=redact(str(answer.get("model") or ""), *secrets),
         finish_reason=finish_reason if is_complete_reply(finish_reason) else "length",
         params=params,
-        usage=counted,
+        usage=usage,
         request_id=redact(str(request_id), *secrets) if request_id else None,
-        reasoning=_has_reasoning(message) or bool(counted and counted.reasoning_tokens),
+        reasoning=_has_reasoning(message) or bool(usage and usage.reasoning_tokens),
         logprobs=choice.get("logprobs"),
-    )
-
-
-def read_chat_completion(
-    answer: Mapping[str, Any], params: Mapping[str, Any], secrets: Sequence[str]
-) -> Completion:
-    """Return the completion in a response of OpenAI's chat completions; see `read_completion`."""
-    return read_completion(
-        answer.get("choices"),
-        model=answer.get("model"),
-        params=params,
-        usage=answer.get("usage"),
-        request_id=answer.get("id"),
-        secrets=secrets,
     )
 
 
@@ -160,16 +141,16 @@ def _has_reasoning(message: Mapping[str, Any]) -> bool:
     )
 
 
-def check_refusal(finish_reason: str | None, refusal: object, usage: Usage | None = None) -> None:
+def _check_refusal(finish_reason: str, refusal: str, usage: Usage | None) -> None:
     """Raise RequestRejected if the model refused or a filter ended its answer; `usage` was billed for it.
 
     A server that counted no tokens may have billed the call nevertheless.
     """
-    if finish_reason and not is_complete_reply(finish_reason) and _FILTERED.search(finish_reason):
+    if not is_complete_reply(finish_reason) and _FILTERED.search(finish_reason):
         detail = Message("the provider's filter cut the answer ({reason})", reason=finish_reason)
         raise RequestRejected("content_filter", detail, maybe_billed=usage is None, usage=usage)
     if refusal:
-        raise RequestRejected("refusal", shorten(str(refusal)), maybe_billed=usage is None, usage=usage)
+        raise RequestRejected("refusal", shorten(refusal), maybe_billed=usage is None, usage=usage)
 
 
 def extract_message_text(content: object) -> str:

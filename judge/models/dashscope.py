@@ -150,12 +150,7 @@ class DashScope:
         if choices is None:
             text = {"content": output.get("text")}
             choices = [{"message": text, "finish_reason": output.get("finish_reason")}]
-        return chat_messages.read_completion(
-            choices,
-            # The native API does not always name the served model.
-            model=answer.get("model") or self._model,
-            params=sent,
-            usage=answer.get("usage"),
-            request_id=answer.get("request_id"),
-            secrets=self._server.secrets,
-        )
+        # The native API does not always name the served model.
+        model = answer.get("model") or self._model
+        in_openai_form = {**answer, "choices": choices, "model": model, "id": answer.get("request_id")}
+        return chat_messages.read_completion(in_openai_form, sent, self._server.secrets)

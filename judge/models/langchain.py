@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import CallError, ParametersRejected, SetupError
@@ -49,42 +49,39 @@ _PARAMETER_ERRORS = frozenset({"bad_parameter", "bad_request"})
 TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class LangChainSetup:
-    """Properties of a chat model besides its name.
+class LangChainModel:
+    """A LangChain chat model: `LangChainModel(ChatAnthropic(…), "anthropic:claude")`.
+
+    Tracing to LangSmith and LangChain's cache are off (the cache would answer every repeat alike), so that
+    only the model's own server gets a call. An existing object keeps its own retries.
 
     `params` are sent with each request. `timeout` is in seconds for a whole call. `threads` is the number of
     threads for a model that blocks (0: it is asynchronous). `http` is closed with the model. `secrets` are
     masked in its replies.
     """
 
-    endpoint: str = ""
-    params: Mapping[str, Any] = field(default_factory=dict)
-    timeout: float = 60.0
-    threads: int = 0
-    http: httpx2.AsyncClient | None = None
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-
-
-class LangChainModel:
-    """A LangChain chat model: `LangChainModel(ChatAnthropic(…), "anthropic:claude")`.
-
-    Tracing to LangSmith and LangChain's cache are off (the cache would answer every repeat alike), so that
-    only the model's own server gets a call. An existing object keeps its own retries.
-    """
-
-    def __init__(self, model: BaseChatModel, name: str, setup: LangChainSetup | None = None) -> None:
-        setup = setup or LangChainSetup()
+    def __init__(
+        self,
+        model: BaseChatModel,
+        name: str,
+        endpoint: str = "",
+        params: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        timeout: float = 60.0,
+        threads: int = 0,
+        http: httpx2.AsyncClient | None = None,
+        secrets: tuple[str, ...] = (),
+    ) -> None:
         self.name = f"langchain:{name}"
-        self.endpoint = setup.endpoint
-        self.params = setup.params
-        self._sent = setup.params
+        self.endpoint = endpoint
+        self.params = params
+        self._sent = params
         self._model = model.model_copy(update={"cache": False})
-        self._timeout = setup.timeout
-        self._http = setup.http
-        self._pool = ThreadPoolExecutor(setup.threads, "langchain") if setup.threads else None
+        self._timeout = timeout
+        self._http = http
+        self._pool = ThreadPoolExecutor(threads, "langchain") if threads else None
         keys = [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
-        self._secrets = (*keys, *setup.secrets)
+        self._secrets = (*keys, *secrets)
         redact_logs(*self._secrets)
 
     async def complete(self, prompt: Prompt) -> Completion:
@@ -103,14 +100,13 @@ class LangChainModel:
         finish_reasons = (metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
         message = {"content": outcome.content, "refusal": outcome.additional_kwargs.get("refusal")}
         message["reasoning_content"] = outcome.additional_kwargs.get("reasoning_content")
-        return read_completion(
-            [{"message": message, "finish_reason": next(filter(None, finish_reasons), None)}],
-            model=metadata.get("model_name") or metadata.get("model"),
-            params=sent,
-            usage=outcome.usage_metadata or metadata.get("token_usage"),
-            request_id=metadata.get("request_id") or metadata.get("id"),
-            secrets=self._secrets,
-        )
+        answer = {
+            "choices": [{"message": message, "finish_reason": next(filter(None, finish_reasons), None)}],
+            "model": metadata.get("model_name") or metadata.get("model"),
+            "usage": outcome.usage_metadata or metadata.get("token_usage"),
+            "id": metadata.get("request_id") or metadata.get("id"),
+        }
+        return read_completion(answer, sent, self._secrets)
 
     async def aclose(self) -> None:
         """Close the connections that `open_chat_model` opened, not those of an existing object."""
@@ -194,9 +190,15 @@ def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
         extra_body=thinking or None,
         **params,
     )
-    sent = {**params, **thinking}
-    setup = LangChainSetup(server.public, sent, endpoint.timeout, http=http, secrets=server.secrets)
-    return LangChainModel(model, f"openai:{name}", setup)
+    return LangChainModel(
+        model,
+        f"openai:{name}",
+        server.public,
+        {**params, **thinking},
+        timeout=endpoint.timeout,
+        http=http,
+        secrets=server.secrets,
+    )
 
 
 def _open_any(provider: str, name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
@@ -208,13 +210,14 @@ def _open_any(provider: str, name: str, endpoint: Endpoint, sampling: Sampling) 
     options.update(params, max_retries=0, timeout=endpoint.timeout)
     model = init_chat_model(name, model_provider=provider, **options)
     find_proxy(url)  # raises SetupError for one that cannot be used
-    setup = LangChainSetup(
+    return LangChainModel(
+        model,
+        f"{provider}:{name}",
         redact_url(url, *endpoint.secrets),
         params,
-        endpoint.timeout,
+        timeout=endpoint.timeout,
         secrets=(*filter(None, [key]), *find_proxy_secrets(url)),
     )
-    return LangChainModel(model, f"{provider}:{name}", setup)
 
 
 def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
@@ -236,9 +239,15 @@ def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
         # With the SecretStr that it declares, the class would send asterisks.
         unmasked: Any = server.key or NO_KEY
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire_params)
-    threads = endpoint.concurrency
-    setup = LangChainSetup(server.public, params, endpoint.timeout, threads=threads, secrets=server.secrets)
-    return LangChainModel(model, f"tongyi:{name}", setup)
+    return LangChainModel(
+        model,
+        f"tongyi:{name}",
+        server.public,
+        params,
+        timeout=endpoint.timeout,
+        threads=endpoint.concurrency,
+        secrets=server.secrets,
+    )
 
 
 def _find_error_response(error: Exception) -> error_mapping.ErrorResponse | None:

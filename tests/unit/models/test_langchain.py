@@ -87,14 +87,14 @@ def test_a_parameter_that_a_server_refuses_is_taken_back(name: str, message: str
 def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
     from langchain.chat_models import init_chat_model
 
-    from judge.models.langchain import LangChainModel, LangChainSetup
+    from judge.models.langchain import LangChainModel
 
     refusal = '{"error": {"code": "insufficient_quota", "message": "You exceeded your current quota."}}'
     with serve_reply(Reply(status=429, body=refusal)) as server:
         chat = init_chat_model(
             "m", model_provider="openai", base_url=server.openai_url, api_key="k", max_retries=0
         )
-        here = LangChainSetup("https://dashscope.aliyuncs.com/compatible-mode/v1")
+        here = "https://dashscope.aliyuncs.com/compatible-mode/v1"
         with pytest.raises(RetryableError, match="rate_limit"):
             ask(LangChainModel(chat, "openai:m", here))
 

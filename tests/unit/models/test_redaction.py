@@ -99,10 +99,7 @@ def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
     output = {"choices": [{"message": {"content": f"it is {KEY}"}}], "model": KEY, "id": KEY}
     answer = parse_response(200, json.dumps(output).encode(), {}, KEY)
     assert not isinstance(answer, ErrorResponse)
-    model, request_id = answer["model"], answer["id"]
-    completion = read_completion(
-        answer["choices"], model=model, params={}, usage=None, request_id=request_id, secrets=[KEY]
-    )
+    completion = read_completion(answer, {}, [KEY])
     assert (completion.text, completion.model, completion.request_id) == ("it is ***", "***", "***")
     fault = parse_response(500, f"<html>{'x' * 4990}{html.escape(KEY)}</html>".encode(), {}, KEY)
     assert isinstance(fault, ErrorResponse)
@@ -111,7 +108,7 @@ def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
 
 def test_a_completion_of_a_library_is_masked() -> None:
     choices = [{"message": {"content": [{"type": "text", "text": KEY}]}, "finish_reason": "stop"}]
-    result = read_completion(choices, model=KEY, params={}, usage=None, request_id=KEY, secrets=[KEY])
+    result = read_completion({"choices": choices, "model": KEY, "id": KEY}, {}, [KEY])
     assert (result.text, result.model, result.request_id) == ("***", "***", "***")
 
 
