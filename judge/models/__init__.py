@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -123,29 +124,20 @@ def _open_langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
     return open_chat_model(name, access, sampling)
 
 
-def _make_decision_opener(
-    open_chat_model: Callable[..., Model], most: int
-) -> Callable[[str, Endpoint, Sampling], Model]:
-    """Return what opens a decision model; a server gives the log-probabilities of `most` tokens."""
+def _open_decision_model(
+    name: str, access: Endpoint, sampling: Sampling, *, open_chat_model: Callable[..., Model], most: int
+) -> Model:
+    """Return a decision model; its server gives the log-probabilities of `most` tokens."""
+    from judge.models.decision_model import DecisionModel
 
-    def open_decision_model(name: str, access: Endpoint, sampling: Sampling) -> Model:
-        from judge.models.decision_model import DecisionModel
-
-        sampling = replace(sampling, max_tokens=1, thinking=False)
-        return DecisionModel(
-            open_chat_model(name, access, sampling, {"logprobs": True, "top_logprobs": most})
-        )
-
-    return open_decision_model
+    sampling = replace(sampling, max_tokens=1, thinking=False)
+    return DecisionModel(open_chat_model(name, access, sampling, {"logprobs": True, "top_logprobs": most}))
 
 
-def _make_rerank_opener(provider: str, service: Service) -> Callable[[str, Endpoint, Sampling], Model]:
-    def open_reranker(name: str, access: Endpoint, _: Sampling) -> Model:
-        from judge.models.rerank import Reranker
+def _open_reranker(name: str, access: Endpoint, _: Sampling, *, provider: str, service: Service) -> Model:
+    from judge.models.rerank import Reranker
 
-        return Reranker(provider, name, access.open_server(service))
-
-    return open_reranker
+    return Reranker(provider, name, access.open_server(service))
 
 
 def _open_local_reranker(name: str, _: Endpoint, __: Sampling) -> Model:
@@ -180,13 +172,21 @@ PROVIDERS = {
         "dashscope:NAME", _open_dashscope, DASHSCOPE, "dashscope", "dashscope", has_batches=True
     ),
     "langchain": Provider("langchain:PROVIDER:NAME", _open_langchain, library="langchain", extra="langchain"),
-    "decision:openai": Provider(_DECISION, _make_decision_opener(open_openai, 20), OPENAI),
-    "decision:dashscope": Provider(
-        _DECISION, _make_decision_opener(_open_dashscope, 5), DASHSCOPE, extra="dashscope"
+    "decision:openai": Provider(
+        _DECISION, partial(_open_decision_model, open_chat_model=open_openai, most=20), OPENAI
     ),
-    "rerank:dashscope": Provider(_RERANKER, _make_rerank_opener("dashscope", DASHSCOPE), DASHSCOPE),
-    "rerank:cohere": Provider(_RERANKER, _make_rerank_opener("cohere", COHERE), COHERE),
-    "rerank:server": Provider(_RERANKER, _make_rerank_opener("server", RERANK_SERVER), RERANK_SERVER),
+    "decision:dashscope": Provider(
+        _DECISION,
+        partial(_open_decision_model, open_chat_model=_open_dashscope, most=5),
+        DASHSCOPE,
+        extra="dashscope",
+    ),
+    **{
+        f"rerank:{name}": Provider(
+            _RERANKER, partial(_open_reranker, provider=name, service=service), service
+        )
+        for name, service in (("dashscope", DASHSCOPE), ("cohere", COHERE), ("server", RERANK_SERVER))
+    },
     "rerank:local": Provider(
         _RERANKER, _open_local_reranker, library="sentence-transformers", extra="rerank"
     ),

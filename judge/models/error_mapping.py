@@ -305,14 +305,13 @@ def make_connection_error(
     where = redact_url(url)
     if proxy:
         where = Message("{url} through the proxy {proxy}", url=where, proxy=redact_url(proxy))
-    if not (refused or never_sent) and isinstance(cause, TimeoutError):
-        return TimedOut(
-            "transport",
-            shorten(mask(f"{where}: {Message('the request timed out')}", *secrets)),
-            maybe_billed=True,
-        )
     if not (refused or never_sent):
-        return make_transport_error(f"{where}: {_describe_break(error, cause)}", *secrets)
+        if isinstance(cause, TimeoutError):
+            detail = shorten(mask(f"{where}: {Message('the request timed out')}", *secrets))
+            return TimedOut("transport", detail, maybe_billed=True)
+        # The cause of a system error says why the connection ended, without a library's words.
+        reason = explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
+        return make_transport_error(f"{where}: {reason}", *secrets)
     detail = shorten(mask(f"{where}: {_describe_cause(cause)}", *secrets))
     return ConnectionFailed("transport", detail, lasting=_is_lasting(cause))
 
@@ -332,11 +331,6 @@ def _describe_cause(cause: BaseException) -> str:
     if isinstance(cause, ssl.SSLError):
         return Message("no TLS connection: {reason}", reason=cause)
     return explain_error(cause) or type(cause).__name__
-
-
-def _describe_break(error: BaseException, cause: BaseException) -> str:
-    """Return why a connection ended; the cause of a system error says it without a library's words."""
-    return explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:

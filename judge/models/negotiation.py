@@ -62,7 +62,12 @@ class RequestParams:
 
     def add_format(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters as sent: `params` and, unless `form` is text, a `response_format`."""
-        return {**self.params, **build_response_format(self.form if schema else "text", schema)}
+        if self.form == "text" or not schema:
+            return dict(self.params)
+        response_format: dict[str, Any] = {"type": self.form}
+        if self.form == "json_schema":
+            response_format["json_schema"] = {"name": "verdict", "strict": True, "schema": dict(schema)}
+        return {**self.params, "response_format": response_format}
 
     def to_json(self) -> str:
         """Return the parameters as JSON."""
@@ -127,13 +132,3 @@ def find_max_tokens(params: Mapping[str, Any]) -> int | None:
     """Return the most tokens of a reply to a request with `params`, None where they set none."""
     most = params.get("max_tokens") or params.get("max_completion_tokens")
     return most if isinstance(most, int) else None
-
-
-def build_response_format(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameter `response_format` for `form`; none for text."""
-    if form == "text":
-        return {}
-    if form == "json_object":
-        return {"response_format": {"type": "json_object"}}
-    json_schema = {"name": "verdict", "strict": True, "schema": dict(schema)}
-    return {"response_format": {"type": "json_schema", "json_schema": json_schema}}

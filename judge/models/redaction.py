@@ -67,10 +67,10 @@ def _is_free(text: str, secrets: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=64)
 def _list_literals(secrets: tuple[str, ...]) -> tuple[str, ...]:
     """Return the spellings of `secrets` without escapes, folded."""
-    long = [secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH]
     return tuple(
         _fold(literal)
-        for secret in long
+        for secret in secrets
+        if len(secret) >= MIN_SECRET_LENGTH
         for literal in (secret, secret.encode().hex(), *_list_base64_spellings(secret))
     )
 
@@ -136,19 +136,15 @@ def redact_logs(*secrets: str) -> None:
     Libraries log whole answers and addresses at the level DEBUG. A record without a secret stays as it is.
     """
     if not _log_secrets:
-        logging.setLogRecordFactory(_make_redacting_factory(logging.getLogRecordFactory()))
+        make_record = logging.getLogRecordFactory()
+
+        def make_redacted_record(*args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401
+            record: logging.LogRecord = make_record(*args, **options)
+            _redact_record(record, tuple(_log_secrets))
+            return record
+
+        logging.setLogRecordFactory(make_redacted_record)
     _log_secrets.update(dict.fromkeys(secrets))
-
-
-def _make_redacting_factory(factory: Any) -> Any:  # noqa: ANN401 - as logging has it
-    """Return a factory of log records that masks secrets in the records of `factory`."""
-
-    def make_record(*args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401
-        record: logging.LogRecord = factory(*args, **options)
-        _redact_record(record, tuple(_log_secrets))
-        return record
-
-    return make_record
 
 
 def _redact_record(record: logging.LogRecord, secrets: tuple[str, ...]) -> None:
