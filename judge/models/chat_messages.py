@@ -53,7 +53,7 @@ def parse_response(
 ) -> Mapping[str, Any] | ErrorResponse:
     """Return the JSON of a response, or the error in it without `secrets`, whatever its status is.
 
-    From the JSON of a success, `read_completion` removes the secrets. A success whose body is not a JSON
+    From the JSON of a success, `read_chat_completion` removes the secrets. A success whose body is not a JSON
     object (empty, HTML, cut) raises `NoResponse`: it may be billed. So does an HTML page with status 403: a
     firewall, which reads the prompt, has blocked one pair or all.
     """
@@ -62,7 +62,7 @@ def parse_response(
     except (msgspec.DecodeError, RecursionError):  # it is stricter than json
         answer = _parse_json(_decode(body))
     if 200 <= status < 300 and isinstance(answer, dict) and not _has_error(answer):
-        return answer  # `read_completion` removes secrets from what it takes
+        return answer  # `read_chat_completion` removes secrets from what it takes
     text = redact(_decode(body), *secrets)
     answer = _parse_json(text)
     is_blocked = status == 403 and answer is None and _PAGE.search(text[:_PAGE_START])
@@ -104,7 +104,7 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
     return NoResponse("transport", detail, is_page=True, maybe_billed=status < 300)
 
 
-def read_completion(
+def read_chat_completion(
     answer: Mapping[str, Any], params: Mapping[str, Any], secrets: Sequence[str] = ()
 ) -> Completion:
     """Return the completion in a response of OpenAI's chat completions to a request with `params`.

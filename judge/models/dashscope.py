@@ -153,4 +153,4 @@ class DashScope:
         # The native API does not always name the served model.
         model = answer.get("model") or self._model
         in_openai_form = {**answer, "choices": choices, "model": model, "id": answer.get("request_id")}
-        return chat_messages.read_completion(in_openai_form, sent, self._server.secrets)
+        return chat_messages.read_chat_completion(in_openai_form, sent, self._server.secrets)

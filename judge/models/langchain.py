@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from judge.errors import CallError, ParametersRejected, SetupError
 from judge.models import DASHSCOPE, FORMS, OPENAI, error_mapping
-from judge.models.chat_messages import build_messages, read_completion
+from judge.models.chat_messages import build_messages, read_chat_completion
 from judge.models.endpoint import (
     NO_KEY,
     Endpoint,
@@ -66,8 +66,8 @@ class LangChainModel:
         name: str,
         endpoint: str = "",
         params: Mapping[str, Any] = MappingProxyType({}),
-        *,
         timeout: float = 60.0,
+        *,
         threads: int = 0,
         http: httpx2.AsyncClient | None = None,
         secrets: tuple[str, ...] = (),
@@ -106,7 +106,7 @@ class LangChainModel:
             "usage": outcome.usage_metadata or metadata.get("token_usage"),
             "id": metadata.get("request_id") or metadata.get("id"),
         }
-        return read_completion(answer, sent, self._secrets)
+        return read_chat_completion(answer, sent, self._secrets)
 
     async def aclose(self) -> None:
         """Close the connections that `open_chat_model` opened, not those of an existing object."""
@@ -190,14 +190,9 @@ def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
         extra_body=thinking or None,
         **params,
     )
+    sent, timeout = {**params, **thinking}, endpoint.timeout
     return LangChainModel(
-        model,
-        f"openai:{name}",
-        server.public,
-        {**params, **thinking},
-        timeout=endpoint.timeout,
-        http=http,
-        secrets=server.secrets,
+        model, f"openai:{name}", server.public, sent, timeout, http=http, secrets=server.secrets
     )
 
 
@@ -210,14 +205,9 @@ def _open_any(provider: str, name: str, endpoint: Endpoint, sampling: Sampling) 
     options.update(params, max_retries=0, timeout=endpoint.timeout)
     model = init_chat_model(name, model_provider=provider, **options)
     find_proxy(url)  # raises SetupError for one that cannot be used
-    return LangChainModel(
-        model,
-        f"{provider}:{name}",
-        redact_url(url, *endpoint.secrets),
-        params,
-        timeout=endpoint.timeout,
-        secrets=(*filter(None, [key]), *find_proxy_secrets(url)),
-    )
+    public = redact_url(url, *endpoint.secrets)
+    secrets = (*filter(None, [key]), *find_proxy_secrets(url))
+    return LangChainModel(model, f"{provider}:{name}", public, params, endpoint.timeout, secrets=secrets)
 
 
 def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
@@ -239,14 +229,9 @@ def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
         # With the SecretStr that it declares, the class would send asterisks.
         unmasked: Any = server.key or NO_KEY
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire_params)
+    timeout, threads = endpoint.timeout, endpoint.concurrency
     return LangChainModel(
-        model,
-        f"tongyi:{name}",
-        server.public,
-        params,
-        timeout=endpoint.timeout,
-        threads=endpoint.concurrency,
-        secrets=server.secrets,
+        model, f"tongyi:{name}", server.public, params, timeout, threads=threads, secrets=server.secrets
     )
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judge.models import OPENAI, Service
-from judge.models.chat_messages import build_messages, parse_response, read_completion
+from judge.models.chat_messages import build_messages, parse_response, read_chat_completion
 from judge.models.endpoint import Endpoint, build_thinking_params
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.http_connections import HttpConnections
@@ -71,7 +71,7 @@ class OpenAI:
         if isinstance(answer, ErrorResponse):
             error = classify(answer, *secrets, endpoint=self.endpoint)
             raise self._negotiation.step_down(params, answer) or error
-        return read_completion(answer, frame.sent, secrets)
+        return read_chat_completion(answer, frame.sent, secrets)
 
     def open_batch_api(self) -> BatchApi:
         """Return the Batch API of the server, for requests as `complete` sends them."""

@@ -30,7 +30,7 @@ from judge.models.chat_messages import (
     build_messages,
     make_request_error,
     parse_response,
-    read_completion,
+    read_chat_completion,
 )
 from judge.models.endpoint import NO_KEY, Server, find_proxy, is_dashscope
 from judge.models.negotiation import Negotiation, RequestParams
@@ -142,7 +142,7 @@ class OpenAIBatchApi:
         if isinstance(answer, error_mapping.ErrorResponse):
             error = error_mapping.classify(answer, *self._server.secrets, endpoint=self._server.public)
             raise self._negotiation.step_down(params, answer) or error
-        return read_completion(answer, params.add_format(prompt.schema), self._server.secrets)
+        return read_chat_completion(answer, params.add_format(prompt.schema), self._server.secrets)
 
     async def upload(self, name: str, lines: IO[bytes]) -> str:
         """Upload a file of requests and return its id."""

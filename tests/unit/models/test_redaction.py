@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.models.chat_messages import parse_response, read_completion
+from judge.models.chat_messages import parse_response, read_chat_completion
 from judge.models.endpoint import find_proxy_secrets
 from judge.models.error_mapping import ErrorResponse
 from judge.models.redaction import MIN_SECRET_LENGTH, find_secrets, mask, redact
@@ -99,7 +99,7 @@ def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
     output = {"choices": [{"message": {"content": f"it is {KEY}"}}], "model": KEY, "id": KEY}
     answer = parse_response(200, json.dumps(output).encode(), {}, KEY)
     assert not isinstance(answer, ErrorResponse)
-    completion = read_completion(answer, {}, [KEY])
+    completion = read_chat_completion(answer, {}, [KEY])
     assert (completion.text, completion.model, completion.request_id) == ("it is ***", "***", "***")
     fault = parse_response(500, f"<html>{'x' * 4990}{html.escape(KEY)}</html>".encode(), {}, KEY)
     assert isinstance(fault, ErrorResponse)
@@ -108,7 +108,7 @@ def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
 
 def test_a_completion_of_a_library_is_masked() -> None:
     choices = [{"message": {"content": [{"type": "text", "text": KEY}]}, "finish_reason": "stop"}]
-    result = read_completion({"choices": choices, "model": KEY, "id": KEY}, {}, [KEY])
+    result = read_chat_completion({"choices": choices, "model": KEY, "id": KEY}, {}, [KEY])
     assert (result.text, result.model, result.request_id) == ("***", "***", "***")
 
 

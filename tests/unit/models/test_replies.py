@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.errors import CallError, NoResponse, RequestRejected, RetryableError
-from judge.models.chat_messages import extract_message_text, parse_response, read_completion, read_usage
+from judge.models.chat_messages import extract_message_text, parse_response, read_chat_completion, read_usage
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.records import Usage
 from tests.support.cases import check_each, count_examples
@@ -48,7 +48,7 @@ def test_any_json_is_an_answer_or_a_fault(body: dict[str, object]) -> None:
         assert isinstance(classify(answer), CallError)
         return
     try:
-        completion = read_completion(answer, {})
+        completion = read_chat_completion(answer, {})
     except CallError:
         return
     assert isinstance(completion.text, str)
@@ -137,14 +137,14 @@ def test_content_parts_are_joined_without_reasoning() -> None:
 @pytest.mark.parametrize("kind", [{}, ["thinking"], 3, None])
 def test_a_content_part_of_an_unknown_type_is_text(kind: object) -> None:
     choice = {"message": {"content": [{"type": kind, "text": "2"}]}, "finish_reason": "stop"}
-    completion = read_completion({"choices": [choice]}, {})
+    completion = read_chat_completion({"choices": [choice]}, {})
     assert (completion.text, completion.reasoning) == ("2", False)
 
 
 def find_finish_reason(finish_reason: object) -> str | None:
     """The finish reason of an answer for which a server says `finish_reason`."""
     choice = {"message": {"content": "2"}, "finish_reason": finish_reason}
-    return read_completion({"choices": [choice]}, {}).finish_reason
+    return read_chat_completion({"choices": [choice]}, {}).finish_reason
 
 
 @check_each("word", ["stop", "STOP", "eos", "end_turn", "stop_sequence", "tool_calls", "", "null"])
