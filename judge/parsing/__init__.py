@@ -8,6 +8,7 @@
     labelled_lines  read an answer without an object
     attribution     decide whether an answer is the reply's own
     contradictions  decide whether the text around an answer contradicts it
+    stated_scale    find the scale that a reply names, which may be another one
     vocabulary      list the words and keys that the other modules look for
 
 Other packages use `parse_verdict`, `parse_json_answer` and `extract_final_answer`.

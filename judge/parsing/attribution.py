@@ -351,32 +351,29 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
 def _names_source(clause: str) -> bool:
     """Return True when a clause names a source of the object, and not only what the answer is about."""
     rest = _IS_ABOUT.sub(" ", clause)
-    if _ORIGIN.search(rest) or (_SAYS.search(rest) and not _FIRST_PERSON.search(rest)):
-        return True
-    if _PART_OF.search(clause):
-        return True
-    if _IS_OTHER.search(rest) or _PRONOUN_SPEAKS.search(rest):
-        return True
-    if not _IS_SOURCE.search(rest):
-        return False
-    return bool(_IS_SPEECH.search(rest)) or not _IS_OWN.search(rest)
+    return bool(
+        _ORIGIN.search(rest)
+        or (_SAYS.search(rest) and not _FIRST_PERSON.search(rest))
+        or _PART_OF.search(clause)
+        or _IS_OTHER.search(rest)
+        or _PRONOUN_SPEAKS.search(rest)
+        or (_IS_SOURCE.search(rest) and (_IS_SPEECH.search(rest) or not _IS_OWN.search(rest)))
+    )
 
 
 def is_embedded(lead: str, trail: str) -> bool:
     """Return True when an object stands in the midst of a sentence, as a quotation does."""
     before, behind = flatten(lead).rstrip(" \t`*"), flatten(trail).lstrip(" \t`*")
     line, rest = before[before.rfind("\n") + 1 :], behind.partition("\n")[0]
-    # A row of a table quotes, too.
-    if line.lstrip().startswith("|"):
-        return True
-    if line.count('"') % 2 and rest.count('"') % 2:
-        return True
-    if re.search(r"\w\Z", before.rstrip()) and behind.startswith(","):
-        return True
     return bool(
-        (re.search(r"[\w,]\Z", line) or (line.endswith(("-", "–", "—")) and re.search(r"\w", line)))
-        and re.search(r"\w", rest)
-        and not re.match(r"[A-Z]", rest)
+        line.lstrip().startswith("|")  # a row of a table quotes, too
+        or (line.count('"') % 2 and rest.count('"') % 2)
+        or (re.search(r"\w\Z", before.rstrip()) and behind.startswith(","))
+        or (
+            (re.search(r"[\w,]\Z", line) or (line.endswith(("-", "–", "—")) and re.search(r"\w", line)))
+            and re.search(r"\w", rest)
+            and not re.match(r"[A-Z]", rest)
+        )
     )
 
 
@@ -418,10 +415,11 @@ def _disowns(sentence: str) -> bool:
     predicate = sentence[subject.end() :]
     if _DESCRIBES_PAGE.match(predicate):
         return False
+    rest = _IS_ABOUT.sub(" ", predicate)
     return bool(
         _PART_OF.search(predicate)
-        or _ORIGIN.search(_IS_ABOUT.sub(" ", predicate))
+        or _ORIGIN.search(rest)
         or _IS_OTHER.search(predicate)
         or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
-        or _IS_SOURCE.search(_IS_ABOUT.sub(" ", predicate))
+        or _IS_SOURCE.search(rest)
     )

@@ -132,9 +132,8 @@ def drop_prose_braces(flat: str) -> str:
     return _PROSE_BRACES.sub(" ", flat)
 
 
-@lru_cache(
-    maxsize=1
-)  # the search for the final answer scans a reply, then what is parsed is mostly the same text
+# The search for the final answer scans a reply, then what is parsed is mostly the same text.
+@lru_cache(maxsize=1)
 def scan_objects(text: str) -> Scan:
     """Return the objects of a text from left to right, up to the first one that cannot be read."""
     reader = _Reader(text)
