@@ -1,5 +1,14 @@
 """Models: the `Model` protocol, through which judging calls a model, and the adapters of libraries.
 
+    openai, dashscope, langchain     adapters of chat models
+    rerank, decision_model, lexical  models without a written reply: scores, log-probabilities, shared terms
+    endpoint, redaction              the address, the key and the proxy of a server; secrets in texts
+    http_connections, proxied        HTTP requests; openai_sdk sends those of OpenAI's SDK
+    chat_messages, error_mapping     read the completion in a response, or the error
+    negotiation                      drop the parameters that a server refuses
+    batch_api, openai_sdk            the Batch API: its protocol, and that of OpenAI
+    worker_model, ray_cluster        send requests from other machines
+
 An adapter translates the requests, replies and errors of its library and retries nothing.
 """
 

@@ -110,10 +110,10 @@ class ErrorRule:
         if self.among and response.status not in self.among:
             return False
         code, message = response.code[:_MAX_READ], response.message[:_MAX_READ]
-        return (
+        return bool(
             response.status in self.statuses
-            or (bool(self.code) and re.search(self.code, code, re.I) is not None)
-            or (bool(self.says) and re.search(self.says, f"{code} {message}", re.I) is not None)
+            or (self.code and re.search(self.code, code, re.I))
+            or (self.says and re.search(self.says, f"{code} {message}", re.I))
         )
 
     def make_error(self, response: ErrorResponse, *secrets: str, hint: str = "") -> CallError:

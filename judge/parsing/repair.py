@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 
 from judge.errors import ReplyParseError
@@ -28,7 +27,7 @@ from judge.parsing.vocabulary import (
     parse_value,
     states_another,
 )
-from judge.records import Scale, ScaleName, Verdict
+from judge.records import Scale, Verdict
 
 _CURLY = QUOTES.replace('"', "").replace("'", "")
 _VALUE = (
@@ -159,15 +158,6 @@ def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
     ]
 
 
-@cache
-def _compile_bare_member_pattern(scale_name: ScaleName) -> re.Pattern[str]:
-    """Return a pattern of the scale's key and its value, with quotes on both sides, one or none."""
-    keys = "|".join(KEYS[scale_name])
-    return re.compile(
-        rf"(?<![\w\\])(?:{keys})\s?[{QUOTES}]?\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})", re.IGNORECASE
-    )
-
-
 def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> int:
     """Return the one grade that all mentions state, and all keys that lack a quote."""
     if any(_GOES_ON.match(flat, mention.end) for mention in mentions):
@@ -178,7 +168,10 @@ def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> in
     grade = grades.pop()
     if grades or grade is None:
         raise ReplyParseError("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
-    for text in {member["value"] for member in _compile_bare_member_pattern(scale.name).finditer(flat)}:
+    # The scale's key and its value, with quotes on both sides, one or none.
+    keys = "|".join(KEYS[scale.name])
+    member = rf"(?<![\w\\])(?:{keys})\s?[{QUOTES}]?\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})"
+    for text in {match["value"] for match in re.finditer(member, flat, re.IGNORECASE)}:
         value = find_value(text, scale)
         if value != grade and (value is not None or re.search("[0-9]", text)):
             raise ReplyParseError("ambiguous", "a key that lacks a quote states another value")
