@@ -62,16 +62,9 @@ class RayCluster:
         return [_RayWorker(each) for each in self._actors]
 
     def _connect(self) -> None:
-        if self._address:
-            ray.init(address=self._address, log_to_driver=False, logging_level=logging.ERROR)
-        else:
-            ray.init(
-                address="local",
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                object_store_memory=_OBJECT_STORE,
-            )
+        address = self._address or "local"
+        options = {} if self._address else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
 
     def _stop(self) -> None:
         for actor in self._actors:
