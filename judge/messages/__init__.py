@@ -206,11 +206,8 @@ class MeasureName(Message):
 
 def join_messages(messages: Iterable[str], template: str = "{left}; {right}") -> Message:
     """Return one message of one or more: `a; b; c`. The template joins two."""
-    return reduce(lambda left, right: Message(template, left=left, right=right), map(_to_message, messages))
-
-
-def _to_message(message: str) -> Message:
-    return message if isinstance(message, Message) else Message(message)
+    parts = (each if isinstance(each, Message) else Message(each) for each in messages)
+    return reduce(lambda left, right: Message(template, left=left, right=right), parts)
 
 
 @lru_cache(maxsize=1024)

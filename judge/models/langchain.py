@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 #: Fields of a chat model that a server may refuse.
 _SAMPLING = ("temperature", "top_p", "seed")
-#: Kinds of errors that may concern a parameter.
-_PARAMETER_ERRORS = frozenset({"bad_parameter", "bad_request"})
 #: The form in which the community's Tongyi reports an error of the server.
 TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)", re.DOTALL)
 
@@ -128,7 +126,8 @@ class LangChainModel:
         self, model: BaseChatModel, response: error_mapping.ErrorResponse | None, error: CallError
     ) -> ParametersRejected | None:
         """Drop parameters that the server refuses, and return the error that repeats the call."""
-        if response is None or response.status not in NEGOTIABLE or error.kind not in _PARAMETER_ERRORS:
+        may_concern_parameter = error.kind in ("bad_parameter", "bad_request")
+        if response is None or response.status not in NEGOTIABLE or not may_concern_parameter:
             return None
         holder = next((name for name in ("extra_body", "model_kwargs") if getattr(model, name, None)), "")
         extra: Mapping[str, Any] = getattr(model, holder) if holder else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.parsing.stated_scale import drop_own_scale, drop_rubric
+from judge.parsing.stated_scale import RUBRIC, drop_own_scale
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
     ANY_WORD,
@@ -331,7 +331,7 @@ def _simplify(text: str, scale: Scale) -> str:
     flat = _drop_input(simplify_prose(text))
     if scale.name == "graded":
         # Only lines with a grade: the search takes long.
-        lines = drop_rubric(flat).split("\n")
+        lines = RUBRIC.sub("\n", flat).split("\n")
         return "\n".join(_THRESHOLD.sub(" ", line) if _ANY_GRADE.search(line) else line for line in lines)
     flat = _SUPPOSED_VERDICT.sub(" ", flat)
     if len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:

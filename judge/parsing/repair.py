@@ -16,7 +16,7 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts, has_correction, is_refusal
 from judge.parsing.stated_scale import is_other_scale
-from judge.parsing.tolerant_json import FENCE, Scan, drop_prose_braces, flatten, unescape
+from judge.parsing.tolerant_json import FENCE, PROSE_BRACES, Scan, flatten, unescape
 from judge.parsing.vocabulary import (
     ANY_KEY,
     ANY_REASON_KEY,
@@ -91,7 +91,7 @@ def is_damaged(answer: str, scan: Scan) -> bool:
     """Return True when an answer holds JSON, or remains of it, outside the objects that could be read."""
     if scan.broken is not None:
         return True
-    gaps = [drop_prose_braces(flatten(answer[start:end])) for start, end in scan.list_gaps(len(answer))]
+    gaps = [PROSE_BRACES.sub(" ", flatten(answer[start:end])) for start, end in scan.list_gaps(len(answer))]
     if scan.objects:
         # A brace too many right at the object changes nothing.
         gaps[-1] = gaps[-1].lstrip("}] \r\n")

@@ -66,7 +66,7 @@ _LEADING_MENTION = re.compile(
     re.MULTILINE,
 )
 #: The grades of the scale from 0 to 3 with what they mean, best or worst first.
-_RUBRIC = re.compile(
+RUBRIC = re.compile(
     "|".join(
         r"[^0-9]{1,120}?".join(
             rf"(?<![0-9.]){grade}\s?(?:[:=]|[-–—]{{1,2}}|\s)(?=[^0-9\n]{{2}})" for grade in grades
@@ -123,11 +123,6 @@ def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:
     # The grade once more, alone or of the top.
     is_grade = _read_numbers(text) in ([grade], [grade, scale.top]) and _IS_TOP.search(name) is None
     return _MEMBER.fullmatch(name) is not None and not is_grade and _is_other(f"{name}: {text}", scale)
-
-
-def drop_rubric(flat: str) -> str:
-    """Return simplified prose without the list of the grades from 0 to 3 and what they mean."""
-    return _RUBRIC.sub("\n", flat)
 
 
 def drop_own_scale(flat: str, scale: Scale) -> str:

@@ -29,8 +29,8 @@ _STRING = re.compile(
 )
 _BARE = re.compile(r"[-+.]?[0-9][\w.+\-/%]*|[A-Za-z_]\w*|[\u4e00-\u9fff]{1,6}|<[^<>\"{}/]{1,40}>")
 _END = re.compile(r"(?:```|~~~)?\s*\Z")
-#: Braces in prose, as in "the set {1, 2}" or "{query}".
-_PROSE_BRACES = re.compile(r"\{[^{}\"'“”„＂‘’＇:\\]{1,80}\}")
+#: Braces in prose that only group words, as in "the set {1, 2}" or "{query}".
+PROSE_BRACES = re.compile(r"\{[^{}\"'“”„＂‘’＇:\\]{1,80}\}")
 #: A template's escape that a model copied: "{{" for "{".
 _DOUBLED = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -127,11 +127,6 @@ def is_strict(text: str) -> bool:
     return True
 
 
-def drop_prose_braces(flat: str) -> str:
-    """Return the text without the braces that only group words, as in "the set {1, 2}"."""
-    return _PROSE_BRACES.sub(" ", flat)
-
-
 # The search for the final answer scans a reply, then what is parsed is mostly the same text.
 @lru_cache(maxsize=1)
 def scan_objects(text: str) -> Scan:
@@ -142,7 +137,7 @@ def scan_objects(text: str) -> Scan:
     while (brace := reader.flat.find("{", position)) >= 0:
         try:
             reader.count()
-            if aside := _PROSE_BRACES.match(reader.flat, brace) or _DOUBLED.match(reader.flat, brace):
+            if aside := PROSE_BRACES.match(reader.flat, brace) or _DOUBLED.match(reader.flat, brace):
                 position = aside.end()
                 continue
             node, position = reader.read_members(brace + 1, 0)
