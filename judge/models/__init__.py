@@ -15,7 +15,7 @@ An adapter translates the requests, replies and errors of its library and retrie
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -33,14 +33,21 @@ class Service:
     """A service with models: its address, "" without one, and environment variables.
 
     The first of `address_variables` that has a value holds another address, `key_variable` holds the key.
+    `account_headers` are sent where their variables have values.
     """
 
     url: str
     address_variables: tuple[str, ...]
     key_variable: str
+    account_headers: Mapping[str, str] = field(default_factory=dict)
 
 
-OPENAI = Service("https://api.openai.com/v1", ("OPENAI_BASE_URL",), "OPENAI_API_KEY")
+OPENAI = Service(
+    "https://api.openai.com/v1",
+    ("OPENAI_BASE_URL",),
+    "OPENAI_API_KEY",
+    {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
+)
 DASHSCOPE = Service(
     "https://dashscope.aliyuncs.com/api/v1",
     ("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL"),

@@ -89,7 +89,12 @@ class Endpoint:
         key = self.read_key(service.key_variable, url)
         secrets = (key, *find_proxy_secrets(url))
         redact_logs(*secrets)
-        return Server(self, url, redact_url(url, *self.secrets), key, secrets)
+        account = {
+            header: value
+            for header, variable in service.account_headers.items()
+            if (value := self.read_header_value(variable))
+        }
+        return Server(self, url, redact_url(url, *self.secrets), key, secrets, account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,7 @@ class Server:
     """The server at `url`, with `access` to it.
 
     `public` is the address without what is secret; `secrets` are the key and the password of a proxy.
+    `account_headers` name what the calls are charged to.
     """
 
     access: Endpoint
@@ -104,6 +110,7 @@ class Server:
     public: str
     key: str = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
+    account_headers: Mapping[str, str] = field(default_factory=dict)
 
     def move(self, url: str) -> Server:
         """Return the same server, with its key, at another address."""

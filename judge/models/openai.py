@@ -53,13 +53,7 @@ class OpenAI:
         self._server = server
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
         self._frames: dict[tuple[str, int], _RequestFrame] = {}
-        optional = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
-        headers = {
-            name: value
-            for name, var in optional.items()
-            if service is OPENAI and (value := endpoint.read_header_value(var))
-        }
-        self._connections = HttpConnections(server, "/chat/completions", headers)
+        self._connections = HttpConnections(server, "/chat/completions", server.account_headers)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""

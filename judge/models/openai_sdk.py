@@ -43,24 +43,19 @@ class _Client(openai.AsyncOpenAI):
 
     @property
     def default_headers(self) -> dict[str, str | openai.Omit]:
-        optional = {"OpenAI-Organization": self.organization, "OpenAI-Project": self.project}
-        return {
-            "Accept": "application/json",
-            "User-Agent": "judge",
-            **{name: value for name, value in optional.items() if value},
-        }
+        return {"Accept": "application/json", "User-Agent": "judge", **self._custom_headers}
 
 
 def open_client(server: Server, max_bytes: int) -> openai.AsyncOpenAI:
     """Return the SDK's client of a server; it retries nothing and limits bodies to `max_bytes`."""
-    environ = server.access.environ
     return _Client(
         api_key=server.key or NO_KEY,
         base_url=server.url,
         # None would make the SDK read the environment.
         admin_api_key="",
-        organization=environ.get("OPENAI_ORG_ID", ""),
-        project=environ.get("OPENAI_PROJECT_ID", ""),
+        organization="",
+        project="",
+        default_headers=server.account_headers,
         webhook_secret="",
         max_retries=0,
         timeout=server.access.timeout,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 
 from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
+from judge.models import DASHSCOPE, OPENAI, Service
 from judge.models.endpoint import Endpoint, build_thinking_params
 from judge.models.openai import OpenAI
+from judge.models.openai_sdk import open_client
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -253,3 +255,17 @@ def test_the_environment_names_the_server_and_no_password_gets_into_an_address()
     with pytest.raises(SetupError) as refused:
         OpenAI("m", Endpoint("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
     assert "secret" not in str(refused.value)
+
+
+@check_each(("service", "organization"), [(OPENAI, "org-mine"), (DASHSCOPE, None)])
+def test_batches_name_the_account_to_openai_alone(service: Service, organization: str | None) -> None:
+    environ = {service.key_variable: "key-0123456789", "OPENAI_ORG_ID": "org-mine"}
+
+    async def list_headers() -> Mapping[str, object]:
+        server = Endpoint(None, environ, 5.0, 2).open_server(service)
+        async with open_client(server, 1_000) as client:
+            return client.default_headers
+
+    headers = asyncio.run(list_headers())
+    assert headers.get("OpenAI-Organization") == organization
+    assert headers["User-Agent"] == "judge"
