@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from judge.analysis.combine_runs import combine_runs
-from judge.analysis.judged_run import JudgedRun
+from judge.analysis.judged_run import JudgedRun, analyse_run
 from judge.analysis.label_agreement import (
     LabelAgreement,
     LabelSet,
@@ -31,7 +31,6 @@ from judge.analysis.label_agreement import (
 )
 from judge.analysis.pair_plan import DrawSize, PairPlan, plan_pairs
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
-from judge.analysis.run_analysis import analyse_run
 from judge.analysis.summary import Summary
 from judge.dataset import trec
 from judge.dataset.label_files import read_labels

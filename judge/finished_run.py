@@ -8,8 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from judge.analysis.judged_run import JudgedRun
-from judge.analysis.run_analysis import analyse_run, score_run
+from judge.analysis.judged_run import JudgedRun, analyse_run, score_run
 from judge.analysis.summary import Summary
 from judge.cache import FileCache
 from judge.dimensions import DimensionOptions, measure_dimensions

@@ -29,7 +29,6 @@ from judge.measure.resampling import compute_randomisation_p, holm
 from judge.messages import Message, NameList, SeparatedNames
 from judge.records import EXPECTED, LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
 
-#: Below this p the grades count as changed between runs.
 _GradeSource = Literal["assessor", "people"]
 #: What to say of lower and of higher grades, by whose grades changed.
 _SHIFTS: Mapping[frozenset[_GradeSource], tuple[Message, Message]] = {

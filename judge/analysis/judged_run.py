@@ -1,4 +1,6 @@
-"""The records of a judged run, and labels of people as its grades: what analysis starts from.
+"""A judged run: its records, its scores and its `Summary`, and labels of people as its grades.
+
+The analysis is pure: the same run gives the same summary.
 
 Labelled pairs keep the label, and the assessor judges the rest. A sample of the labelled pairs can be judged
 as well, to measure how far the assessor agrees with people on this dataset. The grade of such a pair stays
@@ -9,12 +11,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 
 import numpy as np
 
-from judge.analysis.summary import Controls, DimensionResult, LabelCheck, LabelUse, SelfTestEntry
+from judge.analysis.summary import (
+    SCHEMA_VERSION,
+    Controls,
+    DecidingQueries,
+    DecidingQuery,
+    DimensionResult,
+    LabelCheck,
+    LabelUse,
+    SelfTestEntry,
+    Summary,
+    average_values,
+)
+from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.labels import list_unreturned
 from judge.measure.agreement import (
     GradesByPair,
@@ -23,11 +38,25 @@ from judge.measure.agreement import (
     measure_agreement,
     pair_grades,
 )
+from judge.measure.bias import find_shared_vendors
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
+from judge.measure.compare import PairComparison, compare_engines
+from judge.measure.engine_summary import EngineResult, summarise_engines
+from judge.measure.formulas import TIE, convert_non_finite
 from judge.measure.measures import Measure
-from judge.measure.panel_agreement import JudgmentsByMember
+from judge.measure.panel_agreement import (
+    SERVED_MODEL_COLUMN,
+    JudgmentsByMember,
+    count_served_models,
+    find_grading_models,
+    measure_panel_agreement,
+)
+from judge.measure.score import Scores, score_columns, score_ideal_order
+from judge.measure.segments import compare_segments
+from judge.measure.sensitivity import check_own_lists, list_needed_measures, measure_flagged_sensitivity
+from judge.measure.stability import measure_stability
 from judge.pricing import RunCost
-from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Scale, Snippet
+from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Query, Scale, Snippet
 from judge.stored_records import select_records
 
 
@@ -80,6 +109,8 @@ class JudgedRun:
         return results, tabulate_judgments(self.judgments, results)
 
 
+#: The most queries that `DecidingQueries` has.
+_MOST_DECIDING = 10
 #: Judgments whose values are Python objects at once.
 _CHUNK = 1 << 13
 
@@ -107,6 +138,146 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
         digest.update(f"{', ' if number else ''}{json.dumps(entries)[1:-1]}".encode())
     digest.update(b"]]")
     return digest.hexdigest()[:16]
+
+
+def score_run(run: JudgedRun, measures: Sequence[Measure]) -> Scores:
+    """Return the scores of a run by `measures`."""
+    return score_columns(*run.tabulate(), measures, run.spec.scale)
+
+
+def score_lists(run: JudgedRun, measure: Measure) -> dict[tuple[str, str], float | None]:
+    """Return the mean of `measure` over the repeats by (engine, query_id), None where it is not defined.
+
+    Lists of engines that failed on the query are left out.
+    """
+    scores = score_run(run, [measure])
+    value, _, _ = scores.average_repeats()
+    return {
+        (engine, query_id): convert_non_finite(value[row, column, 0])
+        for row, engine in enumerate(scores.engines)
+        for column, query_id in enumerate(scores.queries)
+        if not scores.coverage.without_list[row, column]
+    }
+
+
+def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
+    """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
+    data, pool, spec = run.data, run.pool, run.spec
+    wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
+    results, columns = run.tabulate(with_tokens=True)
+    every = score_columns(results, columns, wanted, spec.scale)
+    scores = every.select_measures(spec.measures)
+    comparisons = compare_engines(scores, among)
+    models = {SERVED_MODEL_COLUMN: find_grading_models(results, columns)}
+    judged = int(columns.rows["is_graded"].sum())
+    assessed = (judgment for judgment in run.judgments if LABEL not in judgment.flags)
+    wanted_judgments = len(pool.pairs) * spec.repeats
+    engines = summarise_engines(scores, results, _average_rerank_scores(columns))
+    flagged = results.mark_flags(INJECTION_FLAGS)
+
+    def rescore(judgments: Sequence[Judgment]) -> Scores:
+        return score_run(replace(run, judgments=judgments), spec.measures)
+
+    return scores, Summary(
+        schema=SCHEMA_VERSION,
+        assessor=spec.assessor,
+        scale=spec.scale.name,
+        relevant_from=spec.scale.relevant_from,
+        dates=data.dates,
+        depth=pool.depth,
+        repeats=spec.repeats,
+        queries=len(data.queries),
+        results=pool.results,
+        pairs=len(pool.pairs),
+        dedup_saving=1 - len(pool.pairs) / pool.results if pool.results else 0.0,
+        judgments=wanted_judgments,
+        judged=judged,
+        grades=fingerprint_grades(results, columns, spec.scale),
+        coverage=judged / wanted_judgments if wanted_judgments else 1.0,
+        served=count_served_models(results, columns, spec.scale),
+        failures=columns.count_errors(),
+        empty_snippets=int(results.mark_flags({"empty_snippet"}).sum()),
+        flagged={
+            engine: count
+            for engine, count in zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
+            if count
+        },
+        selftest=dict(spec.selftest),
+        remarks=tuple(data.warnings),
+        measures=tuple(map(str, spec.measures)),
+        notes={str(measure): measure.note for measure in spec.measures if measure.note},
+        undefined=_count_undefined(engines.values()),
+        engines=engines,
+        comparisons=comparisons,
+        own_list_reversal=check_own_lists(every, pool.depth, comparisons),
+        segments=compare_segments(scores, data.queries, among, models),
+        stability=measure_stability(scores, assessed, spec.scale),
+        panel=measure_panel_agreement(run.members, spec.scale, rescore) if run.members else None,
+        self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
+        flagged_sensitivity=measure_flagged_sensitivity(
+            scores, results, columns, spec.scale, results.mark_pairs(flagged), among
+        ),
+        deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
+        cost=spec.cost,
+        labels=spec.labels,
+        controls=_add_ideal_means(spec, results, columns, scores.largest),
+        near_duplicates=len(set(columns.rows["pair"][columns.rows["is_near_duplicate"]].tolist())),
+    )
+
+
+def _add_ideal_means(
+    spec: RunSpec, results: ResultColumns, judgments: JudgmentColumns, largest: Sequence[float]
+) -> Controls | None:
+    """Return the controls with the means of the pool's best order; None without controls.
+
+    `largest` are the largest possible values of the measures.
+    """
+    if spec.controls is None:
+        return None
+    values = score_ideal_order(results, judgments, spec.measures, spec.scale)
+    means = {
+        str(measure): average_values(map(convert_non_finite, values[str(measure)]), most=most)
+        for measure, most in zip(spec.measures, largest, strict=True)
+        if measure.compares_engines
+    }
+    return replace(spec.controls, ideal=means)
+
+
+def list_deciding_queries(
+    scores: Scores, comparisons: Sequence[PairComparison], queries: Mapping[str, Query]
+) -> DecidingQueries | None:
+    """Return the queries with the largest differences of the first comparison; None where none differs."""
+    if not comparisons:
+        return None
+    pair = comparisons[0]
+    (index,) = (at for at, measure in enumerate(scores.measures) if str(measure) == pair.measure)
+    value = scores.average_repeats()[0][..., index]
+    a, b = (value[scores.engines.index(engine)] for engine in (pair.a, pair.b))
+    named = zip(scores.queries, (a - b).tolist(), strict=True)
+    differing = sorted(
+        (-abs(difference), id_, difference) for id_, difference in named if abs(difference) > TIE
+    )
+    rows = tuple(
+        DecidingQuery(id_, difference, difference / pair.n, queries[id_].text)
+        for _, id_, difference in differing[:_MOST_DECIDING]
+    )
+    return DecidingQueries(pair.measure, pair.a, pair.b, pair.n, rows) if rows else None
+
+
+def _average_rerank_scores(judgments: JudgmentColumns) -> dict[int, float]:
+    """Return the relevance score of a reranker for each pair, the mean over the repeats."""
+    rows = judgments.rows[~np.isnan(judgments.rows["score"])]
+    scores: dict[int, list[float]] = {}
+    for pair, score in zip(rows["pair"].tolist(), rows["score"].tolist(), strict=True):
+        scores.setdefault(pair, []).append(score)
+    return {pair: fmean(values) for pair, values in scores.items()}
+
+
+def _count_undefined(engines: Collection[EngineResult]) -> dict[str, int]:
+    """Return, for each measure, on how many queries it is undefined (the most of any engine), where any."""
+    names = dict.fromkeys(name for engine in engines for name in engine.measures)
+    most = {name: max(engine.measures[name].undefined for engine in engines) for name in names}
+    return {name: count for name, count in most.items() if count}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun
-from judge.analysis.run_analysis import score_run
+from judge.analysis.judged_run import JudgedRun, score_run
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import list_firsts
 from judge.dataset.validation import hash_parts

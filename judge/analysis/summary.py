@@ -1,7 +1,7 @@
 """The records of summary.json: what a run says of its engines, without the queries.
 
 The names of the fields are the keys of the file. A field is None where the value is unknown. The values of
-dimensions never enter the measures of relevance. `analyse_run` in `judge.analysis.run_analysis` builds a
+dimensions never enter the measures of relevance. `analyse_run` in `judge.analysis.judged_run` builds a
 `Summary`; `judge.runs.record_json` writes and reads it.
 """
 

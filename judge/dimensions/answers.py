@@ -12,8 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun
-from judge.analysis.run_analysis import score_run
+from judge.analysis.judged_run import JudgedRun, score_run
 from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens

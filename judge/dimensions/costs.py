@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from judge.analysis.judged_run import JudgedRun
-from judge.analysis.run_analysis import score_lists
+from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import PRICE, DimensionMean, DimensionResult, summarise_dimension
 from judge.dimensions import DimensionOptions
 from judge.errors import InputError

@@ -16,8 +16,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun
-from judge.analysis.run_analysis import score_lists
+from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import (
     DimensionResult,
     EnginePair,

@@ -12,8 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun
-from judge.analysis.run_analysis import score_run
+from judge.analysis.judged_run import JudgedRun, score_run
 from judge.analysis.summary import (
     DimensionResult,
     EnginePair,

@@ -12,8 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun
-from judge.analysis.run_analysis import score_lists
+from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import DimensionResult, EnginePair, average_values, summarise_dimension
 from judge.dimensions import DimensionOptions
 from judge.measure.formulas import find_largest_value

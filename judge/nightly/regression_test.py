@@ -15,8 +15,7 @@ from math import ceil, sqrt
 import numpy as np
 
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
-from judge.analysis.judged_run import JudgedRun
-from judge.analysis.run_analysis import score_run
+from judge.analysis.judged_run import JudgedRun, score_run
 from judge.config.nightly import NightlyConfig
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import TIE, Floats

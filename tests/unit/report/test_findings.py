@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judge.analysis.judged_run import JudgedRun, RunSpec
-from judge.analysis.run_analysis import analyse_run, list_deciding_queries
+from judge.analysis.judged_run import JudgedRun, RunSpec, analyse_run, list_deciding_queries
 from judge.dataset.pool import build_pool
 from judge.json_text import dump_json
 from judge.measure.compare import compare_engines
