@@ -371,12 +371,8 @@ def _make_paired_grades(
     keys: Sequence[tuple[str, str]], people: GradesByPair, assessor: GradesByPair
 ) -> PairedGrades:
     number = {query_id: index for index, query_id in enumerate(sorted({query_id for query_id, _ in keys}))}
-
-    def make_array(values: Iterable[int]) -> Ints:
-        return np.array(list(values), dtype=np.int64)
-
     return PairedGrades(
-        make_array(number[query_id] for query_id, _ in keys),
-        make_array(people[key] for key in keys),
-        make_array(assessor[key] for key in keys),
+        np.array([number[query_id] for query_id, _ in keys], dtype=np.int64),
+        np.array([people[key] for key in keys], dtype=np.int64),
+        np.array([assessor[key] for key in keys], dtype=np.int64),
     )

@@ -274,16 +274,10 @@ def _describe_contradiction(results: ResultColumns, graded: npt.NDArray[np.void]
 
 def _measure_coverage(results: ResultColumns, lists: RankedLists, times: int) -> Coverage:
     returned = results.returned
-    duplicates = returned - lists.first[:, ::times].sum(-1)
+    # The lists of a query are the same in every repeat.
+    first, document = lists.first[:, ::times], lists.document[:, ::times]
     graded = (lists.grade != NO_GRADE).sum(-1).reshape(*returned.shape, times)
     ungraded = (graded == 0) & (returned > 0)[..., None]
-    pooled, unique = _count_documents(lists, times)
-    return Coverage(returned, duplicates, results.errors, results.absent, graded, ungraded, pooled, unique)
-
-
-def _count_documents(lists: RankedLists, times: int) -> tuple[Ints, Ints]:
-    """Return the numbers of pooled documents (queries,) and of unique ones (engines, queries)."""
-    first, document = lists.first[:, ::times], lists.document[:, ::times]
     queries = np.arange(first.shape[1])[:, None]
     engines = np.zeros((first.shape[1], lists.best.shape[-1]), np.int64)
     for is_first, of_engine in zip(first, document, strict=True):  # one by one takes less memory
@@ -293,4 +287,13 @@ def _count_documents(lists: RankedLists, times: int) -> tuple[Ints, Ints]:
         (is_first & (engines[queries, of_engine] == 1)).sum(-1)
         for is_first, of_engine in zip(first, document, strict=True)
     ]
-    return (engines > 0).sum(-1), np.array(unique, np.int64).reshape(first.shape[:2])
+    return Coverage(
+        returned=returned,
+        duplicates=returned - first.sum(-1),
+        errors=results.errors,
+        absent=results.absent,
+        graded=graded,
+        ungraded=ungraded,
+        pooled=(engines > 0).sum(-1),
+        unique=np.array(unique, np.int64).reshape(first.shape[:2]),
+    )

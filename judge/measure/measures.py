@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -207,10 +207,6 @@ DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
 #: The two ways to turn a grade into a gain: the grade itself, or 2^grade - 1.
 DCG_GAINS = ("log2", "exp-log2")
 
-_OWN_NOTE = Message("order within the list only; not for comparing engines")
-_GRANULAR_NOTE = Message("one more relevant result can lower it; not for comparing engines")
-_SETP_NOTE = Message("divides by as many results as the engine chose to return; not for comparing engines")
-
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -234,16 +230,10 @@ class Measure:
         if self.name not in MEASURE_KINDS:
             raise InputError(describe_unknown_measure(self.name))
         kind = MEASURE_KINDS[self.name]
-        given = {
-            "own": self.own,
-            "granular": self.granular,
-            "rel": self.rel is not None,
-            "dcg": self.dcg != "log2",
-            "p": self.p != 0.8,
-        }
-        for parameter in (name for name, is_given in given.items() if is_given):
-            if parameter not in kind.parameters:
-                raise InputError(describe_unknown_parameter(kind, parameter))
+        for each in fields(self):
+            given = each.name in PARAMETER_EXAMPLES and getattr(self, each.name) != each.default
+            if given and each.name not in kind.parameters:
+                raise InputError(describe_unknown_parameter(kind, each.name))
         self._check_cutoff(kind)
         self._check_values()
 
@@ -309,10 +299,14 @@ class Measure:
     def note(self) -> str:
         """Return the note to print beside every value, empty when the measure compares engines."""
         if self.own:
-            return _OWN_NOTE
+            return Message("order within the list only; not for comparing engines")
         if self.granular:
-            return _GRANULAR_NOTE
-        return _SETP_NOTE if self.name == "SetP" else ""
+            return Message("one more relevant result can lower it; not for comparing engines")
+        if self.name == "SetP":
+            return Message(
+                "divides by as many results as the engine chose to return; not for comparing engines"
+            )
+        return ""
 
     @property
     def compares_engines(self) -> bool:

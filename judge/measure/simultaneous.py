@@ -14,7 +14,7 @@ Its interval follows from its extreme values, whatever the distribution is: `_bo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -100,13 +100,16 @@ def compare_means(
     ]
     if limits is None:
         return tests
-    bounded = ~testable & (differing >= MIN_DIFFERING)
-    return [
-        _bound_columns(
-            test, bounded[measure], differences[:, measure], limits[measure], wider[:, measure], families
-        )
-        for measure, test in enumerate(tests)
-    ]
+    for measure, test in enumerate(tests):
+        bounded = ~test.tested & (differing[measure] >= MIN_DIFFERING)
+        if bounded.any():
+            test.low[bounded], test.high[bounded], test.p[bounded] = _bound_means(
+                differences[:, measure, bounded],
+                limits[measure],
+                wider[:, measure, bounded],
+                families * columns,
+            )
+    return tests
 
 
 def _draw_maxima(
@@ -125,24 +128,6 @@ def _draw_maxima(
         maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
         infinite += np.isinf(squared[np.isinf(maxima[-1]).any(1)]).sum(0)
     return np.concatenate(maxima), infinite
-
-
-def _bound_columns(
-    test: SimultaneousIntervals,
-    bounded: Bools,
-    differences: Floats,
-    limit: float,
-    widening: Floats,
-    families: int,
-) -> SimultaneousIntervals:
-    """Return `test` with the intervals of `_bound_means` in the `bounded` columns."""
-    if not bounded.any():
-        return test
-    low, high, p = test.low.copy(), test.high.copy(), test.p.copy()
-    low[bounded], high[bounded], p[bounded] = _bound_means(
-        differences[:, bounded], limit, widening[:, bounded], families * len(bounded)
-    )
-    return replace(test, low=low, high=high, p=p)
 
 
 def compare_groups(differences: Floats, members: Bools, *, families: int = 1) -> SimultaneousIntervals:

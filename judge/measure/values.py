@@ -197,11 +197,6 @@ class _View:
             undecided=undecided,
         )
 
-    @property
-    def max_open(self) -> int:
-        """Return the largest number of unjudged snippets in a list."""
-        return int(self.open.sum(-1).max(initial=0))
-
 
 def _find_rivals(lists: RankedLists) -> tuple[Bools, Bools]:
     """Return the documents with an unjudged snippet, and the ranks whose document has a second one."""
@@ -257,7 +252,7 @@ def _evaluate_counts(
     longest = min(view.cutoff, view.best.shape[-1])
     ideal = np.append(0.0, [dcg(np.ones(length)) for length in range(1, longest + 1)])
     gained, divisors = [], []
-    for count in range(view.max_open + 1):
+    for count in range(int(view.open.sum(-1).max(initial=0)) + 1):
         relevant = sure | ((order > 0) & (order <= count))
         gained.append(apply_formula(measure, relevant.astype(np.float64)))
         total = there + np.minimum(count, addable)
