@@ -136,7 +136,15 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     run = JudgedRun(separate, pool, judgments, spec)
     pairs = _list_compared_pairs(names)
     notes = _write_notes(runs, queries, repeats, unequal)
-    terms = [] if unequal else [_describe_pool(pooled)]
+    terms = []
+    if not unequal:
+        terms.append(
+            Message(
+                "all runs are measured on one pool, the {results:,} results of all of them: these means can"
+                " differ from those of a run alone",
+                results=pooled.results,
+            )
+        )
     if pairs is not None:
         terms.append(Message("engines are compared across runs; within a run: judge compare RUN"))
     return CombinedRuns(run, pairs, tuple(notes), tuple(terms), names, shift)
@@ -197,7 +205,6 @@ def _describe(value: object) -> str:
 
 def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
     (name, first), *others = ((name, run.data.queries) for name, run in runs.items())
-    all_ = [first, *(queries for _, queries in others)]
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
     if not shared:
         raise InputError(
@@ -215,12 +222,8 @@ def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
                     other_query=queries[id_].text,
                     other=other,
                 )
-    return {
-        id_: replace(
-            query, extra=dict(set.intersection(*(set(queries[id_].extra.items()) for queries in all_)))
-        )
-        for id_, query in shared.items()
-    }
+    extras = {id_: [set(run.data.queries[id_].extra.items()) for run in runs.values()] for id_ in shared}
+    return {id_: replace(query, extra=dict(set.intersection(*extras[id_]))) for id_, query in shared.items()}
 
 
 def _name_engines(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
@@ -409,12 +412,3 @@ def _write_notes(
             " come from the grades instead of the engines",
             unequal=unequal,
         )
-
-
-def _describe_pool(pooled: Pool) -> Message:
-    """Return the note on the common pool."""
-    return Message(
-        "all runs are measured on one pool, the {results:,} results of all of them: these means can differ"
-        " from those of a run alone",
-        results=pooled.results,
-    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
@@ -303,19 +303,11 @@ class RunLabels:
 
     def select_judged(self, pool: Pool) -> Pool:
         """Return the pool with the pairs that the assessor judges: the unlabelled ones and the sample."""
-        length = sum(map(self._is_judged, pool.pairs))
-        pairs = select_records(pool.pairs, self._is_judged, length)
-        # The digest names the whole pool, and keys are cached under it.
-        return replace(pool, pairs=pairs, digest="")
+        return _select_pairs(pool, lambda pair: pair.key not in self.grades or pair.key in self.sample)
 
     def select_unlabelled(self, pool: Pool) -> Pool:
         """Return the pool with the pairs that have no label."""
-        length = sum(pair.key not in self.grades for pair in pool.pairs)
-        pairs = select_records(pool.pairs, lambda pair: pair.key not in self.grades, length)
-        return replace(pool, pairs=pairs, digest="")
-
-    def _is_judged(self, pair: Pair) -> bool:
-        return pair.key not in self.grades or pair.key in self.sample
+        return _select_pairs(pool, lambda pair: pair.key not in self.grades)
 
     def add_to(self, judgments: Iterable[Judgment], pool: Pool, repeats: int) -> tuple[Judgment, ...]:
         """Return the judgments of the whole pool: the labels, else those of the assessor."""
@@ -351,6 +343,12 @@ class RunLabels:
                 bias=agreement.bias,
             )
         return LabelUse(self.source, len(self.grades), self.unmatched, check, self.unreturned)
+
+
+def _select_pairs(pool: Pool, is_chosen: Callable[[Pair], bool]) -> Pool:
+    pairs = select_records(pool.pairs, is_chosen, sum(map(is_chosen, pool.pairs)))
+    # The digest names the whole pool, and keys are cached under it.
+    return replace(pool, pairs=pairs, digest="")
 
 
 def draw_sample(keys: Iterable[tuple[str, str]], size: int) -> frozenset[tuple[str, str]]:

@@ -137,8 +137,7 @@ class Coverage:
 
     `returned` and `duplicates` count snippets down to the depth of the pool. `errors` marks engines that
     failed, `absent` engines without a ranking. `graded` (engines, queries, repeats) counts snippets with a
-    grade, `ungraded` (same shape) marks lists that have snippets and no grade at all. `pooled` (queries,)
-    counts the documents of the pool, `unique` those that no other engine returned.
+    grade. `pooled` (queries,) counts the documents of the pool, `unique` those that no other engine returned.
     """
 
     returned: Ints
@@ -146,7 +145,6 @@ class Coverage:
     errors: Bools
     absent: Bools
     graded: Ints
-    ungraded: Bools
     pooled: Ints
     unique: Ints
 
@@ -158,6 +156,11 @@ class Coverage:
     def without_list(self) -> Bools:
         """Return True where there is no list to measure; an empty list is a list."""
         return self.errors | self.absent
+
+    @property
+    def ungraded(self) -> Bools:
+        """Return (engines, queries, repeats): True for lists that have snippets and no grade at all."""
+        return np.equal(self.graded, 0) & np.greater(self.returned, 0)[..., None]
 
     def select(self, engines: Bools, queries: Bools) -> Coverage:
         """Return the coverage of some engines and queries, which are marked True."""
@@ -276,8 +279,6 @@ def _measure_coverage(results: ResultColumns, lists: RankedLists, times: int) ->
     returned = results.returned
     # The lists of a query are the same in every repeat.
     first, document = lists.first[:, ::times], lists.document[:, ::times]
-    graded = (lists.grade != NO_GRADE).sum(-1).reshape(*returned.shape, times)
-    ungraded = (graded == 0) & (returned > 0)[..., None]
     queries = np.arange(first.shape[1])[:, None]
     engines = np.zeros((first.shape[1], lists.best.shape[-1]), np.int64)
     for is_first, of_engine in zip(first, document, strict=True):  # one by one takes less memory
@@ -292,8 +293,7 @@ def _measure_coverage(results: ResultColumns, lists: RankedLists, times: int) ->
         duplicates=returned - first.sum(-1),
         errors=results.errors,
         absent=results.absent,
-        graded=graded,
-        ungraded=ungraded,
+        graded=(lists.grade != NO_GRADE).sum(-1).reshape(*returned.shape, times),
         pooled=(engines > 0).sum(-1),
         unique=np.array(unique, np.int64).reshape(first.shape[:2]),
     )

@@ -141,12 +141,10 @@ class ResultColumns:
             moved[past] = empty
             return moved
 
-        number = np.where(dropped, -1, np.cumsum(~dropped) - 1)
-        pair = np.append(number, -1)[self.pair]
         return replace(
             self,
             returned=remain.sum(-1),
-            pair=move_up(pair, -1),
+            pair=move_up(_renumber_pairs(self.pair, dropped), -1),
             document=move_up(self.document, -1),
             flags=move_up(self.flags, -1),
             has_text=move_up(self.has_text, 0),
@@ -155,6 +153,11 @@ class ResultColumns:
                 id_ for id_, gone in zip(self.snippet_ids, dropped.tolist(), strict=True) if not gone
             ),
         )
+
+
+def _renumber_pairs(pair: Ints, dropped: Bools) -> Ints:
+    """Return the numbers that pairs have without the `dropped` ones, -1 for these and for -1."""
+    return np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1)[pair]
 
 
 def tabulate_results(
@@ -371,8 +374,7 @@ class JudgmentColumns:
     def drop_pairs(self, dropped: Bools) -> JudgmentColumns:
         """Return the judgments for results without the `dropped` (pairs,)."""
         rows = self.rows.copy()
-        number = np.where(dropped, -1, np.cumsum(~dropped) - 1)
-        rows["pair"] = np.append(number, -1)[rows["pair"]]
+        rows["pair"] = _renumber_pairs(rows["pair"], dropped)
         return replace(self, rows=rows)
 
 

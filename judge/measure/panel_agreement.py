@@ -27,7 +27,6 @@ from judge.records import Judgment, Scale
 PANEL_SPLIT, PANEL_TIE, PANEL_SHORT = "panel_split", "panel_tie", "panel_short"
 #: The judgments of each member by its name, in the order of the panel.
 JudgmentsByMember = Mapping[str, Sequence[Judgment]]
-_VoteKey = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +101,10 @@ def take_majority(members: JudgmentsByMember, *, high: bool = False) -> tuple[Ju
     the pair stays unjudged. The reason is that of the first member with the grade of the panel.
     """
     assessor = name_panel(members)
-    votes: dict[_VoteKey, list[Judgment]] = {}
+    votes: dict[tuple[str, str, int], list[Judgment]] = {}
     for judgments in members.values():
         for judgment in judgments:
-            votes.setdefault(_make_vote_key(judgment), []).append(judgment)
+            votes.setdefault((*judgment.key, judgment.repeat), []).append(judgment)
     return tuple(_count_votes(of_pair, assessor, len(members), high) for of_pair in votes.values())
 
 
@@ -138,10 +137,6 @@ def measure_panel_agreement(
         deciding_ties=sum((low.grade or 0) < scale.relevant_from <= (high.grade or 0) for low, high in tied),
         ties_high=rescore(judgments_high).average_queries() if tied else {},
     )
-
-
-def _make_vote_key(judgment: Judgment) -> _VoteKey:
-    return *judgment.key, judgment.repeat
 
 
 def _count_votes(votes: Sequence[Judgment], assessor: str, size: int, high: bool) -> Judgment:
@@ -187,7 +182,7 @@ def _summarise_member(name: str, judgments: Sequence[Judgment], scale: Scale) ->
 def _compare_members(members: JudgmentsByMember, scale: Scale) -> Iterator[MemberPair]:
     grades = {
         name: {
-            _make_vote_key(judgment): judgment.grade
+            (*judgment.key, judgment.repeat): judgment.grade
             for judgment in judgments
             if judgment.grade is not None and not judgment.assessor.startswith("rule:")
         }

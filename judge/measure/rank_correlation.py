@@ -140,18 +140,15 @@ def _compare_ranking(
     names = tuple(engines[index] for index in ranked)
     truth, estimate = means[:, ranked]
     correlation = tau(truth, estimate)
-    by_assessor = [
-        names[index]
-        for index in sorted(range(len(names)), key=lambda index: (-estimate[index], names[index]))
-    ]
+    by_assessor = dict(zip(names, estimate.tolist(), strict=True))
     return EngineOrders(
         queries=int(both.any(0).sum()),
         partly_labelled=partly_labelled,
         people=dict(zip(names, truth.tolist(), strict=True)),
-        assessor=dict(zip(names, estimate.tolist(), strict=True)),
+        assessor=by_assessor,
         left_out=tuple(engine for engine, ranks in zip(engines, often, strict=True) if not ranks),
         tau=StatisticValue(correlation, None, _NO_TAU if correlation is None else None),
         tau_ap=tau_ap(truth, estimate),
-        rbo=rbo(names, by_assessor) if names else None,
+        rbo=rbo(names, sorted(names, key=lambda name: (-by_assessor[name], name))) if names else None,
         swapped=find_swaps(names, truth, estimate),
     )

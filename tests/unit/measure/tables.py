@@ -42,7 +42,6 @@ def tabulate_scores(
             errors=np.asarray(np.isnan(lows).all((2, 3))),
             absent=nothing > 0,
             graded=np.full((*cells, repeats), 5),
-            ungraded=np.zeros((*cells, repeats), bool),
             pooled=np.full(cells[1], 10),
             unique=nothing,
         ),
