@@ -194,18 +194,17 @@ def _weigh_pairs(
                 if key in labellable:
                     of_engine = weights.setdefault(key, np.zeros(len(engines)))
                     of_engine[engines.index(ranking.engine)] += weight
-    of_query: dict[str, list[_Key]] = {query_id: [] for query_id in queries}
-    for key in weights:
-        if key[0] in of_query:
-            of_query[key[0]].append(key)
+    drawn = draw_queries_to_label(queries, len(queries), seed)
+    place = {query_id: number for number, query_id in enumerate(drawn)}
+    keys = [key for key in weights if key[0] in place]
+    keys.sort(key=lambda key: (place[key[0]], hash_parts([str(seed), *key], 16)))
     grades = compute_median_grades(run.judgments)
-    units = []
-    for query_id in draw_queries_to_label(queries, len(queries), seed):
-        for key in sorted(of_query[query_id], key=lambda key: hash_parts([str(seed), *key], 16)):
-            differences = weights[key][0] - weights[key][1:]
-            if differences.any():
-                units.append(PlanUnit(*key, grades.get(key), tuple(differences.tolist()), 1.0, False))
-    return units
+    differences = {key: weights[key][0] - weights[key][1:] for key in keys}
+    return [
+        PlanUnit(*key, grades.get(key), tuple(difference.tolist()), 1.0, False)
+        for key, difference in differences.items()
+        if difference.any()
+    ]
 
 
 def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:

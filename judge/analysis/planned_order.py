@@ -6,7 +6,7 @@ pairs of its engines: those that the plan does not compare count as not signific
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -182,14 +182,13 @@ def _make_draw(
     inverse, certain = dict.fromkeys(units, 0.0), dict.fromkeys(units, True)
     for plan in plans:
         for unit in plan.units:
-            key = unit.query_id, unit.snippet_id
-            if key in units:
-                inverse[key] += plan.labels / total * unit.drawn / unit.probability
-                certain[key] &= unit.probability == 1
+            if unit.key in units:
+                inverse[unit.key] += plan.labels / total * unit.drawn / unit.probability
+                certain[unit.key] &= unit.probability == 1
     gains = compute_unit_gains(measure, people.scale)
     if measure.name == "DCG":  # the unit of the means by the assessor: both top grades gain the same
         gains *= compute_unit_gains(measure, run.spec.scale)[-1] / gains[-1]
-    position: Mapping[str, int] = {query_id: at for at, query_id in enumerate(first.queries)}
+    position = {query_id: at for at, query_id in enumerate(first.queries)}
     labels = [people.grades.get(key) for key in units]
     return LabelledDraw(
         queries=len(first.queries),

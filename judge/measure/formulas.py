@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import log2
+from math import isfinite, log2
 from typing import Any
 
 import numpy as np
@@ -118,12 +118,7 @@ def divide_sums(sums: Floats) -> Floats:
 
 def convert_non_finite(value: float | np.float64) -> float | None:
     """Return `value`, None for NaN and infinity."""
-    return float(value) if np.isfinite(value) else None
-
-
-def convert_nan(value: float) -> float | None:
-    """Return `value`, None for NaN."""
-    return value if value == value else None
+    return float(value) if isfinite(value) else None
 
 
 def list_distinct(values: Ints) -> Ints:

@@ -20,7 +20,6 @@ from judge.measure.formulas import (
     Bools,
     Floats,
     Ints,
-    convert_nan,
     convert_non_finite,
     divide,
     find_largest_value,
@@ -74,7 +73,7 @@ class Scores:
         for row, engine in enumerate(self.engines):
             for column, query in enumerate(self.queries):
                 cells = ((engine, query, repeat, name) for repeat in self.repeats for name in names)
-                columns = (map(convert_nan, array[row, column].ravel().tolist()) for array in arrays)
+                columns = (map(convert_non_finite, array[row, column].ravel().tolist()) for array in arrays)
                 for cell, *numbers in zip(cells, *columns, strict=True):
                     yield Score(*cell, *numbers)
 

@@ -23,7 +23,7 @@ from judge.filesystem import make_file_name
 from judge.json_text import dump_json
 from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query
 from judge.measure.agreement import compute_median_grade
-from judge.measure.formulas import convert_nan
+from judge.measure.formulas import convert_non_finite
 from judge.measure.panel_agreement import JudgmentsByMember
 from judge.measure.score import Scores
 from judge.runs import results_file
@@ -159,7 +159,7 @@ class _MeanScores(results_file.ScoreTable):
     def __getitem__(self, key: tuple[str, str]) -> Mapping[str, float | None]:
         engine, query_id = key
         values = self._value[self._engines[engine], self._queries[query_id]].tolist()
-        return dict(zip(self._names, map(convert_nan, values), strict=True))
+        return dict(zip(self._names, map(convert_non_finite, values), strict=True))
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return ((engine, query) for engine in self._engines for query in self._queries)
