@@ -19,8 +19,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from judge.measure.arrays import NO_GRADE
+from judge.measure import values
+from judge.measure.arrays import NO_GRADE, Arrays, RankedLists
 from judge.measure.formulas import Floats, Ints
+from judge.measure.measures import Measure
+from judge.records import Scale
 
 #: Number of grades for each unjudged pair.
 IMPUTATIONS = 20
@@ -37,6 +40,43 @@ _RIDGE_PENALTY = 5.0
 _GRID_POINTS = 401
 #: Combinations of an unjudged pair and a donor in memory at once.
 _BLOCK_CELLS = 2**20
+#: Ranks of imputed lists in memory at once.
+_BLOCK_RANKS = 2**20
+
+
+def impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
+    """Return the (unjudged pairs, `IMPUTATIONS`) grades, in the order of `RankedLists.unjudged_index`."""
+    lists = arrays.lists.select_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
+    engine, topic, rank = np.nonzero(lists.origin >= 0)
+    results = arrays.results
+    discounts = np.zeros((len(results.snippet_ids), len(results.engines)))
+    # A list can hold the same snippet twice.
+    np.maximum.at(discounts, (lists.snippet[engine, topic, rank], engine), 1 / np.log2(rank + 2))
+    return impute_grades(results.list_pairs(), arrays.grades, discounts, scale.top)
+
+
+def compute_imputed_values(
+    measures: Sequence[Measure], lists: RankedLists, grades: Ints, scale: Scale
+) -> Floats:
+    """Return the (engines, topics, measures) means over the pools that `grades` complete.
+
+    NaN where nothing judged in the pool is relevant and the measure needs it.
+    """
+    engines, topics, width = lists.grade.shape
+    means = np.empty((engines, topics, len(measures)))
+    size = max(1, _BLOCK_RANKS // (engines * width * IMPUTATIONS))
+    for start in range(0, topics, size):
+        block = np.arange(start, min(topics, start + size))
+        completed = lists.select_topics(block).complete(grades)
+        for index, measure in enumerate(measures):
+            drawn = values.compute_values(measure, completed, scale).reshape(engines, block.size, IMPUTATIONS)
+            means[:, block, index] = np.add.reduce(drawn, axis=-1) / IMPUTATIONS
+    for index, measure in enumerate(measures):
+        if measure.name == "Judged":
+            means[..., index] = values.compute_judged_shares(measure, lists)
+        else:
+            means[:, ~values.mark_always_defined(measure, lists, scale), index] = np.nan
+    return means
 
 
 def impute_grades(pairs: Sequence[tuple[str, str]], grades: Ints, discounts: Floats, top: int) -> Ints:

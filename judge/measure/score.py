@@ -24,13 +24,11 @@ from judge.measure.formulas import (
     divide,
     find_largest_value,
 )
-from judge.measure.imputation import IMPUTATIONS, impute_grades
+from judge.measure.imputation import compute_imputed_values, impute_unjudged
 from judge.measure.measures import Measure, check_depth
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")
-#: Ranks of imputed lists in memory at once.
-_BLOCK = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +209,7 @@ def _impute_and_bound(
             for index, measure in enumerate(measures)
         ]
         low[:, unsure], high[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))
-        imputed = _average_over_draws(measures, part, _impute_unjudged(arrays, scale), scale)
+        imputed = compute_imputed_values(measures, part, impute_unjudged(arrays, scale), scale)
         # Rounding can move the mean of the draws out of the bounds.
         value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
     return value, low, high
@@ -263,41 +261,6 @@ def _average_exact_bounds(wide: Floats, exact: Floats, topics: Ints, otherwise: 
     ends = np.where(np.isnan(wide) | ~incomplete, wide, exact[:, topics])
     exactly = ~np.any(np.isnan(ends) & ~np.isnan(wide), axis=-1)
     return np.where(exactly, compute_nan_mean(ends, axis=-1), otherwise)
-
-
-def _impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
-    """Return the (unjudged pairs, `IMPUTATIONS`) grades, in the order of `RankedLists.unjudged_index`."""
-    lists = arrays.lists.select_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
-    engine, topic, rank = np.nonzero(lists.origin >= 0)
-    results = arrays.results
-    discounts = np.zeros((len(results.snippet_ids), len(results.engines)))
-    # A list can hold the same snippet twice.
-    np.maximum.at(discounts, (lists.snippet[engine, topic, rank], engine), 1 / np.log2(rank + 2))
-    return impute_grades(results.list_pairs(), arrays.grades, discounts, scale.top)
-
-
-def _average_over_draws(
-    measures: Sequence[Measure], lists: RankedLists, grades: Ints, scale: Scale
-) -> Floats:
-    """Return the (engines, topics, measures) means over the pools that `grades` complete.
-
-    NaN where nothing judged in the pool is relevant and the measure needs it.
-    """
-    engines, topics, width = lists.grade.shape
-    means = np.empty((engines, topics, len(measures)))
-    size = max(1, _BLOCK // (engines * width * IMPUTATIONS))
-    for start in range(0, topics, size):
-        block = np.arange(start, min(topics, start + size))
-        completed = lists.select_topics(block).complete(grades)
-        for index, measure in enumerate(measures):
-            drawn = values.compute_values(measure, completed, scale).reshape(engines, block.size, IMPUTATIONS)
-            means[:, block, index] = np.add.reduce(drawn, axis=-1) / IMPUTATIONS
-    for index, measure in enumerate(measures):
-        if measure.name == "Judged":
-            means[..., index] = values.compute_judged_shares(measure, lists)
-        else:
-            means[:, ~values.mark_always_defined(measure, lists, scale), index] = np.nan
-    return means
 
 
 def score_ideal_order(
