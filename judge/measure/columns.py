@@ -200,7 +200,7 @@ def tabulate_queries(
     return flat.arrange()
 
 
-def number_names() -> defaultdict[Any, int]:
+def _number_names() -> defaultdict[Any, int]:
     """Return a mapping that numbers its keys from 0 in the order of their first look-up."""
     return defaultdict(count().__next__)
 
@@ -211,9 +211,9 @@ class _FlatResults:
     def __init__(self, depth: int, *, with_tokens: bool) -> None:
         self.depth = depth
         self.with_tokens = with_tokens
-        self.queries: defaultdict[str, int] = number_names()
-        self.engines: defaultdict[str, int] = number_names()
-        self.flag_sets: defaultdict[frozenset[str], int] = number_names()
+        self.queries: defaultdict[str, int] = _number_names()
+        self.engines: defaultdict[str, int] = _number_names()
+        self.flag_sets: defaultdict[frozenset[str], int] = _number_names()
         #: The sorted ids of the snippets of each query: their bytes, their lengths, and how many they are.
         self.ids, self.id_lengths, self.id_counts = bytearray(), array("q"), array("q")
         #: For each ranking: engine, query, length, whether it failed, milliseconds, tokens.
@@ -234,7 +234,7 @@ class _FlatResults:
         self.ids += b"".join(encoded)
         self.id_lengths.extend(map(len, encoded))
         self.id_counts.append(len(ids))
-        pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, number_names()
+        pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, _number_names()
         for ranking, snippets in zip(rankings, lists, strict=True):
             names = documents.get((ranking.engine, query_id), ())[:depth]
             failed = ranking.error is not None
@@ -393,7 +393,7 @@ def tabulate_judgments(judgments: Iterable[Judgment], results: ResultColumns) ->
     """Return the columns of `judgments` of pairs of `results`."""
     if isinstance(judgments, TabulatedJudgments) and judgments.results is results:
         return judgments.columns
-    errors, models = number_names(), number_names()
+    errors, models = _number_names(), _number_names()
     queries = {query: index for index, query in enumerate(results.queries)}
     number_pairs = lru_cache(maxsize=64)(results.number_pairs)  # judgments of one query are neighbours
     rows = (

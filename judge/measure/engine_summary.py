@@ -190,11 +190,11 @@ def _summarise_engine(
         latency_ms=measure_latency(results.latency_ms[row][~results.errors[row]]),
         tokens=measure_tokens(results.tokens[row]),
         no_snippet_share=no_snippet_share,
-        rerank_relevancy=measure_rerank_relevancy(results.pair[row], rerank_scores),
+        rerank_relevancy=_measure_rerank_relevancy(results.pair[row], rerank_scores),
     )
 
 
-def measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> RerankRelevancy | None:
+def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> RerankRelevancy | None:
     """Return the relevancy of one engine's results, (queries, ranks) `pairs`, by a reranker's `scores`.
 
     This is LlamaIndex's rerank relevancy. Lists without a score are left out; None when there is no other.

@@ -67,9 +67,9 @@ def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floa
         case "RR" if measure.granular:
             return divide(_sum(gain / _number_ranks(gain)), _sum(gain), 0.0)
         case "RR" | "ERR":
-            return _sum(compute_stop_probability(gain) / _number_ranks(gain))
+            return _sum(_compute_stop_probability(gain) / _number_ranks(gain))
         case "Success":
-            return _sum(compute_stop_probability(gain))
+            return _sum(_compute_stop_probability(gain))
         case "RBP":
             return _sum(gain * (1 - measure.p) * np.power(measure.p, _number_ranks(gain) - 1))
     raise ValueError(f"{measure} has no formula over gains")
@@ -93,7 +93,7 @@ def sum_precision(relevance: Floats) -> Floats:
     return _sum(relevance * (1 + before) / _number_ranks(relevance))
 
 
-def compute_stop_probability(stop: Floats) -> Floats:
+def _compute_stop_probability(stop: Floats) -> Floats:
     """Return, for each rank, the probability that a reader stops there and at no rank above.
 
     `stop` is the probability to stop at a rank that was reached: the cascade model of Chapelle et al. 2009.
@@ -137,7 +137,7 @@ def _sum(values: Floats) -> Floats:
 
 
 #: How much less a repeated point counts in alpha-nDCG.
-NOVELTY_ALPHA = 0.5
+_NOVELTY_ALPHA = 0.5
 
 
 def compute_alpha_ndcg(ranking: Sequence[Bools], pool: Sequence[Bools], depth: int) -> float | None:
@@ -151,7 +151,7 @@ def compute_alpha_ndcg(ranking: Sequence[Bools], pool: Sequence[Bools], depth: i
 
 
 def _compute_gain(document: Bools, seen: Floats) -> float:
-    return float((document * (1 - NOVELTY_ALPHA) ** seen).sum())
+    return float((document * (1 - _NOVELTY_ALPHA) ** seen).sum())
 
 
 def _sum_gains(documents: Sequence[Bools]) -> float:

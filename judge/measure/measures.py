@@ -173,7 +173,7 @@ _SYNONYMS = {
 }
 
 
-def describe_unknown_measure(name: str) -> str:
+def _describe_unknown_measure(name: str) -> str:
     """Return the message about an unknown measure: the most similar one, and all that exist."""
     synonym = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
     folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
@@ -190,7 +190,7 @@ def describe_unknown_measure(name: str) -> str:
     return Message("there is no measure {name!r}; there are {names}", name=name, names=names)
 
 
-def describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
+def _describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
     """Return the message about a parameter that the measure does not have: those that it has."""
     return Message(
         "{measure} has no parameter {parameter!r}; its parameters: {names} ({syntax})",
@@ -205,7 +205,7 @@ def describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
 DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
 
 #: The two ways to turn a grade into a gain: the grade itself, or 2^grade - 1.
-DCG_GAINS = ("log2", "exp-log2")
+_DCG_GAINS = ("log2", "exp-log2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +228,12 @@ class Measure:
 
     def __post_init__(self) -> None:
         if self.name not in MEASURE_KINDS:
-            raise InputError(describe_unknown_measure(self.name))
+            raise InputError(_describe_unknown_measure(self.name))
         kind = MEASURE_KINDS[self.name]
         for each in fields(self):
             given = each.name in PARAMETER_EXAMPLES and getattr(self, each.name) != each.default
             if given and each.name not in kind.parameters:
-                raise InputError(describe_unknown_parameter(kind, each.name))
+                raise InputError(_describe_unknown_parameter(kind, each.name))
         self._check_cutoff(kind)
         self._check_values()
 
@@ -256,12 +256,12 @@ class Measure:
                 measure=self.name,
                 rel=self.rel,
             )
-        if self.dcg not in DCG_GAINS:
+        if self.dcg not in _DCG_GAINS:
             raise InputError(
                 "{measure}(dcg={value!r}): dcg is one of {values}",
                 measure=self.name,
                 value=self.dcg,
-                values=SeparatedNames(map(repr, DCG_GAINS)),
+                values=SeparatedNames(map(repr, _DCG_GAINS)),
             )
         if not 0 < self.p < 1:
             raise InputError(
@@ -347,7 +347,7 @@ def parse_measure(text: str) -> Measure:
     spelling, inside, cutoff = match.groups()
     name = next((name for name in MEASURE_KINDS if name.casefold() == spelling.casefold()), None)
     if name is None:
-        raise InputError(describe_unknown_measure(spelling))
+        raise InputError(_describe_unknown_measure(spelling))
     if cutoff is not None and not re.fullmatch(r"-?[0-9]{1,9}", cutoff):
         raise InputError(
             "{value!r}: the cutoff after @ is a whole number, not {cutoff!r}", value=text, cutoff=cutoff
@@ -392,7 +392,7 @@ def _parse_arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
     for part in filter(None, (part.strip() for part in inside.split(","))):
         parameter, equals, value = (piece.strip() for piece in part.partition("="))
         if parameter not in kind.parameters:
-            raise InputError(describe_unknown_parameter(kind, parameter))
+            raise InputError(_describe_unknown_parameter(kind, parameter))
         if parameter in given:
             raise InputError(
                 "{measure}({inside}): {parameter} is given twice; give it once",

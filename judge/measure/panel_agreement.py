@@ -80,7 +80,7 @@ class PanelResult:
     ties_high: Mapping[str, Mapping[str, float | None]]
 
 
-def name_panel(members: Iterable[str]) -> str:
+def _name_panel(members: Iterable[str]) -> str:
     """Return the name of a panel as an assessor."""
     return f"panel({', '.join(members)})"
 
@@ -90,7 +90,7 @@ def combine_members(members: JudgmentsByMember) -> tuple[str, Sequence[Judgment]
     if len(members) == 1:
         ((name, judgments),) = members.items()
         return name, judgments, {}
-    return name_panel(members), take_majority(members), members
+    return _name_panel(members), take_majority(members), members
 
 
 def take_majority(members: JudgmentsByMember, *, high: bool = False) -> tuple[Judgment, ...]:
@@ -100,7 +100,7 @@ def take_majority(members: JudgmentsByMember, *, high: bool = False) -> tuple[Ju
     the higher one, and the judgment is flagged `panel_tie`. With grades from less than half of the members
     the pair stays unjudged. The reason is that of the first member with the grade of the panel.
     """
-    assessor = name_panel(members)
+    assessor = _name_panel(members)
     votes: dict[tuple[str, str, int], list[Judgment]] = {}
     for judgments in members.values():
         for judgment in judgments:

@@ -24,7 +24,7 @@ from judge.records import Query
 #: Values of columns by the ids of queries.
 SegmentColumns = Mapping[str, Mapping[str, str]]
 #: A column with more values than this is an id, not a group of queries.
-MAX_VALUES = 20
+_MAX_VALUES = 20
 #: So is one with more values than this, and another one on every query.
 _MAX_DISTINCT = 5
 _LANG = "lang"
@@ -152,7 +152,7 @@ def _group_queries(
     return {
         column: {value: frozenset(ids) for value, ids in values.items()}
         for column, values in sorted(members.items(), key=lambda item: (item[0] != _LANG, item[0]))
-        if 2 <= len(values) <= MAX_VALUES
+        if 2 <= len(values) <= _MAX_VALUES
         and (len(values) <= _MAX_DISTINCT or any(len(ids) > 1 for ids in values.values()))
     }
 

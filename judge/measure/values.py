@@ -40,7 +40,7 @@ from judge.records import Scale
 # (level, what reaching it adds to the gain)
 _Levels = Sequence[tuple[int, float]]
 #: At most this many combinations of grades are tried on a query: 4 graded or 8 binary snippets.
-MAX_COMBINATIONS = 256
+_MAX_COMBINATIONS = 256
 #: Ranks of completed lists, and differences, in memory at once.
 _BLOCK = 2**21
 
@@ -340,7 +340,7 @@ class IncompleteLists:
         number = np.arange(topic.size) - (np.cumsum(counts) - counts)[topic]
         defined = mark_always_defined(measure, lists, self.scale)
         for count in np.unique(counts).tolist():
-            if levels**count > MAX_COMBINATIONS:
+            if levels**count > _MAX_COMBINATIONS:
                 return
             chosen = defined & (counts == count)
             every = np.array(list(product(range(levels), repeat=count)), dtype=np.int64).T
