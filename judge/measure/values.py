@@ -59,7 +59,7 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
         engines, topics, ranks = lists.grade.shape
         values = np.empty((engines, topics))
         # A list alone takes ten times its ranks: a copy of its arrays, and those of its pool.
-        for block in _split_blocks(np.arange(topics), 10 * engines * ranks):
+        for block in split_blocks(np.arange(topics), 10 * engines * ranks):
             alone = _isolate_lists(measure, lists.select_topics(block))
             values[:, block] = _compute_pooled_values(measure, alone, table).reshape(engines, -1)
         return values
@@ -316,10 +316,10 @@ class IncompleteLists:
         for topics, grades in self._list_combinations(measure):
             combinations = grades.shape[1]
             cells = combinations * self.lists.grade[:, 0].size
-            for block in _split_blocks(topics, cells):
+            for block in split_blocks(topics, cells):
                 values = compute_values(measure, self.lists.select_topics(block).complete(grades), self.scale)
                 by_engine = values.reshape(len(self.engines), block.size, combinations)
-                for pairs in _split_blocks(np.arange(one.size), block.size * combinations):
+                for pairs in split_blocks(np.arange(one.size), block.size * combinations):
                     difference = by_engine[one[pairs]] - by_engine[two[pairs]]
                     lowest[np.ix_(pairs, block)] = difference.min(-1)
                     highest[np.ix_(pairs, block)] = difference.max(-1)
@@ -349,8 +349,8 @@ class IncompleteLists:
             yield np.flatnonzero(chosen), grades
 
 
-def _split_blocks(indexes: Ints, cells: int) -> Iterator[Ints]:
-    """Yield `indexes` in parts of at most `_BLOCK` cells; each index takes `cells`."""
-    size = max(1, _BLOCK // max(1, cells))
+def split_blocks(indexes: Ints, cells: int, limit: int = _BLOCK) -> Iterator[Ints]:
+    """Yield `indexes` in parts of at most `limit` cells; each index takes `cells`."""
+    size = max(1, limit // max(1, cells))
     for start in range(0, indexes.size, size):
         yield indexes[start : start + size]
