@@ -16,10 +16,6 @@ from judge.measure.ppi import (
 NAN = float("nan")
 
 
-def make_floats(*values: float) -> Floats:
-    return np.array(values, dtype=np.float64)
-
-
 def correct_known_mean(
     human: Floats, assessor: Floats, rest: Floats, level: float = 0.95
 ) -> CorrectedEngineMean:

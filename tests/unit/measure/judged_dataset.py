@@ -5,8 +5,9 @@ A result is written `document` or `document/wording`; two wordings of one docume
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from judge.measure.columns import ResultColumns, tabulate_results
 from judge.measure.engine_summary import EngineResult, summarise_engines
@@ -16,6 +17,8 @@ from judge.records import GRADED, Judgment, Ranking, Scale, Score, Snippet
 
 #: What an engine returned for each query: results best first, or None where it broke.
 Returned = Mapping[str, Mapping[str, Sequence[str] | None]]
+#: (repeat, query, name) of the pairs without a grade.
+UnjudgedCells = Sequence[tuple[int, str, str]]
 
 
 def make_snippet(name: str) -> Snippet:
@@ -133,3 +136,12 @@ def compute_value(dataset: JudgedDataset, engine: str = "engine", query: str = "
     """The value of the dataset's only measure."""
     (only,) = compute_values(dataset, engine, query).values()
     return only
+
+
+def list_completions(dataset: JudgedDataset, unjudged: UnjudgedCells) -> Iterator[JudgedDataset]:
+    """Yield the dataset with each combination of grades of the `unjudged` pairs."""
+    for chosen in itertools.product(range(dataset.scale.top + 1), repeat=len(unjudged)):
+        grades = [dict(each) for each in dataset.grades]
+        for (at, query, name), grade in zip(unjudged, chosen, strict=True):
+            grades[at][query, name] = grade
+        yield replace(dataset, grades=grades)

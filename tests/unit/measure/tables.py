@@ -1,4 +1,4 @@
-"""Scores from tables of values instead of from lists."""
+"""Arrays of numbers, paired grades, and scores from tables of values instead of from lists."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from judge.measure.agreement import PairedGrades
 from judge.measure.arrays import Coverage
-from judge.measure.formulas import Floats, find_largest_value
+from judge.measure.formulas import Floats, Ints, find_largest_value
 from judge.measure.measures import parse_measures
 from judge.measure.score import Scores
 from judge.records import GRADED
 
 NAN = float("nan")
+
+
+def make_floats(*values: float) -> Floats:
+    return np.array(values, dtype=np.float64)
+
+
+def make_ints(*values: int) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def make_paired_grades(*rows: tuple[int, int, int]) -> PairedGrades:
+    """Rows of query, people's grade, assessor's grade."""
+    return PairedGrades(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
 
 def tabulate_scores(

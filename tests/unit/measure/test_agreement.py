@@ -25,6 +25,7 @@ from judge.measure.formulas import Floats, Ints
 from judge.measure.resampling import StatisticValue
 from judge.records import BINARY, GRADED, Scale
 from tests.support.intervals import get_high_end, get_low_end
+from tests.unit.measure.tables import make_ints, make_paired_grades
 
 TWO_SIDES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=40)
 
@@ -35,10 +36,6 @@ OBSERVERS = """
 . 3 3 3 2 3 4 2 2 5 1 .
 1 2 3 3 2 4 4 1 2 5 1 .
 """
-
-
-def make_ints(*values: int) -> Ints:
-    return np.array(values, dtype=np.int64)
 
 
 def split_sides(pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
@@ -188,11 +185,6 @@ def test_many_tables_at_once_are_the_same_as_one_by_one(
         assert np.array_equal(collapse_grades(tables, 2, 1)[at], collapse_grades(table, 2, 1))
         ordinal = krippendorff_alpha(both.astype(np.float64))[at]
         assert np.array_equal(ordinal, krippendorff_alpha(both[at].astype(np.float64)), equal_nan=True)
-
-
-def make_paired_grades(*rows: tuple[int, int, int]) -> PairedGrades:
-    """Rows of query, people's grade, assessor's grade."""
-    return PairedGrades(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
 
 def draw_labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> PairedGrades:

@@ -15,19 +15,10 @@ from judge.measure.bias import (
     find_vendor,
     find_widest_gap,
 )
-from judge.measure.formulas import Ints
 from judge.measure.resampling import StatisticValue
 from tests.support.cases import check_each
 from tests.support.intervals import get_low_end
-
-
-def make_ints(*values: int) -> Ints:
-    return np.array(values, dtype=np.int64)
-
-
-def make_paired_grades(*rows: tuple[int, int, int]) -> PairedGrades:
-    """Rows of query, people's grade, assessor's grade."""
-    return PairedGrades(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+from tests.unit.measure.tables import make_ints, make_paired_grades
 
 
 def test_each_engine_has_its_own_bias() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -14,12 +12,9 @@ from judge.measure.compare import compare_engines
 from judge.records import BINARY, GRADED
 from tests.support.cases import count_examples
 from tests.support.intervals import get_high_end, get_low_end
-from tests.unit.measure.judged_dataset import JudgedDataset
+from tests.unit.measure.judged_dataset import JudgedDataset, UnjudgedCells, list_completions
 
 POOLED = "nDCG@2 nDCG(dcg='exp-log2') AP@2 AP R@2"
-
-#: (repeat, query, name) of what nobody graded.
-_Open = Sequence[tuple[int, str, str]]
 
 
 @st.composite
@@ -28,7 +23,7 @@ def draw_datasets(
     measures: str = POOLED + " P@2 RR@2 nDCG(own)@2",
     wordings: Sequence[str] = ("", "/a"),
     repeats: int = 2,
-) -> tuple[JudgedDataset, _Open]:
+) -> tuple[JudgedDataset, UnjudgedCells]:
     """Two or three engines on up to four queries, most results worth nothing, up to four without a grade."""
     scale = draw(st.sampled_from([BINARY, GRADED]))
     name = st.builds(str.__add__, st.sampled_from("abc"), st.sampled_from(wordings))
@@ -49,17 +44,9 @@ def draw_datasets(
     return JudgedDataset(returned, grades[:times], scale, 3, measures), unjudged
 
 
-def list_completions(dataset: JudgedDataset, unjudged: _Open) -> Iterator[JudgedDataset]:
-    for chosen in itertools.product(range(dataset.scale.top + 1), repeat=len(unjudged)):
-        grades = [dict(each) for each in dataset.grades]
-        for (at, query, name), grade in zip(unjudged, chosen, strict=True):
-            grades[at][query, name] = grade
-        yield replace(dataset, grades=grades)
-
-
 @settings(max_examples=count_examples(8))
 @given(draw_datasets())
-def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[JudgedDataset, _Open]) -> None:
+def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[JudgedDataset, UnjudgedCells]) -> None:
     comparisons = {
         (pair.measure, frozenset((pair.a, pair.b))): pair
         for pair in compare_engines(drawn[0].compute_scores())
@@ -78,7 +65,7 @@ def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[JudgedDatase
 
 @settings(max_examples=count_examples(8))
 @given(draw_datasets())
-def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[JudgedDataset, _Open]) -> None:
+def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[JudgedDataset, UnjudgedCells]) -> None:
     by_engine = drawn[0].summarise()
     for dataset in list_completions(*drawn):
         for name, engine in dataset.summarise().items():
@@ -96,7 +83,7 @@ def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[JudgedDataset, _Op
 @settings(max_examples=count_examples(8))
 @given(draw_datasets())
 def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(
-    drawn: tuple[JudgedDataset, _Open],
+    drawn: tuple[JudgedDataset, UnjudgedCells],
 ) -> None:
     for engine in drawn[0].summarise().values():
         for mean in engine.measures.values():
@@ -109,7 +96,7 @@ def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(
 
 @settings(max_examples=count_examples(8))
 @given(draw_datasets(measures=POOLED, wordings=("",), repeats=1))
-def test_the_bounds_of_a_mean_are_reached(drawn: tuple[JudgedDataset, _Open]) -> None:
+def test_the_bounds_of_a_mean_are_reached(drawn: tuple[JudgedDataset, UnjudgedCells]) -> None:
     """Where each document has one snippet and no list is wholly unjudged in a pool of something relevant."""
     scores = drawn[0].compute_scores()
     truths = [dataset.summarise() for dataset in list_completions(*drawn)]

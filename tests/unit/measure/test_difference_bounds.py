@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,16 +14,19 @@ from judge.measure.score import Scores
 from judge.records import BINARY, GRADED
 from tests.support.cases import count_examples
 from tests.support.counted_text import CountedText, count_comparisons
-from tests.unit.measure.judged_dataset import JudgedDataset, make_side_by_side
+from tests.unit.measure.judged_dataset import (
+    JudgedDataset,
+    UnjudgedCells,
+    list_completions,
+    make_side_by_side,
+)
 
 LOG3 = 1.584962500721156  # log2(3)
-#: (repeat, query, name) of the pairs without a grade.
-Unjudged = Sequence[tuple[int, str, str]]
 MEASURES = "nDCG@2 nDCG(dcg='exp-log2') AP@2 R@2 P@2 RR@2 sDCG@3 nDCG(own)@2 AP(own)@2 ERR SetP"
 
 
 @st.composite
-def draw_datasets(draw: st.DrawFn) -> tuple[JudgedDataset, Unjudged]:
+def draw_datasets(draw: st.DrawFn) -> tuple[JudgedDataset, UnjudgedCells]:
     """Up to three engines and two repeats, two queries with a relevant result, up to four unjudged."""
     scale = draw(st.sampled_from([BINARY, GRADED]))
     name = st.builds(str.__add__, st.sampled_from("abcd"), st.sampled_from(["", "/a"]))
@@ -46,14 +47,6 @@ def draw_datasets(draw: st.DrawFn) -> tuple[JudgedDataset, Unjudged]:
     return JudgedDataset(returned, grades, scale, 4, MEASURES), unjudged
 
 
-def list_completions(dataset: JudgedDataset, unjudged: Unjudged) -> Iterator[JudgedDataset]:
-    for chosen in itertools.product(range(dataset.scale.top + 1), repeat=len(unjudged)):
-        grades = [dict(each) for each in dataset.grades]
-        for (at, query, name), grade in zip(unjudged, chosen, strict=True):
-            grades[at][query, name] = grade
-        yield replace(dataset, grades=grades)
-
-
 def list_bounds(scores: Scores) -> Floats:
     """Return (2, pairs, queries, measures) the bounds of all ordered pairs of engines."""
     a, b = np.array(list(itertools.permutations(range(len(scores.engines)), 2))).T
@@ -68,7 +61,7 @@ def list_differences(scores: Scores) -> Floats:
 
 @settings(max_examples=count_examples(10))
 @given(draw_datasets())
-def test_the_range_is_what_all_grades_reach(drawn: tuple[JudgedDataset, Unjudged]) -> None:
+def test_the_range_is_what_all_grades_reach(drawn: tuple[JudgedDataset, UnjudgedCells]) -> None:
     least, most = list_bounds(drawn[0].compute_scores())
     reached = np.stack([list_differences(dataset.compute_scores()) for dataset in list_completions(*drawn)])
     assert least == pytest.approx(reached.min(0), abs=1e-12)
@@ -77,7 +70,9 @@ def test_the_range_is_what_all_grades_reach(drawn: tuple[JudgedDataset, Unjudged
 
 @settings(max_examples=count_examples(10))
 @given(draw_datasets())
-def test_engines_queries_and_measures_can_be_chosen_before(drawn: tuple[JudgedDataset, Unjudged]) -> None:
+def test_engines_queries_and_measures_can_be_chosen_before(
+    drawn: tuple[JudgedDataset, UnjudgedCells],
+) -> None:
     """Leaving an engine out does not take its results out of the pool."""
     scores = drawn[0].compute_scores()
     chosen = scores.select(engines={"A", "B"}, queries={"r"}).select_measures(scores.measures[::2])

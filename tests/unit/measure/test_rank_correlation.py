@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from judge.measure.formulas import Floats
 from judge.measure.rank_correlation import find_swaps, rbo, tau, tau_ap
 from tests.support.cases import check_each
+from tests.unit.measure.tables import make_floats
 
 Correlation = Callable[[Floats, Floats], float | None]
 
@@ -44,10 +45,6 @@ IRCOR = [
         -0.5558,
     ),
 ]
-
-
-def make_floats(*values: float) -> Floats:
-    return np.array(values, dtype=np.float64)
 
 
 def make_untied(pairs: list[tuple[int, int]]) -> tuple[Floats, Floats]:

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from judge.measure.formulas import Floats
 from judge.measure.stability import VarianceComponents, compute_equivalence_p, estimate_components, icc
 from tests.support.cases import check_each
-
-
-def make_floats(*values: float) -> Floats:
-    return np.array(values, dtype=np.float64)
-
+from tests.unit.measure.tables import make_floats
 
 #: Shrout & Fleiss 1979, table 2: six targets, four judges.
 SHROUT_FLEISS = np.array(
