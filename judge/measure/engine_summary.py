@@ -106,11 +106,29 @@ def summarise_engines(
 
     `rerank_scores` are the relevance scores of a reranker by pair, as numbered in `results`.
     """
-    no_snippet_shares = compute_no_snippet_shares(results)
-    return {
-        engine: _summarise_engine(scores, row, means, results, no_snippet_shares[engine], rerank_scores)
-        for row, (engine, means) in enumerate(average_engines(scores).items())
-    }
+    coverage, no_snippet_shares = scores.coverage, compute_no_snippet_shares(results)
+    pooled = int(coverage.pooled.sum())
+    summaries = {}
+    for row, (engine, means) in enumerate(average_engines(scores).items()):
+        returned, present = coverage.returned[row], ~coverage.without_list[row]
+        snippets = int(returned.sum())
+        pairs = snippets * len(scores.repeats)
+        summaries[engine] = EngineResult(
+            queries=len(scores.queries),
+            answered=int((present & (returned > 0)).sum()),
+            empty=int((present & (returned == 0)).sum()),
+            errors=int(coverage.errors[row].sum()),
+            absent=int(coverage.absent[row].sum()),
+            judged=int(coverage.graded[row].sum()) / pairs if pairs else None,
+            duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
+            unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
+            measures=means,
+            latency_ms=measure_latency(results.latency_ms[row][~results.errors[row]]),
+            tokens=measure_tokens(results.tokens[row]),
+            no_snippet_share=no_snippet_shares[engine],
+            rerank_relevancy=_measure_rerank_relevancy(results.pair[row], rerank_scores),
+        )
+    return summaries
 
 
 def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
@@ -162,35 +180,6 @@ def _make_mean(
         unknown=int(unknown.sum()),
         paired=float(value[shared].mean()) if shared.any() else None,
         paired_n=int(shared.sum()),
-    )
-
-
-def _summarise_engine(
-    scores: Scores,
-    row: int,
-    means: Mapping[str, MeasureMean],
-    results: ResultColumns,
-    no_snippet_share: float | None,
-    rerank_scores: Mapping[int, float],
-) -> EngineResult:
-    coverage = scores.coverage
-    returned, present = coverage.returned[row], ~coverage.without_list[row]
-    snippets = int(returned.sum())
-    pairs, pooled = snippets * len(scores.repeats), int(coverage.pooled.sum())
-    return EngineResult(
-        queries=len(scores.queries),
-        answered=int((present & (returned > 0)).sum()),
-        empty=int((present & (returned == 0)).sum()),
-        errors=int(coverage.errors[row].sum()),
-        absent=int(coverage.absent[row].sum()),
-        judged=int(coverage.graded[row].sum()) / pairs if pairs else None,
-        duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
-        unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
-        measures=means,
-        latency_ms=measure_latency(results.latency_ms[row][~results.errors[row]]),
-        tokens=measure_tokens(results.tokens[row]),
-        no_snippet_share=no_snippet_share,
-        rerank_relevancy=_measure_rerank_relevancy(results.pair[row], rerank_scores),
     )
 
 

@@ -294,14 +294,6 @@ def _swap_engines(pair: LabelledSample) -> LabelledSample:
     return LabelledSample(pair.engines[::-1], 0.0 - pair.human, 0.0 - pair.assessor, 0.0 - pair.rest)
 
 
-def _correct_pair(pair: LabelledSample, level: float) -> tuple[LabelledSample, CorrectedEngineMean]:
-    """Return the pair and its correction; where the assessor ties it, the better one by labels first."""
-    corrected = correct_mean(pair, level)
-    if pair.lead or corrected.corrected >= -TIE:
-        return pair, corrected
-    return _swap_engines(pair), correct_mean(_swap_engines(pair), level)
-
-
 def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     """Return warnings about the sample with the fewest labels; raise `InputError` where they are too few."""
     for sample in samples:
@@ -367,8 +359,13 @@ def _name_engines(sample: LabelledSample) -> str:
 
 
 def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDifference]:
-    for difference in samples:
-        sample, mean = _correct_pair(difference, 1 - ALPHA / len(samples))
+    for sample in samples:
+        level = 1 - ALPHA / len(samples)
+        mean = correct_mean(sample, level)
+        # Where the assessor ties the two engines, the better one by labels comes first.
+        if not sample.lead and mean.corrected < -TIE:
+            sample = _swap_engines(sample)
+            mean = correct_mean(sample, level)
         different = int((np.abs(sample.human) > TIE).sum())
         ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERING else (None, None)
         outcome = decide_corrected_order(sample.lead, ci95)
