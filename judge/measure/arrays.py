@@ -68,11 +68,6 @@ class RankedLists:
         """Return the (topics, documents) gain of the best known grade of each document, 0 without a grade."""
         return np.append(table, 0.0)[self.best]
 
-    def find_document_grades(self) -> Ints:
-        """Return the best known grade in the pool of the document at every rank."""
-        topics = np.arange(self.best.shape[0])[None, :, None]
-        return self.best[topics, self.document]
-
     def select_topics(self, chosen: Bools | Ints) -> RankedLists:
         """Return the lists of some topics; `chosen` holds indexes, or marks them."""
         return RankedLists(

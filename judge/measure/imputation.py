@@ -68,10 +68,7 @@ def compute_imputed_values(
             drawn = values.compute_values(measure, completed, scale).reshape(engines, block.size, IMPUTATIONS)
             means[:, block, index] = np.add.reduce(drawn, axis=-1) / IMPUTATIONS
     for index, measure in enumerate(measures):
-        if measure.name == "Judged":
-            means[..., index] = values.compute_judged_shares(measure, lists)
-        else:
-            means[:, ~values.mark_always_defined(measure, lists, scale), index] = np.nan
+        means[:, ~values.mark_always_defined(measure, lists, scale), index] = np.nan
     return means
 
 

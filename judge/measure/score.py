@@ -210,7 +210,8 @@ def _impute_and_bound(
         ]
         low[:, unsure], high[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))
         imputed = compute_imputed_values(measures, part, impute_unjudged(arrays, scale), scale)
-        # Rounding can move the mean of the draws out of the bounds.
+        # Rounding can move the mean of the draws out of the bounds. Drawn grades do not count for Judged: its
+        # bounds are its value.
         value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
     return value, low, high
 

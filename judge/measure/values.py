@@ -184,21 +184,23 @@ class _View:
 
     @classmethod
     def from_lists(cls, lists: RankedLists, cutoff: int) -> _View:
-        undecided, rival = _find_rivals(lists)
+        # Where the document at each rank is in an array of (topics, documents).
+        documents = np.arange(lists.best.shape[0])[:, None], lists.document
+        undecided, rival = _find_rivals(lists, documents)
         seen = np.where(lists.first, lists.grade, NO_GRADE)
         down_to = (..., slice(cutoff))
         return cls(
             cutoff=cutoff,
             grade=seen[down_to],
             open=lists.open[down_to],
-            elsewhere=lists.find_document_grades()[down_to],
+            elsewhere=lists.best[documents][down_to],
             rival=rival[down_to],
             best=lists.best,
             undecided=undecided,
         )
 
 
-def _find_rivals(lists: RankedLists) -> tuple[Bools, Bools]:
+def _find_rivals(lists: RankedLists, documents: tuple[Ints, Ints]) -> tuple[Bools, Bools]:
     """Return the documents with an unjudged snippet, and the ranks whose document has a second one."""
     engine, topic, rank = np.nonzero(lists.unjudged)
     cell = topic, lists.document[engine, topic, rank]
@@ -207,8 +209,6 @@ def _find_rivals(lists: RankedLists) -> tuple[Bools, Bools]:
     highest = np.full(lists.best.shape, -1)
     np.minimum.at(lowest, cell, number)
     np.maximum.at(highest, cell, number)
-    topics = np.arange(lists.best.shape[0])[None, :, None]
-    documents = topics, lists.document
     rival = lists.open & ((lowest[documents] != lists.snippet) | (highest[documents] != lists.snippet))
     return highest >= 0, rival
 
