@@ -135,13 +135,15 @@ class PairSelection:
 
 def select_pairs(config: Config, pooled: PooledDataset, labels: RunLabels | None) -> PairSelection:
     """Return which pairs a run judges by its options."""
-    assessor_pool = labels.select_judged(pooled.pool) if labels else pooled.pool
+    pool = pooled.pool
+    near_duplicates = NearDuplicates({})
+    if config.near_duplicates:
+        # A labelled pair of the sample shows the grade of a person, which no other pair takes.
+        near_duplicates = find_near_duplicates(labels.select_unlabelled(pool) if labels else pool)
+    controls = config.control_pairs if config.controls else 0
     return PairSelection(
         labels,
-        assessor_pool,
-        # A labelled pair of the sample shows the grade of a person, which no other pair takes.
-        find_near_duplicates(labels.select_unlabelled(pooled.pool) if labels else assessor_pool)
-        if config.near_duplicates
-        else NearDuplicates({}),
-        draw_mismatched_pairs(pooled.dataset, pooled.pool, config.control_pairs if config.controls else 0),
+        labels.select_judged(pool) if labels else pool,
+        near_duplicates,
+        draw_mismatched_pairs(pooled.dataset, pool, controls),
     )
