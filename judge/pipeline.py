@@ -138,7 +138,7 @@ def _prepare(
 def _check_prices(config: Config, pooled: PooledDataset) -> None:
     """Raise InputError for a price of a misspelt engine, before anything is paid."""
     if config.costs:
-        from judge.dimensions.costs import parse_engine_costs
+        from judge.dimensions.trade_offs import parse_engine_costs
 
         with config.source.add_error_context("costs"):
             parse_engine_costs(config.costs, pooled.dataset.engines)

@@ -81,17 +81,17 @@ class Dimension:
 _ROWS = (
     Dimension(Message("diversity"), "diversity", "measure_diversity"),
     Dimension(Message("diversity_embeddings"), "diversity", "measure_embedding_diversity", needs_option=True),
-    Dimension(Message("sites"), "sites", "measure_sites"),
-    Dimension(Message("freshness"), "freshness", "measure_freshness"),
+    Dimension(Message("sites"), "sources", "measure_sites"),
+    Dimension(Message("freshness"), "sources", "measure_freshness"),
     Dimension(Message("expected_gains"), "expected_gains", "measure_expected_gains"),
     Dimension(Message("feedback"), "feedback", "measure_feedback", needs_option=True),
-    Dimension(Message("costs"), "costs", "measure_costs"),
+    Dimension(Message("costs"), "trade_offs", "measure_costs"),
     Dimension(Message("site_grades"), "site_grades", "measure_site_grades", "count_site_questions"),
     Dimension(Message("points"), "points", "measure_points", "count_point_questions"),
     Dimension(Message("answers"), "answers", "measure_answers", "count_answer_questions"),
     Dimension(Message("failures"), "reasons", "measure_failures", "count_failure_questions"),
     Dimension(Message("explain"), "reasons", "explain_run", "count_explanation_questions"),
-    Dimension(Message("weights"), "weights", "measure_total", needs_option=True),
+    Dimension(Message("weights"), "trade_offs", "measure_total", needs_option=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, score_run
+from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
@@ -137,22 +137,22 @@ def measure_answers(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> Di
 
 def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResult:
     """Add Pearson's correlation over queries of the answers of each engine with its first measure."""
-    scores = score_run(run, run.spec.measures[:1])
-    measured = scores.average_repeats()[0][:, :, 0]
+    measure = run.spec.measures[0]
+    scores = score_lists(run, measure)
     engines = {}
-    for row, engine in enumerate(scores.engines):
+    for engine, means in result.summary.engines.items():
         pairs = [
-            (answer, float(value))
-            for query_id, value in zip(scores.queries, measured[row], strict=True)
+            (answer, score)
+            for query_id in run.data.queries
             if (answer := result.values.get((engine, query_id), {}).get(SCORE)) is not None
-            and not np.isnan(value)
+            and (score := scores.get((engine, query_id))) is not None
         ]
         x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
         correlation = estimate_statistic(cells, _correlate, "") if pairs else StatisticValue(None, None)
         engines[engine] = {
-            **result.summary.engines[engine],
-            f"r({scores.measures[0]})": DimensionMean(correlation.value, correlation.ci95, len(pairs)),
+            **means,
+            f"r({measure})": DimensionMean(correlation.value, correlation.ci95, len(pairs)),
         }
     return replace(result, summary=replace(result.summary, engines=engines))
 

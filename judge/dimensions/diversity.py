@@ -25,7 +25,7 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.dimensions import DimensionOptions
-from judge.dimensions.sites import find_site
+from judge.dimensions.sources import find_site
 from judge.errors import InputError
 from judge.measure.formulas import Floats, find_largest_value
 from judge.measure.rank_correlation import rbo

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
+from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.pool import list_firsts
 from judge.dimensions import DimensionOptions
 from judge.measure.formulas import Floats, apply_formula, compute_gains, dcg, find_largest_value
@@ -34,6 +34,12 @@ def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResu
     """
     scale, depth = run.spec.scale, run.pool.depth
     shares, certain = _average_shares(run)
+    if not certain:
+        remark = Message(
+            "no grade of this run has probabilities; those of one decision model have, such as"
+            " -m decision:openai:NAME, but not those of a panel"
+        )
+        return summarise_dimension({}, run.data.engines, (remark,))
     measures = [each for each in run.spec.measures if each.name in _SUMS and each.compares_engines]
     measures = measures or [Measure("sDCG", depth)]
     values: dict[_Key, dict[str, float | None]] = defaultdict(dict)
@@ -55,16 +61,7 @@ def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResu
         ids = [snippet.id for snippet in ranking.snippets[:depth]]
         known = [certain[key] for snippet_id in ids if (key := (ranking.query_id, snippet_id)) in certain]
         values[ranking.key][name] = sum(known) / len(known) if known else None
-    remarks: tuple[str, ...] = ()
-    if not certain:
-        remarks = (
-            Message(
-                "no grade of this run has probabilities; those of one decision model have, such as"
-                " -m decision:openai:NAME, but not those of a panel"
-            ),
-        )
-    rows: dict[_Key, QueryValues] = {**values} if certain else {}
-    return summarise_dimension(rows, run.data.engines, remarks, ranges=ranges, largest=1.0)
+    return summarise_dimension(values, run.data.engines, ranges=ranges, largest=1.0)
 
 
 def _average_shares(run: JudgedRun) -> tuple[dict[_Key, Floats], dict[_Key, float]]:

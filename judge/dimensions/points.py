@@ -21,7 +21,7 @@ from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated
 from judge.dimensions import DimensionOptions, QuestionCount, is_readable, make_question_pair, show_snippet
-from judge.measure.agreement import compute_median_grades
+from judge.measure.agreement import GradesByPair, compute_median_grades
 from judge.measure.formulas import compute_alpha_ndcg
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool
@@ -112,7 +112,9 @@ def measure_points(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> Dim
 
     A list has no value where the points are unknown, or one of its results has no grade or no answer.
     """
-    relevant = _select_relevant(run)
+    empty = {pair.key: 0 for pair in run.pool.pairs if "empty_snippet" in pair.snippet.flags}
+    grades = {**empty, **compute_median_grades(run.judgments)}
+    relevant = _select_relevant(run, grades)
     to_list = {}
     for query in run.data.queries.values():
         shown = enumerate(relevant[query.id][:_MAX_SHOWN], start=1)
@@ -127,7 +129,7 @@ def measure_points(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> Dim
     assigned = asker.ask(FIND_SUPPORT, to_assign)
     # Snippets that are not relevant support nothing.
     levels: dict[tuple[str, str], Levels | None] = {
-        key: (0.0,) * len(points[key[0]]) for key in _list_graded(run) if key[0] in points
+        key: (0.0,) * len(points[key[0]]) for key in grades if key[0] in points
     }
     for key in to_assign:
         levels[key] = tuple(_LEVELS[each] for each in assigned[key].support) if key in assigned else None
@@ -179,15 +181,8 @@ def measure_recall(
     return values if None not in ranking else dict.fromkeys(values)
 
 
-def _list_graded(run: JudgedRun) -> Mapping[tuple[str, str], int]:
-    """Return the grade of each pair; an empty snippet has 0."""
-    empty = {pair.key: 0 for pair in run.pool.pairs if "empty_snippet" in pair.snippet.flags}
-    return {**empty, **compute_median_grades(run.judgments)}
-
-
-def _select_relevant(run: JudgedRun) -> dict[str, list[Pair]]:
+def _select_relevant(run: JudgedRun, grades: GradesByPair) -> dict[str, list[Pair]]:
     """Return the relevant pairs of each query, the best grade first."""
-    grades = _list_graded(run)
     relevant: dict[str, list[Pair]] = {query_id: [] for query_id in run.data.queries}
     for pair in run.pool.pairs:
         if grades.get(pair.key, 0) >= run.spec.scale.relevant_from:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, score_run
+from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import (
     DimensionResult,
     EnginePair,
@@ -181,16 +181,16 @@ def _describe_preferences(
 
 def _compare_with_measure(run: JudgedRun, plan: ListComparison, preferences: dict[str, float]) -> Message:
     """Return on how many queries the first measure prefers the same engine."""
-    scores = score_run(run, run.spec.measures[:1])
-    values = scores.average_repeats()[0][:, :, 0]
-    differences = values[scores.engines.index(plan.a)] - values[scores.engines.index(plan.b)]
-    products = [
-        difference * preferences.get(query_id, 0.0)
-        for query_id, difference in zip(scores.queries, differences, strict=True)
-    ]
+    measure = run.spec.measures[0]
+    scores = score_lists(run, measure)
+    products = []
+    for query_id, preference in preferences.items():
+        a, b = (scores.get((engine, query_id)) for engine in (plan.a, plan.b))
+        if a is not None and b is not None:
+            products.append((a - b) * preference)
     return Message(
         "{measure} prefers the same engine on {same:,} of the {of:,} queries where both prefer one.",
-        measure=str(scores.measures[0]),
+        measure=str(measure),
         same=sum(product > 0 for product in products),
         of=sum(abs(product) > 0 for product in products),
     )

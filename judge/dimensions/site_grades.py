@@ -16,7 +16,7 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import DimensionOptions, QuestionCount, make_question_pair
-from judge.dimensions.sites import (
+from judge.dimensions.sources import (
     NO_URL,
     UNKNOWN,
     find_domain,

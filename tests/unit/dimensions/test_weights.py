@@ -11,7 +11,7 @@ import pytest
 import judge
 from judge.analysis.summary import DimensionMean, DimensionResult, summarise_dimension
 from judge.dimensions import DimensionOptions
-from judge.dimensions.weights import measure_total
+from judge.dimensions.trade_offs import measure_total
 from judge.errors import InputError
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
