@@ -25,6 +25,7 @@ from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order
 from judge.errors import InputError, SetupError, explain_error
 from judge.filesystem import write_file
 from judge.messages import ENGLISH, NameList, Translator
+from judge.report.display_text import count_queries
 from judge.runs import load
 from judge.runs.folder import RunFolder
 from judge.runs.labelling_plan import make_design_path
@@ -171,7 +172,7 @@ def _describe_session(session: AnnotationSession, url: str, t: Translator) -> st
         "{who} labels {pairs} of {queries} of {run}",
         who=session.labels.who,
         pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", len(session.tasks.pairs)),
-        queries=t.translate_plural("{count:,} query", "{count:,} queries", len(session.tasks.queries)),
+        queries=count_queries(t, len(session.tasks.queries)),
         run=session.run,
     )
     if session.labelled:

@@ -123,22 +123,20 @@ def measure_dimensions(
             results[name] = measure(replace(run, dimensions=results), options)
         elif asker is not None and asker.stopped is None:
             result = measure.measure(run, asker, options)
-            result = replace(result, summary=replace(result.summary, cost=asker.costs.get(name)))
-            results[name] = _add_remark(result, asker.judgments.get(name, ()))
+            remarks = (*result.summary.remarks, *_describe_missing(asker.judgments.get(name, ())))
+            summary = replace(result.summary, remarks=remarks, cost=asker.costs.get(name))
+            results[name] = replace(result, summary=summary)
     return results
 
 
-def _add_remark(result: DimensionResult, judgments: Sequence[Judgment]) -> DimensionResult:
-    """Return the result with a remark where questions have no answer."""
-    missing = sum(judgment.grade is None for judgment in judgments)
-    if not missing:
-        return result
-    remark = Message(
-        "{missing:,} of {total:,} questions have no answer: the means can be over different queries.",
-        missing=missing,
-        total=len(judgments),
-    )
-    return replace(result, summary=replace(result.summary, remarks=(*result.summary.remarks, remark)))
+def _describe_missing(judgments: Sequence[Judgment]) -> Iterator[Message]:
+    """Yield how many questions have no answer, if some have none."""
+    if missing := sum(judgment.grade is None for judgment in judgments):
+        yield Message(
+            "{missing:,} of {total:,} questions have no answer: the means can be over different queries.",
+            missing=missing,
+            total=len(judgments),
+        )
 
 
 def count_questions(

@@ -55,19 +55,19 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         return ""
     n = max(pair.n for pair in pairs)
     # What is detected falls with the square root of the number of queries.
-    factors = [sqrt(pair.n / n) for pair in pairs]
+    scaled = [
+        [sqrt(pair.n / n) * (value or 0.0) for value in (pair.detectable, pair.detectable_doubled)]
+        for pair in pairs
+    ]
+    detectable, doubled = map(median, zip(*scaled, strict=True))
     return t(
         "With {queries}, a test detects a true difference of about {detectable:.2g} between two engines in"
         " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled:.2g} (medians over the pairs of"
         " engines, by {measure}).",
         queries=count_queries(t, n),
-        detectable=median(
-            factor * (pair.detectable or 0.0) for factor, pair in zip(factors, pairs, strict=True)
-        ),
+        detectable=detectable,
         doubled_n=2 * n,
-        doubled=median(
-            factor * (pair.detectable_doubled or 0.0) for factor, pair in zip(factors, pairs, strict=True)
-        ),
+        doubled=doubled,
         measure=measure,
     )
 

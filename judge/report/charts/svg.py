@@ -6,9 +6,10 @@ pixels. Elements have classes and no styles: charts.css holds the styles.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil, floor, log10
 from os.path import commonprefix
 from typing import NamedTuple
@@ -74,8 +75,7 @@ def join_markup(parts: Iterable[str]) -> Markup:
 
 def format_length(value: float) -> str:
     """Return a length with at most two decimals and no zeros at the end."""
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    return f"{value:z.2f}".rstrip("0").rstrip(".")
 
 
 def format_percent(fraction: float) -> str:
@@ -114,20 +114,9 @@ def _keep_ends(text: str, limit: int, first: int | None = None) -> str:
     widths = [count_columns(char) for char in text]
     if sum(widths) <= limit:
         return text
-    head = _count_fitting(widths, limit // 2 if first is None else first)
-    tail = _count_fitting(widths[::-1], limit - 1 - sum(widths[:head]))
+    head = bisect_right(list(accumulate(widths)), limit // 2 if first is None else first)
+    tail = bisect_right(list(accumulate(widths[::-1])), limit - 1 - sum(widths[:head]))
     return text[:head] + _ELLIPSIS + text[len(text) - tail :]
-
-
-def _count_fitting(widths: Iterable[int], columns: int) -> int:
-    """Return how many of the first characters fit into `columns`."""
-    count = 0
-    for width in widths:
-        columns -= width
-        if columns < 0:
-            break
-        count += 1
-    return count
 
 
 def draw_text(text: Text | str, kind: str, x: float | str, y: float, anchor: str | None = None) -> Markup:
@@ -293,10 +282,10 @@ class Axis:
     def format_tick(self, tick: float, *, signed: bool = False, short: bool = False) -> str:
         """Return the tick as text: `signed` adds a plus, except for 0; `short` drops zeros at the end."""
         text = f"{abs(tick):.{self.decimals}f}"
-        if short or (signed and not tick):
-            text = text.rstrip("0").rstrip(".") if self.decimals else text
+        if self.decimals and (short or (signed and not tick)):
+            text = text.rstrip("0").rstrip(".")
         sign = "−" if tick < 0 else "+" if signed and tick > 0 else ""
-        return sign + (text or "0")
+        return sign + text
 
 
 def make_axis(values: Iterable[float], count: int = 5) -> Axis:
