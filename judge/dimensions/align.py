@@ -8,7 +8,7 @@ measured on queries that it was not trained on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -123,7 +123,7 @@ def select_judged_pool(run: JudgedRun) -> JudgedPool:
             queries=len(run.data.queries),
             least=MIN_QUERIES,
         )
-    return JudgedPool(mixed, grades, run.spec.scale)
+    return replace(pool, pairs=mixed)
 
 
 def align_embeddings(embeddings: str, pool: JudgedPool, vectors: Floats, seed: int = 0) -> Alignment:
@@ -135,10 +135,11 @@ def align_embeddings(embeddings: str, pool: JudgedPool, vectors: Floats, seed: i
     rankings = []
     for part in range(FOLDS):
         held_out = order[part::FOLDS]
-        learned = train_map(vectors, _select_triplets(triplets, np.setdiff1d(order, held_out)))
+        others = np.setdiff1d(order, held_out)
+        learned = train_map(vectors, np.concatenate([triplets[query] for query in others]))
         for engine, matrix in ((BEFORE, identity), (AFTER, learned)):
             rankings += _rank_snippets(pool, vectors, matrix, engine, held_out)
-    every = _select_triplets(triplets, order)
+    every = np.concatenate(triplets)
     summary = AlignmentSummary(
         embeddings=embeddings,
         dimensions=vectors.shape[1],
@@ -244,10 +245,6 @@ def _draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Int
         triplets = np.stack([axis.ravel() for axis in grid], axis=1)
         drawn.append(generator.permutation(triplets)[:_MAX_TRIPLETS])
     return drawn
-
-
-def _select_triplets(triplets: Sequence[Ints], queries: Ints) -> Ints:
-    return np.concatenate([triplets[query] for query in sorted(queries)])
 
 
 def _rank_snippets(

@@ -376,8 +376,7 @@ def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
         placed.append((line.x, y))
         name = svg.shorten_name(point.engine, 20, engines)
         yield _draw_label(name, line.x, y, lines)
-    if note := svg.note_omitted_engines(len(points), _PLOT_BOTTOM + 32):
-        yield from note
+    yield from svg.note_omitted_engines(len(points), _PLOT_BOTTOM + 32)
 
 
 def _locate(axis: Axis, value: float) -> float:
