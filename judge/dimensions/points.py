@@ -16,6 +16,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionNote, DimensionResult, QueryValues, make_note, summarise_dimension
+from judge.assess.prompts import make_object_schema
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
@@ -70,12 +71,9 @@ def _make_enumeration(*values: str) -> dict[str, object]:
     return {"type": "string", "enum": list(values)}
 
 
-_POINT_SCHEMA = {
-    "type": "object",
-    "properties": {"point": {"type": "string"}, "importance": _make_enumeration("vital", "okay")},
-    "required": ["point", "importance"],
-    "additionalProperties": False,
-}
+_POINT_SCHEMA = make_object_schema(
+    {"point": {"type": "string"}, "importance": _make_enumeration("vital", "okay")}
+)
 LIST_POINTS = QuestionKind(
     "points",
     "points",

@@ -25,7 +25,7 @@ from judge.report import assessor_sentences, sentences, statements
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
-from judge.report.payload import ERRORS, FLAGS, PageLimits, PayloadSchema, dump_script_json, select_queries
+from judge.report.payload import ERRORS, FLAGS, PageLimits, dump_script_json, select_queries
 from judge.report.statements import ReportExtras
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
@@ -96,10 +96,8 @@ def render_report(
     sample of them.
     """
     extras = extras or ReportExtras()
-    deciding = summary.main_measure
-    schema = PayloadSchema(list(summary.engines), summary.measures, summary.depth)
     chart_data = ChartData.start(summary)
-    page_data = select_queries(read_queries, schema, deciding, limits or PageLimits(), chart_data.add)
+    page_data = select_queries(read_queries, summary, limits or PageLimits(), chart_data.add)
     named_summary = use_display_names(summary)
     yield from render_page(
         "judge.report",
@@ -126,7 +124,7 @@ def render_report(
         deciding_queries=named_summary.deciding_queries,
         deciding_note=build_text(sentences.describe_deciding_queries, named_summary),
         sampled=statements.describe_sample(page_data),
-        header=_describe_payload(run, summary, deciding),
+        header=_describe_payload(run, summary),
         # The queries are packed as JSON that is safe inside a script.
         queries=Markup(",\n".join(page_data.lines)),  # noqa: S704
     )
@@ -156,9 +154,9 @@ def _describe_differences(summary: Summary) -> Sequence[Text]:
     return [build_text(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
 
 
-def _describe_payload(run: str, summary: Summary, deciding: str) -> Markup:
+def _describe_payload(run: str, summary: Summary) -> Markup:
     """Return the header of the data of the query browser; `order` has the engines' indexes, best first."""
-    engines = list(summary.engines)
+    engines, deciding = list(summary.engines), summary.main_measure
     header = {
         "run": fit_on_line(run),
         "engines": list(make_labels(engines).values()),

@@ -28,6 +28,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.validation import hash_parts
 from judge.messages import Translator, make_text
@@ -59,20 +60,13 @@ def dump_script_json(value: object) -> Markup:
     return Markup(text)  # noqa: S704
 
 
-@dataclass(frozen=True, slots=True)
-class PayloadSchema:
-    """The engines and measures of all arrays, and how many results of a ranking count."""
-
-    engines: Sequence[str]
-    measures: Sequence[str]
-    depth: int
-
-
-def pack_query(entry: QueryEntry, schema: PayloadSchema) -> list[Any]:
-    """Return the query as arrays."""
+def pack_query(entry: QueryEntry, summary: Summary) -> list[Any]:
+    """Return the query as arrays, with the engines and measures of the run in their order."""
     pairs: dict[str, _Pair] = {}
     documents: dict[str | None, int] = {}
-    answers = [_pack_answer(entry.engines.get(engine), schema, pairs, documents) for engine in schema.engines]
+    answers = [
+        _pack_answer(entry.engines.get(engine), summary, pairs, documents) for engine in summary.engines
+    ]
     extra = list(entry.extra.items())[:_COLUMNS]
     return [
         fit_on_line(entry.query_id),
@@ -96,18 +90,18 @@ class _Pair:
 
 def _pack_answer(
     answer: EngineEntry | None,
-    schema: PayloadSchema,
+    summary: Summary,
     pairs: dict[str, _Pair],
     documents: dict[str | None, int],
 ) -> list[Any] | None:
     if answer is None:
         return None
     results: list[Any] = []
-    for snippet in answer.snippets[: schema.depth]:
+    for snippet in answer.snippets[: summary.depth]:
         document = documents.setdefault(snippet.document, len(documents))
         pair = pairs.setdefault(snippet.snippet_id, _Pair(len(pairs), document, snippet))
         results.append(_pack_result(pair, snippet.url, document))
-    scores = [answer.scores.get(measure) for measure in schema.measures]
+    scores = [answer.scores.get(measure) for measure in summary.measures]
     below = len(answer.snippets) - len(results)
     rounded = [None if score is None else round(score, 4) for score in scores]
     return _drop_empty_tail(rounded, results, truncate_with_ellipsis(answer.error or "", 300), below)
@@ -222,13 +216,9 @@ class _QueryFigures:
 
 
 def select_queries(
-    read_queries: ReadQueries,
-    schema: PayloadSchema,
-    measure: str,
-    limits: PageLimits,
-    add: Callable[[QueryEntry], None],
+    read_queries: ReadQueries, summary: Summary, limits: PageLimits, add: Callable[[QueryEntry], None]
 ) -> PageData:
-    """Return the packed queries that fit into `limits`; `measure` says which are worst.
+    """Return the packed queries that fit into `limits`; the main measure says which are worst.
 
     All are read once, and `add` takes each of them. Only a few numbers of each query are kept; while all
     queries fit, their packed lines are kept, too. If they do not fit, a second pass reads and packs the
@@ -240,10 +230,10 @@ def select_queries(
     size = pairs = 0
     for index, entry in enumerate(read_queries(ALL_INDICES)):
         add(entry)
-        key = _measure_query(index, entry, measure, schema.depth)
+        key = _measure_query(index, entry, summary)
         pairs += key.pairs
         if len(lines) == index and pairs <= limits.pairs:
-            line = dump_script_json(pack_query(entry, schema))
+            line = dump_script_json(pack_query(entry, summary))
             key = replace(key, size=len(line.encode()))
             size += key.size
             if size <= limits.size:
@@ -254,7 +244,7 @@ def select_queries(
     # A query that turns out too large makes way for others, which are packed in the next round.
     while missing := choose_queries(keys, limits).keys() - lines.keys():
         for index, entry in zip(sorted(missing), read_queries(missing), strict=True):
-            lines[index] = dump_script_json(pack_query(entry, schema))
+            lines[index] = dump_script_json(pack_query(entry, summary))
             keys[index] = replace(keys[index], size=len(lines[index].encode()))
     chosen = choose_queries(keys, limits)
     counts = Counter(chosen.values())
@@ -263,13 +253,13 @@ def select_queries(
     return PageData(page, sum(keys[index].pairs for index in chosen), len(keys), pairs, sample)
 
 
-def _measure_query(index: int, entry: QueryEntry, measure: str, depth: int) -> _QueryFigures:
-    scores = [answer.scores.get(measure) for answer in entry.engines.values()]
+def _measure_query(index: int, entry: QueryEntry, summary: Summary) -> _QueryFigures:
+    scores = [answer.scores.get(summary.main_measure) for answer in entry.engines.values()]
     values = [score for score in scores if score is not None]
     pairs = {
         snippet.snippet_id: snippet.judgments
         for answer in entry.engines.values()
-        for snippet in answer.snippets[:depth]
+        for snippet in answer.snippets[: summary.depth]
     }
     return _QueryFigures(
         index,

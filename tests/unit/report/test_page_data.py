@@ -10,11 +10,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judge.analysis.summary import Summary
 from judge.report.payload import (
     LONGEST,
     PageData,
     PageLimits,
-    PayloadSchema,
     dump_script_json,
     pack_query,
     select_queries,
@@ -30,6 +30,7 @@ from judge.runs.results_file import (
 )
 from tests.support.cases import check_each
 from tests.unit.report.pages import make_entries
+from tests.unit.report.summaries import make_mean, make_summary
 
 
 def make_snippet(**changes: Any) -> SnippetEntry:
@@ -52,9 +53,14 @@ def make_query(*snippets: SnippetEntry) -> QueryEntry:
     )
 
 
+def make_precision_summary(*names: str) -> Summary:
+    """Return the summary of a run with these engines, measured by P@5 down to rank 10."""
+    return make_summary({name: {"P@5": make_mean(0.5)} for name in names}, depth=10)
+
+
 def pack_snippets(*snippets: SnippetEntry) -> list[Any]:
     """One engine's answer and the pairs, as packed."""
-    return pack_query(make_query(*snippets), PayloadSchema(["a"], ["P@5"], 10))
+    return pack_query(make_query(*snippets), make_precision_summary("a"))
 
 
 def make_judgments(*grades: int | None, reason: str = "because") -> tuple[JudgmentEntry, ...]:
@@ -138,7 +144,7 @@ def test_the_raw_text_is_kept_where_something_suspicious_was_taken_away() -> Non
 
 
 def test_an_engine_that_was_not_asked_is_not_one_that_found_nothing() -> None:
-    *_, answers, _ = pack_query(make_query(), PayloadSchema(["a", "b"], ["P@5"], 10))
+    *_, answers, _ = pack_query(make_query(), make_precision_summary("a", "b"))
     assert answers == [[[None]], None]
 
 
@@ -158,9 +164,8 @@ ENGINES = ["a", "b"]
 def select_by_precision(read_queries: ReadQueries, engines: list[str], budget: PageLimits) -> PageData:
     """Select queries by P@5; every query is added once, in reading order."""
     added: list[str] = []
-    schema = PayloadSchema(engines, ["P@5"], 10)
     page_data = select_queries(
-        read_queries, schema, "P@5", budget, lambda entry: added.append(entry.query_id)
+        read_queries, make_precision_summary(*engines), budget, lambda entry: added.append(entry.query_id)
     )
     assert added == [entry.query_id for entry in read_queries(ALL_INDICES)]
     return page_data
