@@ -10,7 +10,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,9 +72,9 @@ def annotate(
         ordered = order_pairs(loaded.pool, keys, labels.who)
         of_pairs = plan if plan and make_design_path(plan).exists() else None
         session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs)
-        port = listener.getsockname()[1]
-        url = _make_url(address, port)
-        server = make_server(session, ServerAddress(address.host, port, address.token))
+        bound = replace(address, port=listener.getsockname()[1])
+        url = _make_url(bound)
+        server = make_server(session, bound)
         with _stop_on_signals(server):
             say(_describe_session(session, url, t))
             try:
@@ -161,10 +161,10 @@ def make_server(session: AnnotationSession, address: ServerAddress) -> uvicorn.S
     return uvicorn.Server(config)
 
 
-def _make_url(address: ServerAddress, port: int) -> str:
+def _make_url(address: ServerAddress) -> str:
     host = f"[{address.host}]" if ":" in address.host else address.host
     # A fragment stays in the browser: no log and no other site gets to see it.
-    return f"http://{host}:{port}/#{address.token}"
+    return f"http://{host}:{address.port}/#{address.token}"
 
 
 def _describe_session(session: AnnotationSession, url: str, t: Translator) -> str:

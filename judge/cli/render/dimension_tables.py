@@ -40,15 +40,16 @@ def print_dimension(
     """
     title = sentences.name_dimension(t, name)
     engines = [engine for engine in order if engine in dimension.engines]
+    # The titles of the columns that stay beside a mean.
+    beside = t("95% interval"), t("queries")
     if dimension.measures:
-        table = _make_table(title, dimension, engines, t)
-        print_table(table, console, {t("95% interval"), t("queries")})
+        print_table(_make_table(title, dimension, engines, t), console, beside)
     for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
-        table = make_table(t("engines"), t.name_measure(measure), t("95% interval"), t("queries"))
+        table = make_table(t("engines"), t.name_measure(measure), *beside)
         for pair in dimension.pairs:
             if pair.measure == measure:
                 table.add_row(escape_line(f"{pair.a} / {pair.b}"), *_format_mean(pair.mean, t))
-        print_table(table, console, {t("95% interval"), t("queries")})
+        print_table(table, console, beside)
     print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:
         about = t("  {query_id}: {text}", query_id=note.query_id, text=t(note.text))
