@@ -223,7 +223,10 @@ def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
                     other=other,
                 )
     extras = {id_: [set(run.data.queries[id_].extra.items()) for run in runs.values()] for id_ in shared}
-    return {id_: replace(query, extra=dict(set.intersection(*extras[id_]))) for id_, query in shared.items()}
+    return {
+        id_: replace(query, extra=dict(sorted(set.intersection(*extras[id_]))))
+        for id_, query in shared.items()
+    }
 
 
 def _name_engines(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
