@@ -9,6 +9,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,6 @@ from judge.json_text import dump_json
 from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query
 from judge.measure.agreement import compute_median_grade
 from judge.measure.formulas import convert_non_finite
-from judge.measure.panel_agreement import JudgmentsByMember
 from judge.measure.score import Scores
 from judge.runs import results_file
 from judge.runs.folder import RunFolder
@@ -43,7 +43,9 @@ def write_judgments(folder: RunFolder, run: JudgedRun) -> None:
     log = run.judgments
     folder.write("judgments.jsonl", log.read_lines() if isinstance(log, JudgmentLog) else dump_judgments(log))
     if run.members:
-        folder.write("members.jsonl", _format_members(run.members))
+        members = run.members.items()
+        lines = (dump_judgments(own, f'{{"member": {dump_json(name)}, ') for name, own in members)
+        folder.write("members.jsonl", chain.from_iterable(lines))
 
 
 def make_summary_key(folder: RunFolder, run: JudgedRun) -> str | None:
@@ -122,14 +124,10 @@ def list_queries(result: RunResult) -> Iterator[results_file.QueryEntry]:
         members = {name: read(query_id) for name, read in of_members.items()}
         return results_file.make_judgment_entries(read_judgments(query_id), members, result.scale)
 
-    means = _MeanScores(result.scores)
-    return results_file.make_query_entries(result.data, result.pool, read_entries, means, result.dimensions)
-
-
-def _format_members(members: JudgmentsByMember) -> Iterator[str]:
-    """Yield the lines of the judgments of each member of a panel."""
-    for name, judgments in members.items():
-        yield from dump_judgments(judgments, f'{{"member": {dump_json(name)}, ')
+    read_scores = _average_scores(result.scores)
+    return results_file.make_query_entries(
+        result.data, result.pool, read_entries, read_scores, result.dimensions
+    )
 
 
 def _format_scores(scores: Scores) -> Iterator[str]:
@@ -147,25 +145,18 @@ def _format_scores(scores: Scores) -> Iterator[str]:
     yield text.getvalue()
 
 
-class _MeanScores(results_file.ScoreTable):
-    """The means over the repeats."""
+def _average_scores(scores: Scores) -> results_file.ReadScores:
+    """Return a function that returns the means over the repeats of an engine on a query."""
+    means, _, _ = scores.average_repeats()
+    names = [str(measure) for measure in scores.measures]
+    engines = {engine: row for row, engine in enumerate(scores.engines)}
+    queries = {query: column for column, query in enumerate(scores.queries)}
 
-    def __init__(self, scores: Scores) -> None:
-        self._value, _, _ = scores.average_repeats()
-        self._names = [str(measure) for measure in scores.measures]
-        self._engines = {engine: row for row, engine in enumerate(scores.engines)}
-        self._queries = {query: column for column, query in enumerate(scores.queries)}
+    def read_means(engine: str, query_id: str) -> Mapping[str, float | None]:
+        values = means[engines[engine], queries[query_id]].tolist()
+        return dict(zip(names, map(convert_non_finite, values), strict=True))
 
-    def __getitem__(self, key: tuple[str, str]) -> Mapping[str, float | None]:
-        engine, query_id = key
-        values = self._value[self._engines[engine], self._queries[query_id]].tolist()
-        return dict(zip(self._names, map(convert_non_finite, values), strict=True))
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return ((engine, query) for engine in self._engines for query in self._queries)
-
-    def __len__(self) -> int:
-        return len(self._engines) * len(self._queries)
+    return read_means
 
 
 def format_qrels(entry: results_file.QueryEntry, unreturned: Iterable[str] = ()) -> str:

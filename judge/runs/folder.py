@@ -123,7 +123,7 @@ class RunFolder:
 
     def read(self, name: str) -> dict[str, Any]:
         """Return the JSON object in file `name`; raise InputError when there is none."""
-        return self.parse_object(str(self.path / name), "".join(line for _, line in self._read_lines(name)))
+        return self.parse_object(str(self.path / name), "".join(text for _, text in self.read_texts(name)))
 
     @property
     def takes_files(self) -> bool:
@@ -146,9 +146,25 @@ class RunFolder:
 
     def read_texts(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield `path:line` and the text of each line of file `name`."""
-        path = str(self.path / name)
-        for number, line in self._read_lines(name):
-            yield f"{path}:{number}", line
+        path = self.path / name
+        try:
+            with open_text(path, newline="\n") as file:
+                for number, line in number_lines(file, path):
+                    yield f"{path}:{number}", line
+        except OSError as error:
+            why = explain_error(error)
+            if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
+                raise make_damage_error("{place}: {error}", place=path, error=why) from error
+            raise InputError(
+                "{file}: {error}; is {folder!r} the folder of a finished run?",
+                file=path,
+                error=why,
+                folder=str(self.path),
+            ) from error
+        except UnicodeDecodeError as error:
+            raise make_damage_error(
+                "{place}: is not JSON: it is not UTF-8 ({error})", place=path, error=Message(error.reason)
+            ) from error
 
     def parse_object(self, place: str, text: str) -> dict[str, Any]:
         """Return the JSON object in `text`; raise InputError, which names `place`, for another value."""
@@ -161,18 +177,6 @@ class RunFolder:
                 value=value,
             )
         return value
-
-    def _read_lines(self, name: str) -> Iterator[tuple[int, str]]:
-        path = self.path / name
-        try:
-            with open_text(path, newline="\n") as file:
-                yield from number_lines(file, path)
-        except OSError as error:
-            raise self._make_no_run_error(path, error) from error
-        except UnicodeDecodeError as error:
-            raise make_damage_error(
-                "{place}: is not JSON: it is not UTF-8 ({error})", place=path, error=Message(error.reason)
-            ) from error
 
     def write(self, name: str, chunks: Iterable[str | bytes], mode: int = 0o666) -> Path:
         """Write file `name` from `chunks`, whole or not at all, and return its path.
@@ -193,15 +197,3 @@ class RunFolder:
     def write_json(self, name: str, value: object) -> Path:
         """Write a JSON value as file `name`, indented, and return its path; see `write`."""
         return self.write(name, [dump_json(value, indent=2), "\n"])
-
-    def _make_no_run_error(self, path: Path, error: OSError) -> InputError:
-        why = explain_error(error)
-        if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
-            return make_damage_error("{place}: {error}", place=path, error=why)
-        folder = str(self.path)
-        return InputError(
-            "{file}: {error}; is {folder!r} the folder of a finished run?",
-            file=path,
-            error=why,
-            folder=folder,
-        )

@@ -16,7 +16,7 @@ import msgspec
 from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
-from judge.analysis.summary import DimensionResult, QueryValues, Summary
+from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues, Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
 from judge.measure.columns import ResultColumns, TabulatedJudgments, tabulate_judgments, tabulate_queries
@@ -37,6 +37,7 @@ from judge.records import (
 )
 from judge.runs import record_json
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
+from judge.runs.record_json import Record
 from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, open_results, read_query_entries
 from judge.stored_records import (
     Documents,
@@ -62,17 +63,22 @@ def load_agreement(folder: RunFolder) -> LabelAgreement | None:
 
     Raises InputError when the file is damaged.
     """
-    value, place = folder.read_if_there("agreement.json"), str(folder.path / "agreement.json")
-    return None if value is None else record_json.agreement_from_json(value, place)
+    # The keys are those of version 1, too.
+    return _load_record(folder, "agreement.json", LabelAgreement, schema=SCHEMA_VERSION)
 
 
 def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
     """Return the order by labels on drawn pairs, None where there is none; raise as `load_agreement`."""
-    value, place = folder.read_if_there("labelled_order.json"), str(folder.path / "labelled_order.json")
+    return _load_record(folder, "labelled_order.json", PlannedComparison)
+
+
+def _load_record(folder: RunFolder, name: str, kind: type[Record], **values: object) -> Record | None:
+    """Return the record in file `name` with these `values` of its fields, None where there is no file."""
+    value, place = folder.read_if_there(name), str(folder.path / name)
     if value is None:
         return None
     record_json.check_version(value, place)
-    return record_json.from_json(PlannedComparison, value, place)
+    return record_json.from_json(kind, {**value, **values}, place)
 
 
 def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:

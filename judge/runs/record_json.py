@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.errors import InputError
 from judge.messages import Message
@@ -210,12 +209,6 @@ def summary_from_json(value: dict[str, Any], place: str) -> Summary:
     if check_version(value, place) == 1:
         value = _upgrade_summary(value)
     return from_json(Summary, value, place)
-
-
-def agreement_from_json(value: dict[str, Any], place: str) -> LabelAgreement:
-    """Return the agreement with people that the JSON object in `place` holds, of any version up to now."""
-    check_version(value, place)
-    return from_json(LabelAgreement, {**value, "schema": SCHEMA_VERSION}, place)
 
 
 def is_outdated(value: Mapping[str, Any]) -> bool:

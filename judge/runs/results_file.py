@@ -27,8 +27,8 @@ from judge.runs.folder import make_damage_error, parse_run_json
 from judge.runs.record_json import decode_json, from_json, to_json
 from judge.stored_lines import TemporaryLines, decode_line
 
-#: Values by (engine, query_id) and measure: the mean over the repeats, None where undefined.
-ScoreTable = Mapping[tuple[str, str], Mapping[str, float | None]]
+#: Returns the values of an engine on a query by measure: the mean over the repeats, None where undefined.
+ReadScores = Callable[[str, str], Mapping[str, float | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +289,7 @@ def make_query_entries(
     data: Dataset,
     pool: Pool,
     read_judgments: Callable[[str], JudgmentEntries],
-    scores: ScoreTable,
+    read_scores: ReadScores,
     dimensions: Mapping[str, DimensionResult],
 ) -> Iterator[QueryEntry]:
     """Yield an entry for each query, in reading order, with each engine's snippets best first.
@@ -313,7 +313,7 @@ def make_query_entries(
             extra=dict(query.extra),
             engines={
                 ranking.engine: _make_engine_entry(
-                    ranking, results.documents[ranking.key], judgments, scores, dimensions, notes
+                    ranking, results.documents[ranking.key], judgments, read_scores, dimensions, notes
                 )
                 for ranking in sorted(results.rankings, key=attrgetter("engine"))
             },
@@ -324,13 +324,13 @@ def _make_engine_entry(
     ranking: Ranking,
     documents: Sequence[str],
     judgments: JudgmentEntries,
-    scores: ScoreTable,
+    read_scores: ReadScores,
     dimensions: Mapping[str, DimensionResult],
     notes: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> EngineEntry:
     key = ranking.key
     return EngineEntry(
-        scores=scores.get(key, {}),
+        scores=read_scores(*key),
         error=ranking.error,
         latency_ms=ranking.latency_ms,
         dimensions={name: each.values[key] for name, each in dimensions.items() if key in each.values},

@@ -53,7 +53,16 @@ def _read_figures(result: Mapping[str, Any] | None) -> SelfTestFigures | None:
     if result is None:
         return None
     try:
-        return _select_figures(result)
+        shipped, plain = result["prompts"]["shipped"], result["prompts"]["plain"]
+        figures = {
+            "probes": result["probes"]["count"],
+            "repeat": result["repeat"],
+            "too_high": shipped["hostile"],
+            "plain_too_high": plain["hostile"],
+            "too_low": shipped["strict"],
+            "language": shipped["language"],
+            "obedient": shipped["obedient"],
+        }
     except (KeyError, TypeError) as error:
         raise InputError(
             "this version of judge cannot read the self-test in {folder}/ ({error!r}); delete it, or make"
@@ -61,17 +70,4 @@ def _read_figures(result: Mapping[str, Any] | None) -> SelfTestFigures | None:
             folder=SELFTEST_FOLDER,
             error=error,
         ) from error
-
-
-def _select_figures(result: Mapping[str, Any]) -> SelfTestFigures:
-    shipped, plain = result["prompts"]["shipped"], result["prompts"]["plain"]
-    figures = {
-        "probes": result["probes"]["count"],
-        "repeat": result["repeat"],
-        "too_high": shipped["hostile"],
-        "plain_too_high": plain["hostile"],
-        "too_low": shipped["strict"],
-        "language": shipped["language"],
-        "obedient": shipped["obedient"],
-    }
     return from_json(SelfTestFigures, figures, f"a result in {SELFTEST_FOLDER}")

@@ -274,7 +274,7 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         for (query_id, snippet_id), grade in graded.items()
     ]
     graded_pairs = results_file.make_judgment_entries(judgments, {}, GRADED)
-    entries = results_file.make_query_entries(data, pool, lambda _: graded_pairs, {}, {})
+    entries = results_file.make_query_entries(data, pool, lambda _: graded_pairs, lambda *_: {}, {})
     text = "".join(map(format_qrels, entries))
     assert match_labels(read_label_file(tmp_path, text), data, pool) == MatchedLabels(graded, ())
 

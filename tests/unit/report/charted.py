@@ -62,7 +62,9 @@ def list_entries(run: JudgedRun) -> Iterator[results_file.QueryEntry]:
         for q, query in enumerate(scores.queries)
     }
     judgments = results_file.make_judgment_entries(run.judgments, run.members, run.spec.scale)
-    return results_file.make_query_entries(run.data, run.pool, lambda _: judgments, table, {})
+    return results_file.make_query_entries(
+        run.data, run.pool, lambda _: judgments, lambda *key: table[key], {}
+    )
 
 
 def make_agreement(
