@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,8 +32,9 @@ from judge.analysis.pair_plan import DrawSize, PairPlan, plan_pairs
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.summary import Summary
 from judge.dataset import trec
-from judge.dataset.label_files import read_labels
+from judge.dataset.label_files import read_feedback, read_labels
 from judge.dataset.labels import choose_label_scale, match_labels, select_labellable
+from judge.dimensions import DimensionOptions
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
 from judge.finished_run import load_current_summary, rescore, write_current_report
@@ -101,9 +101,7 @@ def run(
             docs=settings.docs if options.get("docs") else None,
             trec_runs=settings.trec_runs if options.get("trec_runs") else (),
         )
-    if not _is_loop_running():
-        return pipeline.run(settings, rows=rows)
-    return _run_in_thread(lambda cancel_token: pipeline.run(settings, rows=rows, cancel_token=cancel_token))
+    return _run_outside_loop(lambda token: pipeline.run(settings, rows=rows, cancel_token=token))
 
 
 def score(
@@ -136,15 +134,17 @@ def score(
     names |= set(_list_names("dimensions", dimensions))
     options = None
     if names:
-        from judge.factory import build_dimension_options  # imports what asks models, too
+        from judge.config.option_checks import split_prices, split_weights
+        from judge.factory import build_embedder  # imports what asks models, too
 
         folder = RunFolder(_to_path("run", run))
-        options = build_dimension_options(
-            find_store(folder, store) if embeddings else folder.own_store,
-            costs=costs or (),
-            weights=weights or (),
-            embeddings=embeddings,
-            feedback=feedback,
+        cached_beside = find_store(folder, store) if embeddings else folder.own_store
+        options = DimensionOptions(
+            costs=split_prices(costs or ()),
+            weights=split_weights(weights or ()),
+            diversity_embeddings=embeddings,
+            embed=build_embedder(embeddings, cached_beside) if embeddings else None,
+            feedback=read_feedback(Path(feedback)) if feedback else None,
         )
     return rescore(
         _to_path("run", run), chosen, dimensions=names, options=options, store=store, save=bool(save)
@@ -271,10 +271,9 @@ def compare_lists(
 
     path = _to_path("run", run)
     config = add_model(Config.load(None, model=model, **options), path)
-    compare = partial(list_comparison.add_comparison, config, path, a, b)
-    if not _is_loop_running():
-        return compare()
-    return _run_in_thread(lambda cancel_token: compare(cancel_token=cancel_token))
+    return _run_outside_loop(
+        lambda token: list_comparison.add_comparison(config, path, a, b, cancel_token=token)
+    )
 
 
 def add_model(config: Config, run: Path) -> Config:
@@ -440,11 +439,13 @@ def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | N
     return None, data
 
 
-def _run_in_thread(work: Callable[[CancelToken], T]) -> T:
-    """Do `work` in a thread, because this one already runs an event loop; Ctrl-C cancels it."""
+def _run_outside_loop(work: Callable[[CancelToken], T]) -> T:
+    """Do `work`, in another thread if this one already runs an event loop; then Ctrl-C cancels it."""
     from judge.client.cancel import CancelToken, raise_on_signals
 
     cancel_token = CancelToken()
+    if not _is_loop_running():
+        return work(cancel_token)
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor, raise_on_signals():
         future = executor.submit(work, cancel_token)
         try:

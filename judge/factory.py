@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from judge.assess.assessor import Assessor
 from judge.assess.example_prompts import add_examples
@@ -36,18 +36,9 @@ from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchModel
 from judge.models.endpoint import Endpoint
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
-from judge.records import (
-    DECISION_MODEL,
-    EXPECTED,
-    EXPLAIN_QUERIES,
-    LEXICAL,
-    RERANKER,
-)
+from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER
 from judge.run_input import list_existing_files
 from judge.store.store import VerdictStore
-
-if TYPE_CHECKING:
-    from judge.dimensions import DimensionOptions
 
 #: Tokens that a reply to another question than a grade may take, at least.
 _TEXT_TOKENS = 2_048
@@ -170,35 +161,6 @@ def build_text_asker(
     return TextAsker(open_client, store, progress, stored_only=stored_only)
 
 
-def build_dimension_options(
-    store: Path,
-    *,
-    explain_queries: int = EXPLAIN_QUERIES,
-    costs: object = (),
-    weights: object = (),
-    embeddings: str | None = None,
-    base_url: str | None = None,
-    feedback: str | Path | None = None,
-) -> DimensionOptions:
-    """Return the options of dimensions; embeddings are cached beside `store`.
-
-    `base_url` is the server of the embeddings. Raises InputError for a bad value or file, SetupError for
-    embeddings without their key or library.
-    """
-    from judge.config.option_checks import split_prices, split_weights
-    from judge.dataset.label_files import read_feedback
-    from judge.dimensions import DimensionOptions
-
-    return DimensionOptions(
-        explain_queries=explain_queries,
-        costs=split_prices(costs),
-        weights=split_weights(weights),
-        diversity_embeddings=embeddings,
-        embed=build_embedder(embeddings, store, base_url) if embeddings else None,
-        feedback=read_feedback(Path(feedback)) if feedback else None,
-    )
-
-
 def build_embedder(spec: str, store: Path, base_url: str | None = None) -> Callable[[Sequence[str]], Floats]:
     """Return what embeds texts by the embeddings called `spec`, cached beside `store`."""
     from judge.dimensions.embeddings import CONCURRENCY, TIMEOUT, open_embedder
@@ -225,10 +187,7 @@ def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
     Without `calls` their models need no key. Raises SetupError when a key, an extra or a name is missing, or
     when two members are the same model at the same server.
     """
-    assessors = [
-        build_assessor(config, build_model(config, name, calls=calls))
-        for name in (config.model, *config.panel)
-    ]
+    assessors = [build_assessor(config, build_model(config, name, calls=calls)) for name in config.models]
     counts = Counter(assessor.name for assessor in assessors)
     for assessor in assessors:
         if counts[assessor.name] > 1:

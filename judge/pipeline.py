@@ -33,6 +33,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.completeness import check_run
 from judge.config.run import Config
+from judge.dataset.label_files import read_feedback
 from judge.dataset.stored_dataset import PooledDataset
 from judge.dimensions import (
     DIMENSIONS,
@@ -193,16 +194,18 @@ def _list_dimensions(config: Config) -> list[str]:
 
 
 def _build_dimension_options(config: Config, store_file: Path) -> DimensionOptions:
-    provider = (config.diversity_embeddings or "").partition(":")[0]
-    return factory.build_dimension_options(
-        store_file,
+    """Return the options of dimensions; embeddings are cached beside the verdict store."""
+    embeddings = config.diversity_embeddings
+    provider = (embeddings or "").partition(":")[0]
+    # The server of one provider must not get the key of another one.
+    base_url = config.base_url if config.model.startswith(f"{provider}:") else None
+    return DimensionOptions(
         explain_queries=config.explain_queries,
         costs=config.costs,
         weights=config.weights,
-        embeddings=config.diversity_embeddings,
-        # The server of one provider must not get the key of another one.
-        base_url=config.base_url if config.model.startswith(f"{provider}:") else None,
-        feedback=config.feedback,
+        diversity_embeddings=embeddings,
+        embed=factory.build_embedder(embeddings, store_file, base_url) if embeddings else None,
+        feedback=read_feedback(Path(config.feedback)) if config.feedback else None,
     )
 
 
