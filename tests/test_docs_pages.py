@@ -24,7 +24,7 @@ from judge.collect.engines import SLOTS
 from judge.collect.registry import KNOWN, EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
-from judge.config.option_checks import list_fields, list_keys
+from judge.config.option_checks import list_fields, list_keys, list_options
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.example import find_dataset as example
 from judge.measure.compare import PairComparison
@@ -190,7 +190,7 @@ def test_the_defaults_in_the_tables_are_those_of_the_program(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_option_of_a_run_is_documented(language: str) -> None:
-    assert {*Config.list_option_names()} <= list_first_cells(find_page(language, "configuration"))
+    assert {*list_options(Config)} <= list_first_cells(find_page(language, "configuration"))
     text = find_page(language, "configuration").text
     for option in CHANGEABLE_OPTIONS - {"out"}:
         assert text.count(f"`{option}`") >= 2, option

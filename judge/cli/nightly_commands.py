@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from judge.cli.options import CommandGroup, GroupedCommand, JsonOption, RunFolderArgument
+from judge.cli.options import CommandGroup, GroupedCommand, JsonOption, RunFolderArgument, make_option
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
@@ -21,34 +21,6 @@ from judge.cli.terminal import (
 from judge.config.loader import NIGHTS_FOLDER
 from judge.messages import ENGLISH
 
-Toml = Annotated[
-    Path,
-    typer.Argument(
-        help="TOML file: the options of a run, [collect], [nightly] (default: judge.toml).",
-        show_default=False,
-    ),
-]
-Day = Annotated[
-    str | None, typer.Option("--date", help="Day of the night, e.g. 2026-05-01 (default: today).")
-]
-Schedule = Annotated[
-    str | None,
-    typer.Option(
-        "--print-schedule", help="Print a schedule that runs the job every night: cron, systemd or github."
-    ),
-]
-Nights = Annotated[Path, typer.Option("--folder", help="Folder of the nights.")]
-NightsOfRun = Annotated[
-    Path | None,
-    typer.Option("--folder", help=f"Folder of the nights (default: that of RUN, else {NIGHTS_FOLDER})."),
-]
-NightsArgument = Annotated[Path, typer.Argument(help="Folder of the nights.")]
-Engine = Annotated[str | None, typer.Option(help="Show only this engine.")]
-MeasureOption = Annotated[
-    str | None, typer.Option(help="Measure to show (default: sDCG, where nights have it).")
-]
-Html = Annotated[Path | None, typer.Option("--html", help="Write the page with all measures to this file.")]
-
 baseline = typer.Typer(
     name="baseline",
     cls=CommandGroup,
@@ -57,7 +29,24 @@ baseline = typer.Typer(
 )
 
 
-def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule = None) -> None:
+def nightly(
+    toml: Annotated[
+        Path,
+        typer.Argument(
+            help="TOML file: the options of a run, [collect], [nightly] (default: judge.toml).",
+            show_default=False,
+        ),
+    ] = Path("judge.toml"),
+    day: Annotated[
+        str | None, make_option("Day of the night, e.g. 2026-05-01 (default: today).", "--date")
+    ] = None,
+    schedule: Annotated[
+        str | None,
+        make_option(
+            "Print a schedule that runs the job every night: cron, systemd or github.", "--print-schedule"
+        ),
+    ] = None,
+) -> None:
     """Run the nightly job. It collects, judges, compares with the baseline and notifies.
 
     The same command again resumes it.
@@ -101,7 +90,13 @@ def _warn_after_today(day: date, folder: Path) -> None:
 
 
 @baseline.command("set", cls=GroupedCommand)
-def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
+def set_(
+    run: RunFolderArgument,
+    folder: Annotated[
+        Path | None,
+        make_option(f"Folder of the nights (default: that of RUN, else {NIGHTS_FOLDER}).", "--folder"),
+    ] = None,
+) -> None:
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
     from judge.nightly import job, stores
     from judge.nightly.baseline import find_nights_folder
@@ -131,7 +126,10 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
 
 
 @baseline.command(cls=GroupedCommand)
-def show(folder: Nights = Path(NIGHTS_FOLDER), json: JsonOption = False) -> None:
+def show(
+    folder: Annotated[Path, make_option("Folder of the nights.", "--folder")] = Path(NIGHTS_FOLDER),
+    json: JsonOption = False,
+) -> None:
     """Show which run is the baseline."""
     from judge.nightly.baseline import show_baseline
     from judge.nightly.record import record_to_json
@@ -149,11 +147,15 @@ def show(folder: Nights = Path(NIGHTS_FOLDER), json: JsonOption = False) -> None
 
 
 def trend(
-    folder: NightsArgument = Path(NIGHTS_FOLDER),
-    engine: Engine = None,
-    measure: MeasureOption = None,
+    folder: Annotated[Path, typer.Argument(help="Folder of the nights.")] = Path(NIGHTS_FOLDER),
+    engine: Annotated[str | None, make_option("Show only this engine.")] = None,
+    measure: Annotated[
+        str | None, make_option("Measure to show (default: sDCG, where nights have it).")
+    ] = None,
     json: JsonOption = False,
-    html: Html = None,
+    html: Annotated[
+        Path | None, make_option("Write the page with all measures to this file.", "--html")
+    ] = None,
 ) -> None:
     """Show engines and assessor night by night. It prints values, alarms and changes."""
     from judge.cli.render.trend_table import print_trend

@@ -152,13 +152,9 @@ def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Map
         listing = Message("; known are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
-    key = fields[name].title or name
+    key, requirement = fields[name].title or name, _describe_requirement(detail, fields[name])
     if detail["type"] == "missing":
-        return Message(
-            "{key} is missing; {requirement}",
-            key=key,
-            requirement=_describe_requirement(detail, fields[name]),
-        )
+        return Message("{key} is missing; {requirement}", key=key, requirement=requirement)
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
         value = format_toml(detail["input"])
@@ -169,7 +165,6 @@ def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Map
             value=value,
             expected=expected,
         )
-    requirement = _describe_requirement(detail, fields[name])
     return Message(
         "{key} is {value:.80}; {requirement}",
         key=key,

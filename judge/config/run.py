@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -342,9 +342,14 @@ class Config:
         return self
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """The name of the model, or those of a panel; "" where none is named."""
+        return self.model, *self.panel
+
+    @property
     def has_reranker(self) -> bool:
         """Whether a model is a reranker."""
-        return any(name.startswith(RERANKER) for name in (self.model, *self.panel))
+        return any(name.startswith(RERANKER) for name in self.models)
 
     @property
     def grading(self) -> Scale:
@@ -371,13 +376,8 @@ class Config:
 
     def list_options(self) -> dict[str, Any]:
         """Return every option as a JSON value."""
-        values = {name: getattr(self, name) for name in self.list_option_names()}
+        values = {name: getattr(self, name) for name in list_options(type(self))}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-    @classmethod
-    def list_option_names(cls) -> list[str]:
-        """Return the names of all options."""
-        return [option.name for option in fields(cls) if option.name != "source"]
 
     @classmethod
     def load(cls, toml: Path | None = None, **given: object) -> Self:
@@ -389,9 +389,7 @@ class Config:
         if isinstance(table.get("prices"), list):
             table["prices"] = toml  # the price table is in this file
         given = rename_options({name: value for name, value in given.items() if value is not None})
-        source = ConfigSource(
-            toml, keys={name: name for name in cls.list_option_names() if name not in given}
-        )
+        source = ConfigSource(toml, keys={name: name for name in list_options(cls) if name not in given})
         with source.add_error_context():
             table = rename_options(table)
             table = {name: value for name, value in table.items() if name not in OTHER_TABLES | given.keys()}

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def check_together(config: Config) -> None:
     """Raise InputError for options that contradict each other, or lack one that they need."""
-    models = [config.model, *config.panel]
+    models = config.models
     if len(set(models)) < len(models):
-        raise InputError("a model is named twice in {names!r}; a panel's members differ", names=models)
+        raise InputError("a model is named twice in {names!r}; a panel's members differ", names=[*models])
     if config.as_of is not None and not is_day(config.as_of):
         raise InputError("--as-of is {value!r}; it is a day such as 2026-05-01", value=config.as_of)
     if config.out is not None and Path(config.out).name in ("", ".."):
@@ -45,7 +45,7 @@ def check_together(config: Config) -> None:
 
 def check_option_applies(config: Config, option: str) -> None:
     """Raise InputError for an option that none of the models takes."""
-    models = [name for name in (config.model, *config.panel) if name]
+    models = [name for name in config.models if name]
     local = (LEXICAL, EXPECTED, f"{RERANKER}local:")
     if option == "rerank_thresholds" and not config.has_reranker:
         needed = Message("a reranker")
@@ -76,7 +76,7 @@ def check_text_model(config: Config, option: str) -> None:
 def _check_examples(config: Config) -> None:
     if config.examples is None:
         return
-    for name in (config.model, *config.panel):
+    for name in config.models:
         if name.startswith((LEXICAL, EXPECTED, RERANKER)):
             raise InputError("{model} reads no prompt, so it sees no examples; omit --examples", model=name)
     if config.assessor == "deepeval":
@@ -84,7 +84,7 @@ def _check_examples(config: Config) -> None:
 
 
 def _check_thinking(config: Config) -> None:
-    for name in (config.model, *config.panel):
+    for name in config.models:
         if config.thinking and name.startswith((RERANKER, DECISION_MODEL)):
             raise InputError(
                 "{model} gives no reasons, so it cannot reason first; omit --thinking", model=name
@@ -125,7 +125,7 @@ def _check_weights(config: Config) -> None:
 
 
 def _check_expected(config: Config) -> None:
-    if EXPECTED not in (config.model, *config.panel):
+    if EXPECTED not in config.models:
         return
     if config.panel or config.qrels is not None or config.controls or config.assessor != "judge":
         raise InputError(
@@ -141,7 +141,7 @@ def _check_expected(config: Config) -> None:
 def _check_deepeval(config: Config) -> None:
     if config.scale != "binary":
         raise InputError("DeepEval's verdicts are yes or no: --assessor deepeval goes with --scale binary")
-    if any(name.startswith((LEXICAL, RERANKER, DECISION_MODEL)) for name in (config.model, *config.panel)):
+    if any(name.startswith((LEXICAL, RERANKER, DECISION_MODEL)) for name in config.models):
         raise InputError(
             "DeepEval needs a model that answers in JSON; lexical, rerankers and decision models do not:"
             " omit --assessor deepeval"
