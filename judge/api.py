@@ -90,8 +90,9 @@ def run(
     """
     from judge import pipeline
     from judge.config.run import Config
+    from judge.run_input import resolve_source
 
-    path, rows = _read_source(data)
+    path, rows = resolve_source(data)
     settings = Config.load(Path(config) if config else None, data=path, model=model, **options)
     if data is not None:  # takes the place of the dataset of the file, in whatever form
         settings = replace(
@@ -418,25 +419,6 @@ def _to_path(option: str, value: object) -> Path:
     if not isinstance(value, str | PathLike):
         raise InputError("{option} is a {type}, not a path", option=option, type=type(value).__name__)
     return Path(value)
-
-
-def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
-    if isinstance(data, str | Path):
-        return str(data), None
-    if hasattr(data, "iloc") and hasattr(data, "columns"):  # a DataFrame; pandas may not be imported
-        repeated = data.columns[data.columns.duplicated()]
-        if len(repeated):
-            raise InputError("the data frame has several columns {name!r}; keep one", name=repeated[0])
-        # A named index is a column that pandas keeps apart.
-        named = [name for name in ("query", "query_id", "engine") if name not in data.columns]
-        levels = [name for name in named if list(data.index.names).count(name) == 1]
-        return None, (data.reset_index(level=levels) if levels else data).to_dict("records")
-    if data is not None and not isinstance(data, Iterable):
-        raise InputError(
-            "the dataset is {value!r:.80}; give the path of a file, a data frame, or rows that are mappings",
-            value=data,
-        )
-    return None, data
 
 
 def _run_outside_loop(work: Callable[[CancelToken], T]) -> T:

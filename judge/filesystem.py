@@ -151,10 +151,7 @@ def open_for_read(path: Path, *, follow: bool = False) -> IO[bytes]:
     Raises OSError for anything else, such as a FIFO or a device, without waiting for it; for a link, too,
     unless `follow` is True, which is for files that the user names.
     """
-    if follow:
-        _check_kind(path, path.stat().st_mode)
-    else:
-        _check_kind(path, os.lstat(path).st_mode)  # for a message that says what is there
+    _check_kind(path, path.stat(follow_symlinks=follow).st_mode)  # for a message that says what is there
     # Opening a FIFO would wait for a writer.
     flags = os.O_RDONLY | _NON_BLOCK | _BINARY | (0 if follow else _NO_FOLLOW)
     descriptor = os.open(path, flags)

@@ -21,12 +21,7 @@ from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_datas
 from judge.errors import InputError
 from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, NameList, SeparatedNames
-from judge.records import (
-    EXPECTED,
-    Dataset,
-    LangChoice,
-    Pool,
-)
+from judge.records import EXPECTED, Dataset, LangChoice, Pool
 from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
 
@@ -42,6 +37,29 @@ class _ReadOptions(TypedDict):
     lang: LangChoice
     max_chars: int
     dates: bool
+
+
+def resolve_source(data: Any) -> tuple[str | None, DatasetRows | None]:  # noqa: ANN401
+    """Return the path of a dataset, else its rows: those of a data frame, or `data`, or None without any.
+
+    Raise InputError for anything else.
+    """
+    if isinstance(data, str | Path):
+        return str(data), None
+    if hasattr(data, "iloc") and hasattr(data, "columns"):  # a DataFrame; pandas may not be imported
+        repeated = data.columns[data.columns.duplicated()]
+        if len(repeated):
+            raise InputError("the data frame has several columns {name!r}; keep one", name=repeated[0])
+        # A named index is a column that pandas keeps apart.
+        named = [name for name in ("query", "query_id", "engine") if name not in data.columns]
+        levels = [name for name in named if list(data.index.names).count(name) == 1]
+        return None, (data.reset_index(level=levels) if levels else data).to_dict("records")
+    if data is not None and not isinstance(data, Iterable):
+        raise InputError(
+            "the dataset is {value!r:.80}; give the path of a file, a data frame, or rows that are mappings",
+            value=data,
+        )
+    return None, data
 
 
 def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> PooledDataset:

@@ -19,7 +19,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from judge.cli import init_command, label_commands, nightly_commands, run_commands, saved_run_commands
+from judge.cli import nightly_commands, run_commands, saved_run_commands
 from judge.cli.options import CommandGroup, GroupedCommand, UsageError, print_usage_error
 from judge.cli.terminal import apply_language_option, guard_stream, print_error, use_locale_language
 from judge.config.environment import copy_environment, replace_environment
@@ -88,17 +88,17 @@ def _global_options(
 #: The commands in the order in which help lists them.
 _COMMANDS = (
     run_commands.demo,
-    init_command.init,
+    run_commands.init,
     run_commands.run,
     run_commands.estimate,
     run_commands.selftest,
     run_commands.collect,
     saved_run_commands.score,
     saved_run_commands.compare,
-    label_commands.agree,
+    saved_run_commands.agree,
     run_commands.sidebyside,
     saved_run_commands.align,
-    label_commands.annotate,
+    saved_run_commands.annotate,
     saved_run_commands.report,
     saved_run_commands.measures,
     saved_run_commands.show,

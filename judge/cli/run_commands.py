@@ -1,25 +1,32 @@
-"""The commands that ask servers: `judge demo`, `run`, `estimate`, `selftest`, `sidebyside` and `collect`."""
+"""The commands that ask servers, and `judge init`, which writes their options.
+
+They are `judge demo`, `run`, `estimate`, `selftest`, `sidebyside` and `collect`.
+"""
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from judge.characters import split_lines
 from judge.cli.options import ConfigOption, RunFolderArgument, list_typed_options, make_option, takes_options
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
     make_progress_listener,
     parse_measure_names,
+    print_command,
     print_error,
     print_message,
 )
-from judge.config import ASSESSOR, FILES, INPUT, Option
+from judge.config import ASSESSOR, FILES, INPUT, NIGHTS, Option
+from judge.config.loader import name_keys
 from judge.errors import InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
 from judge.models import FORMS
@@ -41,7 +48,9 @@ _PANEL = Option(
 )
 #: Options of grades, which have no meaning for a question about whole lists.
 _GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "examples", "out"})
-
+#: Options that the user of a new TOML file sets first, so they are not comments.
+_SET_FIRST = frozenset({"data", "model"})
+_COMMENT_WIDTH = 98
 
 _CollectConfigOption = Annotated[
     Path | None,
@@ -68,6 +77,75 @@ def demo(context: typer.Context) -> None:
         + f"\n  judge run {example.find_dataset()} -m openai:NAME"
         + t("   (set OPENAI_API_KEY, or --base-url for your server)"),
     )
+
+
+def init(
+    out: Annotated[Path, make_option("TOML file to write; it must not exist.")] = Path("judge.toml"),
+) -> None:
+    """Write a configuration file with all options of a run. It says what each does, and its default."""
+    text = "".join(f"{line}\n" for line in _list_toml_lines(get_ui_translator()))
+    try:
+        with out.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(
+            "{file} exists and is unchanged; remove it, or name another --out", file=out
+        ) from None
+    except FileNotFoundError:
+        raise InputError("{file}: its folder does not exist; make it first", file=out) from None
+    print_message("{file} is written; set data and model in it, then:", file=out)
+    print_command(f"  judge run --config {shlex.quote(str(out))}")
+
+
+def _list_toml_lines(t: Translator) -> Iterator[str]:
+    from judge.config.collect import CollectConfig
+    from judge.config.nightly import NightlyConfig
+    from judge.config.option_checks import list_options
+    from judge.config.run import Config
+
+    yield from _format_comment(
+        t(
+            "Options of judge. A line in a comment shows the default of an option, or an example where it has"
+            " none; remove the # to set it. The command line takes precedence over this file."
+        )
+    )
+    options = list_options(Config)
+    for group in dict.fromkeys(option.group for option in options.values()):
+        yield from ("", f"# --- {t(group)}")
+        for name, option in options.items():
+            if option.group == group:
+                yield from ("", *_format_option(Config, name, option, t))
+    yield from ("", f"# --- {t('For judge collect and judge nightly')}", "")
+    yield from _format_comment(
+        t("judge nightly takes its results from data or from [collect]: remove one of them.")
+    )
+    yield "# [collect]"
+    for name, option in list_options(CollectConfig).items():
+        yield from _format_option(CollectConfig, name, option, t)
+    yield from ("", f"# --- {t(NIGHTS)}", "", "# [nightly]")
+    for name, option in list_options(NightlyConfig).items():
+        yield from _format_option(NightlyConfig, name, option, t)
+
+
+def _format_comment(text: str) -> Iterator[str]:
+    return (f"## {line}" for line in split_lines(text, _COMMENT_WIDTH))
+
+
+def _format_option(model: type[Any], name: str, option: Option, t: Translator) -> Iterator[str]:
+    """Yield the text of an option, and a line with its default or an example."""
+    from judge.config.option_checks import list_fields
+    from judge.config.run import MAX_TOKENS
+    from judge.measure.measures import DEFAULT_MEASURES
+
+    yield from _format_comment(name_keys(t(option.help), {}))
+    field = list_fields(model)[name]
+    if name in _SET_FIRST:
+        yield f"{name} = {option.example}"
+    elif option.example:
+        yield f"# {field.title or name} = {option.example}   # {t('example')}"
+    else:
+        defaults = {"max_tokens": MAX_TOKENS, "measures": list(DEFAULT_MEASURES)}
+        yield f"# {name} = {json.dumps(defaults.get(name, field.default))}"
 
 
 @takes_options(model=_PANEL)

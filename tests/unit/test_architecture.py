@@ -141,7 +141,7 @@ def test_imports_go_one_way(path: Path) -> None:
 
 
 def test_commands_on_finished_runs_import_nothing_that_asks_a_model() -> None:
-    modules = "judge.api, judge.finished_run, judge.cli.saved_run_commands, judge.cli.label_commands"
+    modules = "judge.api, judge.finished_run, judge.cli.saved_run_commands"
     code = f"import sys, {modules}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
     unwanted = {

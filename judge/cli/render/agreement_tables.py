@@ -256,11 +256,8 @@ def _list_reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
 def _make_bias_table(agreement: LabelAgreement, t: Translator) -> Table:
     table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results"))
     for name, engine in agreement.engines.items():
-        mean, ends = (
-            format_decimal(engine.bias.value, "+.4f"),
-            format_decimal_range(t, engine.bias.ci95, "+.3f"),
-        )
-        table.add_row(escape_line(name), mean, ends, f"{engine.results:,}")
+        bias, ends = engine.bias.value, format_decimal_range(t, engine.bias.ci95, "+.3f")
+        table.add_row(escape_line(name), format_decimal(bias, "+.4f"), ends, f"{engine.results:,}")
     return table
 
 
