@@ -42,9 +42,16 @@ from judge.measure import ppi
 from judge.measure.measures import parse_measure, resolve_measures
 from judge.runs import labelling_plan
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import load_run, load_runs, load_summary
+from judge.runs.load import (
+    CONFIG_FILE,
+    RecordedOptions,
+    find_store,
+    load_run,
+    load_runs,
+    load_summary,
+    read_config_if_there,
+)
 from judge.runs.record_json import to_json
-from judge.runs.run_config import CONFIG_FILE, RecordedOptions, find_store, read_config_if_there
 from judge.runs.run_result import RunResult
 
 if TYPE_CHECKING:

@@ -20,11 +20,13 @@ from judge.config.option_checks import list_options
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
+from judge.messages import Message, join_messages
 from judge.models import PROVIDERS
 from judge.models.endpoint import redact_url
 from judge.models.redaction import find_secrets, mask
+from judge.records import BINARY, GRADED
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import check_identity, write_config
+from judge.runs.load import CONFIG_FILE, read_config_if_there
 
 #: Options whose effect is in the identity in another form: the data, so files may move between two runs, the
 #: labels and the server.
@@ -43,6 +45,18 @@ _WRITTEN_FILE = re.compile(
     r"|run\..+\.trec",
     re.IGNORECASE,
 )
+#: Parts of a run's identity that are hashes of content, which tell a reader nothing.
+_HASHED = {
+    "dataset": Message("the dataset changed"),
+    "labels": Message("the labels or the sample of --check changed"),
+    "prompts": Message("the prompts changed"),
+}
+#: Options that change another part by themselves: it is not named beside them.
+_CHANGED_BY = {
+    "dataset": {"lang", "max_chars"},
+    "prompts": {"scale", "assessor"},
+    "relevant_from": {"scale"},
+}
 #: The name on the Python package index, where `judge` is another project.
 _DISTRIBUTION = "search-judge"
 
@@ -112,7 +126,51 @@ def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, A
     options["base_url"] = redact_url(config.base_url, *secrets) if config.base_url else None
     options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
     options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
-    write_config(folder, identity, options, list_library_versions())
+    versions = list_library_versions()
+    folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, "versions": versions})
+
+
+def _resolve_scale(identity: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the identity with the grade from which a pair is relevant, which may be left to the scale."""
+    by_scale: dict[str, int] = {scale.name: scale.relevant_from for scale in (BINARY, GRADED)}
+    given = identity.get("relevant_from")
+    by_default = by_scale.get(str(identity.get("scale")))
+    return {**identity, "relevant_from": by_default if given is None else given}
+
+
+def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
+    """Raise InputError when `folder` holds a run with other options than `identity`."""
+    config = read_config_if_there(folder)
+    if config is None or not config.identity:
+        return
+    stored, identity = _resolve_scale(config.identity), _resolve_scale(identity)
+    differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
+    if differing:
+        changes = join_messages(
+            _HASHED[name]
+            if name in _HASHED
+            else Message(
+                "{name} was {before!r}, now {now!r}",
+                name=name,
+                before=stored.get(name),
+                now=identity.get(name),
+            )
+            for name in differing
+            if _CHANGED_BY.get(name, set()).isdisjoint(differing)
+        )
+        raise InputError(
+            "{file}: holds another run: {changes}. Name another --out", file=folder.path, changes=changes
+        )
+
+
+def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
+    """Give the run that was begun in `folder`, if any, the identity of now.
+
+    Verdicts are stored under their whole request, so none of another request is used.
+    """
+    config = read_config_if_there(folder)
+    if config is not None and config.identity != identity:
+        folder.write_json(CONFIG_FILE, {**folder.read(CONFIG_FILE), "identity": identity})
 
 
 @cache

@@ -29,7 +29,6 @@ from judge.report.display_text import count_queries
 from judge.runs import load
 from judge.runs.folder import RunFolder
 from judge.runs.labelling_plan import make_design_path
-from judge.runs.run_config import read_config_if_there
 
 if TYPE_CHECKING:
     import uvicorn
@@ -66,7 +65,7 @@ def annotate(
     loaded = load.load_run(RunFolder(run))
     check_without_labels(loaded, run)
     keys = read_plan(plan, loaded.pool) if plan else draw_pairs_to_label(loaded.pool)
-    config = read_config_if_there(RunFolder(run))
+    config = load.read_config_if_there(RunFolder(run))
     today = config.options.as_of if config else None
     with open_labels(run, who) as labels, _open_socket(address) as listener:
         ordered = order_pairs(loaded.pool, keys, labels.who)

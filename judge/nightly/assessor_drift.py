@@ -30,8 +30,7 @@ from judge.messages import Message, NameList
 from judge.nightly.record import CanaryResults
 from judge.records import Judgment
 from judge.runs.folder import RunFolder
-from judge.runs.load import load_run, load_summary
-from judge.runs.run_config import CONFIG_FILE, read_config
+from judge.runs.load import CONFIG_FILE, load_run, load_summary, read_config
 from judge.runs.run_result import RunResult
 
 #: The pairs, a dataset like any other; `expected` is the grade that their author would give.

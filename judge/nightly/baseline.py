@@ -45,9 +45,8 @@ from judge.nightly.record import (
     read_record_if_there,
     record_to_json,
 )
-from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import CONFIG_FILE, read_config
+from judge.runs.load import CONFIG_FILE, load_run, load_summary, read_config
 
 BASELINE_FOLDER = "baseline"
 #: What is stored about the requests to engines, beside the dataset of a night.
@@ -130,7 +129,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     assessor, StoreError when the disk does not take the copy.
     """
     quarantined_store = _check_run(run, read_record_if_there(RunFolder(run)))
-    loaded = saved_run.load_run(RunFolder(run))
+    loaded = load_run(RunFolder(run))
     texts = _read_files(run)
     canaries = list_finished_canary_runs(run)
     if canaries:  # the last one is of the assessor that ended the night
@@ -191,7 +190,7 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
             'the night stopped after the canaries, since the assessor had drifted; set judge_on_drift = "all"'
             " in [nightly], run judge nightly again, and set its night"
         )
-    summary = saved_run.load_summary(RunFolder(run))
+    summary = load_summary(RunFolder(run))
     if summary.coverage < MIN_COVERAGE:
         return Message(
             "only {coverage:.2%} of its pairs are judged, and a baseline needs {least:.0%}; run the command"
@@ -288,12 +287,12 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
     folder = RunFolder(parent / pointer.id)
     for path in (parent, folder.path, folder.path / CANARIES_FOLDER):
         RunFolder(path).check_no_link()
-    summary, config = saved_run.load_summary(folder), read_config(folder)
+    summary, config = load_summary(folder), read_config(folder)
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
     served = list_served_models(summary) | (canaries.served if canaries else frozenset())
     return Baseline(
         pointer=pointer,
-        run=saved_run.load_run(folder),
+        run=load_run(folder),
         engines=read_engine_results(summary),
         identity=config.identity,
         reference=BaselineReference(

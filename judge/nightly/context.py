@@ -32,7 +32,7 @@ from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, wr
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import CONFIG_FILE, read_config_if_there
+from judge.runs.load import CONFIG_FILE, read_config_if_there
 
 if TYPE_CHECKING:
     from judge.config.collect import CollectConfig

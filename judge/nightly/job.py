@@ -71,8 +71,9 @@ from judge.nightly.record import (
 )
 from judge.nightly.stores import count_night_calls, make_call_cost, start_counting, sum_call_costs
 from judge.nightly.trend_page import write_trend_page
+from judge.run_identity import update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.run_config import read_config_if_there, update_identity
+from judge.runs.load import read_config_if_there
 from judge.store import store_files
 
 

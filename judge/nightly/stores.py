@@ -49,7 +49,7 @@ from judge.pricing import Cost, sum_cost
 from judge.pricing.prices import FREE_PRICE, Price, find_common_price
 from judge.records import Call
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import CONFIG_FILE, read_config_if_there
+from judge.runs.load import CONFIG_FILE, read_config_if_there
 from judge.store import store_files
 from judge.store.store import VerdictStore
 

@@ -29,9 +29,8 @@ from judge.report.payload import ERRORS, FLAGS, PageLimits, dump_script_json, se
 from judge.report.statements import ReportExtras
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
-from judge.runs.load import load_agreement, load_labelled_order
+from judge.runs.load import RunConfig, load_agreement, load_labelled_order, read_config_if_there
 from judge.runs.results_file import ReadQueries
-from judge.runs.run_config import RunConfig, read_config_if_there
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
 #: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.

@@ -1,10 +1,12 @@
-"""Read a run's folder back, with all that scoring needs."""
+"""Read a run's folder back: its config.json, its records, and all that scoring needs."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -35,9 +37,8 @@ from judge.records import (
     Snippet,
     share_params,
 )
-from judge.runs import record_json
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
-from judge.runs.record_json import Record
+from judge.runs.record_json import Record, check_version, decode_json, from_json, summary_from_json
 from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, open_results, read_query_entries
 from judge.stored_records import (
     Documents,
@@ -47,15 +48,84 @@ from judge.stored_records import (
     StoredRecords,
 )
 
+CONFIG_FILE = "config.json"
 #: Texts that many judgments share.
 _SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model", "judged_snippet_id")
 #: What a snippet consists of, besides its rank, its document and its judgments.
 _get_text_fields = attrgetter("snippet_id", "title", "snippet", "url", "docno", "date", "flags", "shown")
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedOptions:
+    """The options of a run that other commands use."""
+
+    model: str | None = None
+    base_url: str | None = None
+    data: str | None = None
+    topics: str | None = None
+    store: str | None = None
+    as_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedInputs:
+    """What the identity of a run says of its prompts, by language, and the digest of its dataset."""
+
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    dataset: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """The content of config.json: everything that must be equal for a run to resume, and its options.
+
+    `inputs` are parts of the identity.
+    """
+
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    options: RecordedOptions = field(default_factory=RecordedOptions)
+    inputs: RecordedInputs = field(default_factory=RecordedInputs)
+
+
+def read_config(folder: RunFolder) -> RunConfig:
+    """Return the config.json of the run in `folder`; raise InputError when it is missing or damaged."""
+    place = str(folder.path / CONFIG_FILE)
+    config = from_json(RunConfig, folder.read(CONFIG_FILE), place)
+    return replace(config, inputs=from_json(RecordedInputs, config.identity, place))
+
+
+def read_config_if_there(folder: RunFolder) -> RunConfig | None:
+    """Return the config.json of the run in `folder`, None where there is none; raise as `read_config`."""
+    return read_config(folder) if (folder.path / CONFIG_FILE).exists() else None
+
+
+def find_store(folder: RunFolder, chosen: str | Path | None = None) -> Path:
+    """Return the file of the verdict store: the one that the user has `chosen`, else that of the run.
+
+    Where that is gone, it is the one beside the run. Raises InputError when config.json names a file in
+    another folder: the run can come from another person, who must not choose which store judge reads
+    and writes, and caches stand beside a store.
+    """
+    if chosen:
+        return Path(chosen)
+    config = read_config_if_there(folder)
+    with translate_run_errors(folder.path):
+        named = config.options.store if config else None
+        if not named or not Path(named).exists():
+            return folder.own_store
+    if Path(named).parent.resolve() == folder.path.parent.resolve():
+        return folder.path.parent / Path(named).name
+    raise InputError(
+        "{file}: the verdict store of the run is {store!r}; add --store {words} if judge may use it",
+        file=folder.path / CONFIG_FILE,
+        store=named,
+        words=shlex.quote(named),
+    )
+
+
 def load_summary(folder: RunFolder) -> Summary:
     """Return the summary of the run in `folder`; raise InputError when it is missing or damaged."""
-    return record_json.summary_from_json(folder.read("summary.json"), str(folder.path / "summary.json"))
+    return summary_from_json(folder.read("summary.json"), str(folder.path / "summary.json"))
 
 
 def load_agreement(folder: RunFolder) -> LabelAgreement | None:
@@ -77,8 +147,8 @@ def _load_record(folder: RunFolder, name: str, kind: type[Record], **values: obj
     value, place = folder.read_if_there(name), str(folder.path / name)
     if value is None:
         return None
-    record_json.check_version(value, place)
-    return record_json.from_json(kind, {**value, **values}, place)
+    check_version(value, place)
+    return from_json(kind, {**value, **values}, place)
 
 
 def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:
@@ -112,7 +182,7 @@ def parse_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry
             "{place}: field 'queries' is {queries!r:.60}, not a list", place=place, queries=queries
         )
     for number, value in enumerate(queries):
-        yield record_json.from_json(QueryEntry, value, f"{place}: queries[{number}]")
+        yield from_json(QueryEntry, value, f"{place}: queries[{number}]")
 
 
 def _load(
@@ -120,13 +190,13 @@ def _load(
 ) -> JudgedRun:
     """Return the run of a results.json with these `queries`."""
     place = str(folder.path / "results.json")
-    record_json.check_version(results, place)
+    check_version(results, place)
     value = results.get("summary")
     if not isinstance(value, dict):
         raise make_damage_error(
             "{place}: field 'summary' is {value!r:.60}, not an object", place=place, value=value
         )
-    summary = record_json.summary_from_json(value, f"{place}: summary")
+    summary = summary_from_json(value, f"{place}: summary")
     values: dict[str, dict[tuple[str, str], QueryValues]] = {name: {} for name in summary.dimensions}
     data, pool, columns = _load_dataset(
         folder, _read_dimensions(queries, values), summary, in_memory=in_memory
@@ -283,9 +353,7 @@ def _read_members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgme
 
 def _read_judgments(folder: RunFolder) -> Iterator[Judgment]:
     for place, text in folder.read_texts("judgments.jsonl"):
-        yield record_json.decode_json(Judgment, text) or _read_judgment(
-            folder.parse_object(place, text), place
-        )
+        yield decode_json(Judgment, text) or _read_judgment(folder.parse_object(place, text), place)
 
 
 def _share_values(judgment: Judgment) -> Judgment:

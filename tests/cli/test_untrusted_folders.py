@@ -27,7 +27,7 @@ from judge.nightly.baseline import read_pointer
 from judge.records import Pool
 from judge.runs.export import make_trec_file_names
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import find_store
+from judge.runs.load import find_store
 from judge.selftest import look_up_selftests
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore

@@ -34,7 +34,6 @@ from judge.config.run import Config
 from judge.errors import InputError, Interrupted, JudgeError
 from judge.runs import load
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import read_config
 from tests.fault_injection.table import Figure, make_parser, print_figures
 from tests.support.factories import make_rows, write_rows
 from tests.unit.nightly import records
@@ -228,7 +227,7 @@ def start_annotating(run: Path) -> Result:
     def start() -> None:
         loaded = load.load_run(RunFolder(run))
         keys = session.draw_pairs_to_label(loaded.pool)
-        today = read_config(RunFolder(run)).options.as_of
+        today = load.read_config(RunFolder(run)).options.as_of
         with label_log.open_labels(run, "me") as own:
             ordered = session.order_pairs(loaded.pool, keys, own.who)
             AnnotationSession(run, loaded, ordered, own, today).describe_state()

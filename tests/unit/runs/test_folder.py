@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
+from judge.run_identity import check_identity
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.run_config import check_identity
 
 IDENTITY: dict[str, Any] = {
     "scale": "graded",
