@@ -10,7 +10,7 @@ import io
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,24 +24,21 @@ from judge.analysis.label_agreement import (
     LabelSet,
     check_without_labels,
     compare_with_labels,
-    count_queries_without_value,
     leave_out_examples,
     run_from_labels,
 )
-from judge.analysis.pair_plan import DrawSize, PairPlan, plan_pairs
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.summary import Summary
 from judge.dataset import trec
 from judge.dataset.label_files import read_feedback, read_labels
-from judge.dataset.labels import choose_label_scale, match_labels, select_labellable
+from judge.dataset.labels import choose_label_scale, match_labels
 from judge.dimensions import DimensionOptions
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
 from judge.finished_run import load_current_summary, rescore, write_current_report
-from judge.measure import ppi
-from judge.measure.measures import parse_measure, resolve_measures
-from judge.runs import labelling_plan
+from judge.measure.measures import resolve_measures
 from judge.runs.folder import RunFolder, translate_run_errors
+from judge.runs.labelling_plan import read_design
 from judge.runs.load import (
     CONFIG_FILE,
     RecordedOptions,
@@ -63,22 +60,6 @@ if TYPE_CHECKING:
     from judge.records import ScaleName
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class LabellingPlan:
-    """A file of pairs to label: those of `count` queries, then of `reserve` more.
-
-    The reserve replaces queries that have no value: by the assessor's grades `measure` has none on
-    `without` of the run's `queries`.
-    """
-
-    path: Path
-    count: int
-    reserve: int
-    measure: str
-    without: int
-    queries: int
 
 
 def run(
@@ -312,36 +293,6 @@ def add_model(config: Config, run: Path) -> Config:
     return replace(config, model=model)
 
 
-def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:
-    """Draw `count` of the run's queries and a reserve, and write the file in which people grade their pairs.
-
-    Raises InputError when the file exists already, or the run has fewer queries.
-    """
-    loaded = load_run(RunFolder(path))
-    query_ids = list(dict.fromkeys(pair.query.id for pair in select_labellable(loaded.pool)))
-    without, measure = count_queries_without_value(loaded)
-    more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
-    drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
-    file = labelling_plan.write(out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed)
-    return LabellingPlan(file, count, more, measure, without, len(query_ids))
-
-
-def plan_pair_labels(
-    path: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
-) -> tuple[Path, PairPlan]:
-    """Draw the pairs whose labels decide the order of `engines`, and write the file for people's grades.
-
-    `measure` None takes sDCG@10, or down to the depth of the run. Raises InputError as
-    `judge.analysis.pair_plan.plan_pairs`, and when the file exists already.
-    """
-    loaded = _load_without_labels(RunFolder(path))
-    chosen = parse_measure(measure or f"sDCG@{min(10, loaded.pool.depth)}")
-    with translate_run_errors(path):
-        plan = plan_pairs(loaded, engines, chosen, size)
-    file = labelling_plan.write_pairs(out or path / "labels.csv", loaded.data, loaded.pool, plan)
-    return file, plan
-
-
 def decide_order(
     run: str | Path,
     qrels: str | Path,
@@ -360,7 +311,7 @@ def decide_order(
     if not files:
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = _load_without_labels(folder)
-    designs = [labelling_plan.read_design(file, loaded) for file in files]
+    designs = [read_design(file, loaded) for file in files]
     people = _match_people(loaded, labels, labels_scale)
     with translate_run_errors(folder.path):
         order = replace(decide_planned_order(loaded, designs, people), grades=load_summary(folder).grades)

@@ -17,7 +17,7 @@ from judge.assess.assessor import Assessor
 from judge.config import INPUT
 from judge.config.environment import copy_environment
 from judge.config.option_checks import list_options
-from judge.config.run import CHANGEABLE_OPTIONS, Config
+from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.messages import Message, join_messages
@@ -28,6 +28,8 @@ from judge.records import BINARY, GRADED
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, read_config_if_there
 
+#: Options that change neither the requests nor the measures: a resumed run may have other values.
+CHANGEABLE_OPTIONS = frozenset(name for name, each in list_options(Config).items() if each.is_changeable)
 #: Options whose effect is in the identity in another form: the data, so files may move between two runs, the
 #: labels and the server.
 _REPLACED_OPTIONS = frozenset(

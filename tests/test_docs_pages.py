@@ -25,7 +25,7 @@ from judge.collect.registry import KNOWN, EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.option_checks import list_fields, list_keys, list_options
-from judge.config.run import CHANGEABLE_OPTIONS, Config
+from judge.config.run import Config
 from judge.example import find_dataset as example
 from judge.measure.compare import PairComparison
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
@@ -33,6 +33,7 @@ from judge.nightly.notifications import FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.records import Judgment
 from judge.report.payload import ERRORS, FLAGS
+from judge.run_identity import CHANGEABLE_OPTIONS
 from judge.runs.results_file import EngineEntry, JudgmentEntry, MemberJudgment, QueryEntry, SnippetEntry
 from judge.runs.run_result import RunResult
 from tests.support.cases import check_each

@@ -305,11 +305,11 @@ def _draw_for_labelling(
 
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     """Draw queries for people to label, write them to a file, and print what to do with it."""
-    from judge import api
     from judge.measure.ppi import MIN_LABELLED
+    from judge.runs.labelling_plan import plan_labels
 
     t = get_ui_translator()
-    plan = api.plan_labels(run, count, seed, out)
+    plan = plan_labels(run, count, seed, out)
     size = t.translate_plural("{count:,} query", "{count:,} queries", plan.count)
     more = t(" + {reserve} in reserve", reserve=plan.reserve) if plan.reserve else ""
     print_message(
@@ -341,12 +341,11 @@ def _plan_pairs(
     run: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
 ) -> None:
     """Draw pairs for people to label, write them to a file, and print what to do with it."""
-    from judge import api
     from judge.report.display_text import count_queries
-    from judge.runs.labelling_plan import make_design_path
+    from judge.runs.labelling_plan import make_design_path, plan_pair_labels
 
     t = get_ui_translator()
-    path, plan = api.plan_pair_labels(run, engines, measure, size, out)
+    path, plan = plan_pair_labels(run, engines, measure, size, out)
     print_message(
         "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",
         path=path,

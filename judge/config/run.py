@@ -414,7 +414,3 @@ def _add_scale(options: dict[str, Any]) -> dict[str, Any]:
     """Return `options` with the only scale that DeepEval and expected documents have, if one is given."""
     is_binary = options.get("assessor") == "deepeval" or options.get("model") == EXPECTED
     return {"scale": "binary", **options} if is_binary else options
-
-
-#: Options that change neither the requests nor the measures: a resumed run may have other values.
-CHANGEABLE_OPTIONS = frozenset(name for name, each in list_options(Config).items() if each.is_changeable)

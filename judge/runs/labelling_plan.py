@@ -1,4 +1,4 @@
-"""The files of pairs for people and of their labels: what an assessor sees, and nothing else.
+"""The pairs that people label: drawing them, and their files, with what an assessor sees and nothing else.
 
 They have no engine, rank or verdict, and the order of pairs does not depend on these.
 `judge.dataset.label_files` reads the labels. Where single pairs were drawn, a JSON file beside the plan holds
@@ -12,16 +12,21 @@ import io
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.pair_plan import PairPlan, check_plan
+from judge.analysis.label_agreement import check_without_labels, count_queries_without_value
+from judge.analysis.pair_plan import DrawSize, PairPlan, check_plan, plan_pairs
 from judge.dataset.labels import select_labellable
 from judge.dataset.validation import escape_cell, hash_parts, protect_cell
 from judge.errors import InputError
 from judge.json_text import dump_json
+from judge.measure import ppi
+from judge.measure.measures import parse_measure
 from judge.records import Dataset, Pool, Query, Snippet
-from judge.runs.folder import RunFolder
+from judge.runs.folder import RunFolder, translate_run_errors
+from judge.runs.load import load_run
 from judge.runs.record_json import from_json, to_json
 
 COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
@@ -29,6 +34,22 @@ COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "sni
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 #: Excel spills what is longer over the rows below.
 _LONGEST = 32_000
+
+
+@dataclass(frozen=True, slots=True)
+class LabellingPlan:
+    """A file of pairs to label: those of `count` queries, then of `reserve` more.
+
+    The reserve replaces queries that have no value: by the assessor's grades `measure` has none on
+    `without` of the run's `queries`.
+    """
+
+    path: Path
+    count: int
+    reserve: int
+    measure: str
+    without: int
+    queries: int
 
 
 def make_rows(
@@ -114,15 +135,41 @@ def make_design_path(path: Path) -> Path:
     return path.with_suffix(".json")
 
 
-def write_pairs(path: Path, data: Dataset, pool: Pool, plan: PairPlan) -> Path:
-    """Write the drawn pairs for people, and the design beside them; raises as `write`."""
-    design = make_design_path(path)
+def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:
+    """Draw `count` of the run's queries and a reserve, and write the file in which people grade their pairs.
+
+    Raises InputError when the file exists already, or the run has fewer queries.
+    """
+    loaded = load_run(RunFolder(path))
+    query_ids = list(dict.fromkeys(pair.query.id for pair in select_labellable(loaded.pool)))
+    without, measure = count_queries_without_value(loaded)
+    more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
+    drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
+    file = write(out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed)
+    return LabellingPlan(file, count, more, measure, without, len(query_ids))
+
+
+def plan_pair_labels(
+    path: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
+) -> tuple[Path, PairPlan]:
+    """Draw the pairs whose labels decide the order of `engines`, and write the file for people's grades.
+
+    `measure` None takes sDCG@10, or down to the depth of the run. Raises InputError as
+    `judge.analysis.pair_plan.plan_pairs`, and when the file exists already.
+    """
+    loaded = load_run(RunFolder(path))
+    check_without_labels(loaded, path)
+    chosen = parse_measure(measure or f"sDCG@{min(10, loaded.pool.depth)}")
+    with translate_run_errors(path):
+        plan = plan_pairs(loaded, engines, chosen, size)
+    file = out or path / "labels.csv"
+    design = make_design_path(file)
     if os.path.lexists(design):
         raise InputError("{file}: exists; name another file", file=design)
     query_ids = list(dict.fromkeys(query_id for query_id, _ in plan.drawn))
-    write(path, data, pool, query_ids, plan.seed, set(plan.drawn))
-    RunFolder(path.parent).write(design.name, [dump_json(to_json(plan)), "\n"])
-    return path
+    write(file, loaded.data, loaded.pool, query_ids, plan.seed, set(plan.drawn))
+    RunFolder(file.parent).write(design.name, [dump_json(to_json(plan)), "\n"])
+    return file, plan
 
 
 def read_design(path: Path, run: JudgedRun) -> PairPlan:

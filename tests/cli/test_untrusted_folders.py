@@ -27,6 +27,7 @@ from judge.nightly.baseline import read_pointer
 from judge.records import Pool
 from judge.runs.export import make_trec_file_names
 from judge.runs.folder import RunFolder
+from judge.runs.labelling_plan import plan_labels
 from judge.runs.load import find_store
 from judge.selftest import look_up_selftests
 from judge.store.leases import Lease
@@ -48,7 +49,7 @@ def make_run(folder: Path) -> Path:
     out = folder / "runs" / "x"
     judge.run(data, "lexical", out=str(out))
     finished_run.rewrite_report(out)
-    plan = api.plan_labels(out, 2, 0, None)
+    plan = plan_labels(out, 2, 0, None)
     text = plan.path.read_text(encoding="utf-8-sig").splitlines()
     (folder / "graded.csv").write_text(
         "\n".join([text[0], *(line[: -len(",,")] + ",1," for line in text[1:])]), encoding="utf-8"
