@@ -122,7 +122,7 @@ def build_assessor(config: Config, model: Model) -> Assessor:
     return Assessor(model, prompts, config.grading, config.as_of, warnings=warnings)
 
 
-def build_text_assessor(config: Config, kind: QuestionKind[Any], *, calls: bool = True) -> TextAssessor:
+def build_text_assessor(config: Config, kind: QuestionKind[Any], *, calls: bool) -> TextAssessor:
     """Return the first model with the prompts of a kind of question; a reply may take 2,048 tokens."""
     model = build_model(
         replace(config, max_tokens=max(config.sampling.max_tokens, _TEXT_TOKENS)), calls=calls

@@ -23,7 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from judge.characters import split_lines
 from judge.cli.terminal import get_ui_translator
-from judge.config import FILES, GROUPS, Option
+from judge.config import GROUPS, Option
 
 Command = Callable[..., None]
 #: Where the context of a command keeps the values of its options that are fields of a model.
@@ -37,10 +37,6 @@ def make_option(help_text: str, *flags: str, group: str | None = None, **bounds:
 
 RunFolderArgument = Annotated[Path, typer.Argument(help="Run folder.", show_default=False)]
 JsonOption = Annotated[bool, make_option("Print everything as JSON.", "--json")]
-ConfigOption = Annotated[
-    Path | None,
-    make_option("TOML file with options; the command line overrides it.", "--config", group=FILES),
-]
 
 
 def takes_options(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judge.characters import split_lines
-from judge.cli.options import ConfigOption, RunFolderArgument, list_typed_options, make_option, takes_options
+from judge.cli.options import RunFolderArgument, list_typed_options, make_option, takes_options
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
@@ -51,7 +51,10 @@ _GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "examples", "out"})
 #: Options that the user of a new TOML file sets first, so they are not comments.
 _SET_FIRST = frozenset({"data", "model"})
 _COMMENT_WIDTH = 98
-
+_ConfigOption = Annotated[
+    Path | None,
+    make_option("TOML file with options; the command line overrides it.", "--config", group=FILES),
+]
 _CollectConfigOption = Annotated[
     Path | None,
     make_option("TOML file with a table [collect]; the command line overrides it.", "--config", group=FILES),
@@ -149,13 +152,13 @@ def _format_option(model: type[Any], name: str, option: Option, t: Translator) -
 
 
 @takes_options(model=_PANEL)
-def run(context: typer.Context, config: ConfigOption = None) -> None:
+def run(context: typer.Context, config: _ConfigOption = None) -> None:
     """Judge a dataset, score every engine and write a run folder. The same command again resumes."""
     _judge(list_typed_options(context), config)
 
 
 @takes_options(model=_PANEL)
-def estimate(context: typer.Context, config: ConfigOption = None) -> None:
+def estimate(context: typer.Context, config: _ConfigOption = None) -> None:
     """Estimate the calls and the cost of a run, without a call."""
     from judge import pipeline
     from judge.cli.render import assessor_tables
@@ -217,7 +220,7 @@ def _make_dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | 
     repeats=_SELFTEST_REPEATS,
     out=_SELFTEST_OUT,
 )
-def selftest(context: typer.Context, config: ConfigOption = None) -> None:
+def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
     """Test an assessor on shipped probes.
 
     They cover prompt injection, strictness and format. Runs of the assessor show the result.
@@ -244,7 +247,7 @@ def sidebyside(
     run: RunFolderArgument,
     a: Annotated[str, typer.Argument(help="Engine.", show_default=False)],
     b: Annotated[str, typer.Argument(help="Another engine.", show_default=False)],
-    config: ConfigOption = None,
+    config: _ConfigOption = None,
 ) -> None:
     """Ask a model which of two engines' whole lists is better.
 

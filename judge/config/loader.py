@@ -10,14 +10,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date, time
+from datetime import date
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from judge.errors import InputError, explain_error
-from judge.filesystem import open_for_read
+from judge.filesystem import read_bytes
 from judge.messages import ENGLISH, Message, Translator
 
 #: Folder of the nights unless [nightly] names another one.
@@ -118,8 +118,7 @@ def name_keys(message: str, keys: Mapping[str, str]) -> str:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; raise InputError when it cannot be read."""
     try:
-        with open_for_read(path, follow=True) as file:
-            return tomllib.loads(file.read().decode("utf-8-sig"))
+        return tomllib.loads(read_bytes(path, follow=True).decode("utf-8-sig"))
     except OSError as error:
         raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
     except UnicodeDecodeError as error:
@@ -166,12 +165,3 @@ def suggest_name(name: str, names: Iterable[str]) -> str:
     """Return "; did you mean 'depth'?" for the one of `names` that is closest to `name`, "" if none is."""
     near = get_close_matches(name, names, n=1)
     return Message("; did you mean {name!r}?", name=near[0]) if near else ""
-
-
-def format_toml(value: object) -> str:
-    """Return a value as it looks in a TOML file, so that a search finds it there."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, date | time):
-        return str(value)
-    return repr(list(value)) if isinstance(value, tuple) else repr(value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, time
 from decimal import Decimal
 from operator import index
 from pathlib import Path
@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
 
 from judge.config import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
-from judge.config.loader import add_place, format_toml, suggest_name
+from judge.config.loader import add_place, suggest_name
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.records import WEIGHTED_DIMENSIONS
@@ -157,7 +157,7 @@ def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Map
         return Message("{key} is missing; {requirement}", key=key, requirement=requirement)
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
-        value = format_toml(detail["input"])
+        value = _format_toml(detail["input"])
         expected = _EXPECTED[detail["type"]]
         return Message(
             "{key} is {value:.80}; it is {expected}",
@@ -168,9 +168,18 @@ def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Map
     return Message(
         "{key} is {value:.80}; {requirement}",
         key=key,
-        value=format_toml(values[name]),
+        value=_format_toml(values[name]),
         requirement=requirement,
     )
+
+
+def _format_toml(value: object) -> str:
+    """Return a value as it looks in a TOML file, so that a search finds it there."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, date | time):
+        return str(value)
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
 
 
 def _describe_requirement(detail: ErrorDetails, field: FieldInfo) -> str:

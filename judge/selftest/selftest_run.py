@@ -97,9 +97,7 @@ def count_selftest_calls(config: Config) -> tuple[int, int]:
         return len(keys), len(keys) - (len(store.find_answers(keys)) if store else 0)
 
 
-def run_selftest(
-    config: Config, *, progress: ProgressListener | None = None, cancel_token: CancelToken | None = None
-) -> SelfTest:
+def run_selftest(config: Config, progress: ProgressListener | None = None) -> SelfTest:
     """Judge every shipped probe with the assessor of `config` and store the result.
 
     With several repeats the last one counts. Verdicts in the store are not paid again. Raises InputError
@@ -111,7 +109,7 @@ def run_selftest(
     folder = find_results_folder(test.store)
     shipped = test.assessors[0]
     with folder.lock():
-        panel = factory.build_panel(test.config, test.assessors, cancel_token or CancelToken())
+        panel = factory.build_panel(test.config, test.assessors, CancelToken())
         with VerdictStore(test.store) as store:
             judgings = asyncio.run(
                 judge_with_panel(test.pool, panel, store, test.config.repeats, progress or NullProgress())
