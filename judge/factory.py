@@ -21,12 +21,12 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
+from judge.config import read_table_rows
 from judge.config.environment import (
     copy_environment,
     disable_deepeval_telemetry_in_environment,
     set_up_ray_in_environment,
 )
-from judge.config.loader import read_table_rows
 from judge.config.run import Config
 from judge.dataset.label_files import read_examples
 from judge.errors import InputError, SetupError

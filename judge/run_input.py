@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.cache import FileCache, hash_file, make_cache_path, make_key
-from judge.config.loader import suggest_name
+from judge.config import suggest_name
 from judge.config.run import Config
 from judge.dataset.label_files import read_labels
 from judge.dataset.labels import choose_label_scale, label_expected, match_labels

@@ -18,7 +18,7 @@ from judge.cli.terminal import (
     print_json,
     print_message,
 )
-from judge.config.loader import NIGHTS_FOLDER
+from judge.config import NIGHTS_FOLDER
 from judge.messages import ENGLISH
 
 baseline = typer.Typer(

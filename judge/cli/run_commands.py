@@ -25,8 +25,7 @@ from judge.cli.terminal import (
     print_error,
     print_message,
 )
-from judge.config import ASSESSOR, FILES, INPUT, NIGHTS, Option
-from judge.config.loader import name_keys
+from judge.config import ASSESSOR, FILES, INPUT, NIGHTS, Option, name_keys
 from judge.errors import InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
 from judge.models import FORMS

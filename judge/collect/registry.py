@@ -26,8 +26,8 @@ from judge.collect.engines import (
     keep_code,
 )
 from judge.collect.responses import ResponseShape
+from judge.config import suggest_name
 from judge.config.collect import CollectConfig
-from judge.config.loader import suggest_name
 from judge.config.option_checks import STRICT, CountValue, OneOrMore, validate_table
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError

@@ -1,15 +1,26 @@
 """Options of a run, of collecting and of the nightly job, and the TOML files that hold them.
 
-`Option` says how a field of a model of options appears in help, on the command line and in judge.toml. This
-module does not import pydantic, so that `judge --help` starts fast.
+`Option` says how a field of a model of options appears in help, on the command line and in judge.toml. Every
+message about a value from a file names file, table and key. This module does not import pydantic, so that
+`judge --help` starts fast.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Self
 
-from judge.messages import Message
+from judge.errors import InputError, explain_error
+from judge.filesystem import read_bytes
+from judge.messages import ENGLISH, Message, Translator
 
 #: The groups of options, in the order of help.
 ASSESSOR = "Assessor"
@@ -23,6 +34,13 @@ FILES = "Files"
 #: Options of the nightly job stand in TOML files only.
 NIGHTS = Message("For judge nightly")
 GROUPS = (ASSESSOR, INPUT, MEASURING, OTHER_DIMENSIONS, LIMITS, ENGINES, CALLS, FILES)
+#: Folder of the nights unless [nightly] names another one.
+NIGHTS_FOLDER = "runs/nights"
+#: Earlier names of options in TOML files, with their present names.
+ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
+#: An option as the command line writes it. A file has the same word as a key, except for `_KEYS_OF_FLAGS`.
+_FLAG = re.compile(r"(?<![^\s(（，、；：])--(?!help\b)([a-z]+(?:-[a-z]+)*)")
+_KEYS_OF_FLAGS = {"run": "trec_runs", "config": "the file"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,3 +62,141 @@ class Option:
     is_changeable: bool = False
     for_datasets: bool = False
     for_scores: bool = False
+
+
+class EditedMessage(Message):
+    """A message that `edit` changes; it takes the text in a language, and the translator of that language."""
+
+    inner: Message
+    edit: Callable[[str, Translator], str]
+
+    def __new__(cls, inner: Message, edit: Callable[[str, Translator], str]) -> Self:
+        """Return the message that is edited in English."""
+        message = super().__new__(cls, edit(inner, ENGLISH))
+        message.inner, message.edit = inner, edit
+        return message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.inner, self.edit)
+
+    def render(self, translator: Translator) -> str:
+        """Return the message in the language of the translator, edited."""
+        return self.edit(translator(self.inner), translator)
+
+
+def add_place(message: Message, place: str) -> EditedMessage:
+    """Return a message that begins with a key after the place of it, such as `judge.toml: [nightly]`."""
+    return EditedMessage(message, partial(_put_place_first, place=place))
+
+
+def _put_place_first(text: str, t: Translator, place: str) -> str:
+    # A key follows its table; a row has a colon.
+    return f"{t(place)} {text}" if place.endswith("]") else t("{name}: {value}", name=t(place), value=text)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSource:
+    """The place that options come from: a file, a table in it ("" is the top level) and keys.
+
+    `keys` maps each option that the file decides, set there or not, to its key. Options of the command
+    line are not in it.
+    """
+
+    file: Path | None = None
+    table: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def add_error_context(self, *options: str) -> Iterator[None]:
+        """Put file, table and key before the message of an InputError, if the file decides all `options`."""
+        try:
+            yield
+        except InputError as error:
+            if self.file is not None and self.keys.keys() >= set(options):
+                key = self.keys[options[0]] if len(options) == 1 else ""
+                error.args = (EditedMessage(error.message, partial(self._add_place, key=key)),)
+            raise
+
+    def _add_place(self, text: str, t: Translator, key: str) -> str:
+        """Return a message after its place, unless it names that already, with keys instead of flags."""
+        if text.startswith((f"{self.file}: ", f"{self.file}：")):
+            return text
+        text = name_keys(text, self.keys).replace("-m openai:NAME", 'model = "openai:NAME"')
+        if not text.startswith("["):
+            if key and not text.startswith(f"{key} "):
+                text = t("{name}: {value}", name=key, value=text)
+            text = f"[{self.table}] {text}" if self.table else text
+        return t("{file}: {error}", file=self.file, error=text)
+
+    def check_exists(self, option: str, *paths: Path) -> None:
+        """Raise InputError when one of `paths`, the value of `option`, does not exist.
+
+        Relative paths start at the current folder, also those in a file elsewhere; the message says so.
+        """
+        with self.add_error_context(option):
+            for path in paths:
+                if not path.exists():
+                    where = "" if path.is_absolute() else Message(" in {folder}", folder=Path.cwd())
+                    raise InputError("{file}: no such file{where}", file=path, where=where)
+
+
+def name_keys(message: str, keys: Mapping[str, str]) -> str:
+    """Return `message` with keys of a file (`ConfigSource.keys`) for flags; keys of lists are plurals."""
+
+    def name_key(flag: re.Match[str]) -> str:
+        name = _KEYS_OF_FLAGS.get(flag[1], flag[1].replace("-", "_"))
+        return next((keys[option] for option in (name, f"{name}s") if option in keys), name)
+
+    return _FLAG.sub(name_key, message)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file; raise InputError when it cannot be read."""
+    try:
+        return tomllib.loads(read_bytes(path, follow=True).decode("utf-8-sig"))
+    except OSError as error:
+        raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
+    except UnicodeDecodeError as error:
+        raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("{file}: is not TOML: {error}", file=path, error=explain_error(error)) from error
+
+
+def read_section(toml: Path, name: str) -> dict[str, Any]:
+    """Return the table `name` of a TOML file, empty if it has none; raise InputError if it is not a table."""
+    table = read_toml(toml).get(name, {})
+    if not isinstance(table, dict):
+        raise InputError(
+            "{file}: {name!r} is {value!r}, not a table [{name}]", file=toml, name=name, value=table
+        )
+    return table
+
+
+def read_table_rows(toml: Path, name: str) -> list[dict[str, Any]]:
+    """Return the rows `[[name]]` of a TOML file; raise InputError when it has none."""
+    rows = read_toml(toml).get(name)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError("{file}: has no rows [[{name}]]", file=toml, name=name)
+    return rows
+
+
+def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `options` under their present names; raise InputError when one has both of its names."""
+    for alias, name in ALIASES.items():
+        if alias in options and name in options:
+            raise InputError("{name} is given twice, as {alias!r} too; keep {name!r}", name=name, alias=alias)
+    return {ALIASES.get(name, name): value for name, value in options.items()}
+
+
+def is_day(text: str) -> bool:
+    """Return whether `text` is a day in ISO format, such as 2026-05-01."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def suggest_name(name: str, names: Iterable[str]) -> str:
+    """Return "; did you mean 'depth'?" for the one of `names` that is closest to `name`, "" if none is."""
+    near = get_close_matches(name, names, n=1)
+    return Message("; did you mean {name!r}?", name=near[0]) if near else ""

@@ -10,8 +10,16 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from judge.config import CALLS, ENGINES, FILES, INPUT
-from judge.config.loader import ConfigSource, read_section, rename_options, suggest_name
+from judge.config import (
+    CALLS,
+    ENGINES,
+    FILES,
+    INPUT,
+    ConfigSource,
+    read_section,
+    rename_options,
+    suggest_name,
+)
 from judge.config.option_checks import (
     STRICT,
     Addresses,

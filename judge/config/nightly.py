@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from judge.config import NIGHTS
-from judge.config.loader import NIGHTS_FOLDER, add_place
+from judge.config import NIGHTS, NIGHTS_FOLDER, add_place
 from judge.config.option_checks import (
     STRICT,
     NonNegativeNumber,

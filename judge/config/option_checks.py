@@ -25,8 +25,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
 
-from judge.config import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
-from judge.config.loader import add_place, suggest_name
+from judge.config import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option, add_place, suggest_name
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.records import WEIGHTED_DIMENSIONS

@@ -10,8 +10,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from judge.config import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENSIONS
-from judge.config.loader import ConfigSource, read_toml, rename_options
+from judge.config import (
+    ASSESSOR,
+    FILES,
+    INPUT,
+    LIMITS,
+    MEASURING,
+    OTHER_DIMENSIONS,
+    ConfigSource,
+    read_toml,
+    rename_options,
+)
 from judge.config.option_checks import (
     STRICT,
     ColumnNames,

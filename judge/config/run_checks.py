@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.config.loader import is_day
+from judge.config import is_day
 from judge.errors import InputError
 from judge.messages import Message, NameList
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS

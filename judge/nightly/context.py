@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from judge import factory, run_identity, run_input
 from judge.characters import escape_controls
+from judge.config import ConfigSource, is_day, read_section
 from judge.config.environment import copy_environment
-from judge.config.loader import ConfigSource, is_day, read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
-from judge.config.loader import EditedMessage, name_keys
+from judge.config import EditedMessage, name_keys
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset

@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from judge.config import read_section
 from judge.config.environment import copy_environment
-from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import InputError

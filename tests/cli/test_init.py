@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from judge.config import read_section
 from judge.config.collect import CollectConfig
-from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.option_checks import list_options
 from judge.config.run import Config

@@ -19,7 +19,7 @@ from judge.annotate import label_log
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.cli.show import find_query
 from judge.collect import raw_log
-from judge.config import loader
+from judge.config import read_toml
 from judge.dataset.label_files import read_labels
 from judge.errors import InputError
 from judge.filesystem import open_for_read, read_bytes, read_text
@@ -132,7 +132,7 @@ def test_a_file_that_a_baseline_copies_is_a_regular_file(
         ("baseline/baseline.json", baseline.read_pointer),
         ("data.raw.jsonl", lambda folder: list(raw_log.read_raw_log(folder / "data.raw.jsonl"))),
         ("labels/me.jsonl", lambda folder: label_log.open_labels(folder, "me").__enter__()),
-        ("judge.toml", lambda folder: loader.read_toml(folder / "judge.toml")),
+        ("judge.toml", lambda folder: read_toml(folder / "judge.toml")),
         ("labels.csv", lambda folder: read_labels(folder / "labels.csv")),
     ],
 )

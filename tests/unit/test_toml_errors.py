@@ -11,8 +11,8 @@ import pytest
 
 from judge import example, factory, run_input
 from judge.collect.collection import collect
+from judge.config import ConfigSource
 from judge.config.collect import CollectConfig
-from judge.config.loader import ConfigSource
 from judge.config.option_checks import list_options
 from judge.config.run import Config
 from judge.errors import InputError
