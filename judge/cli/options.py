@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from inspect import cleandoc
 from pathlib import Path
 from pkgutil import resolve_name
@@ -50,8 +50,32 @@ def takes_options(
     `instead` replaces options by name. `list_typed_options` returns their values.
     """
 
+    def make_parameters() -> list[Any]:
+        """Return the options as parameters of click, made by typer from the signature of a function."""
+        from judge.config.option_checks import list_fields, list_options
+
+        model = resolve_name(model_path)
+        annotations = {
+            name: _annotate(name, instead.get(name, option), list_fields(model)[name].annotation)
+            for name, option in list_options(model).items()
+            if option.place != "file" and is_taken(name, option)
+        }
+
+        def command(**_: object) -> None: ...
+
+        command.__annotations__ = annotations
+        command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+                for name, annotation in annotations.items()
+            ]
+        )
+        app = typer.Typer(add_completion=False)
+        app.command()(command)
+        return list(typer.main.get_command(app).params)
+
     def decorate(command: Command) -> Command:
-        command.make_parameters = partial(_make_parameters, model_path, is_taken, instead)  # type: ignore[attr-defined]
+        command.make_parameters = make_parameters  # type: ignore[attr-defined]
         return command
 
     return decorate
@@ -60,33 +84,6 @@ def takes_options(
 def list_typed_options(context: typer.Context) -> dict[str, Any]:
     """Return the options of the command's model that were typed, by the names of their fields."""
     return dict(context.meta[_VALUES])
-
-
-def _make_parameters(
-    model_path: str, is_taken: Callable[[str, Option], bool], instead: dict[str, Option]
-) -> list[Any]:
-    """Return options of a model as parameters of click, made by typer from the signature of a function."""
-    from judge.config.option_checks import list_fields, list_options
-
-    model = resolve_name(model_path)
-    annotations = {
-        name: _annotate(name, instead.get(name, option), list_fields(model)[name].annotation)
-        for name, option in list_options(model).items()
-        if option.place != "file" and is_taken(name, option)
-    }
-
-    def command(**_: object) -> None: ...
-
-    command.__annotations__ = annotations
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in annotations.items()
-        ]
-    )
-    app = typer.Typer(add_completion=False)
-    app.command()(command)
-    return list(typer.main.get_command(app).params)
 
 
 def _annotate(name: str, option: Option, field_type: Any) -> Any:  # noqa: ANN401 - types

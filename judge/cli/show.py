@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import starmap
 from pathlib import Path
 
 from rich.console import Console
@@ -85,7 +86,7 @@ def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
         return entry
     details = {
         (line["snippet_id"], line["repeat"]): str(line.get("detail", ""))
-        for line in folder.read_lines("judgments.jsonl")
+        for line in starmap(folder.parse_object, folder.read_texts("judgments.jsonl"))
         if line["query_id"] == entry.query_id and line["error"]
     }
 

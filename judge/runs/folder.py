@@ -139,11 +139,6 @@ class RunFolder:
         """Return the JSON object in file `name`, None when there is no such file."""
         return self.read(name) if (self.path / name).exists() else None
 
-    def read_lines(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield the JSON objects of file `name`, one a line."""
-        for place, text in self.read_texts(name):
-            yield self.parse_object(place, text)
-
     def read_texts(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield `path:line` and the text of each line of file `name`."""
         path = self.path / name

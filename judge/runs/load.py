@@ -213,7 +213,10 @@ def _load(
         summary.labels,
         summary.controls,
     )
-    judgments = _load_judgments(folder, columns, in_memory=in_memory)
+    read: Callable[[], Iterator[Judgment]] = partial(_read_judgments, folder)
+    if in_memory:
+        read = tuple(map(_share_values, read())).__iter__
+    judgments = TabulatedJudgments(read, columns, tabulate_judgments(read(), columns))
     dimensions = {name: DimensionResult(each, values[name]) for name, each in summary.dimensions.items()}
     run = JudgedRun(data, pool, judgments, spec, _read_members(folder, summary), dimensions)
     _check_grades(folder, run, summary)
@@ -304,14 +307,6 @@ def _list_pairs(
         judged = len(documents[ranking.key])
         snippets.update({snippet.id: (ranking.query_id, snippet) for snippet in ranking.snippets[:judged]})
     return (make_pair(data, *snippets[id_]) for id_ in sorted(snippets))
-
-
-def _load_judgments(folder: RunFolder, results: ResultColumns, *, in_memory: bool) -> Sequence[Judgment]:
-    """Return the judgments of the run with these `results`."""
-    read: Callable[[], Iterator[Judgment]] = partial(_read_judgments, folder)
-    if in_memory:
-        read = tuple(map(_share_values, read())).__iter__
-    return TabulatedJudgments(read, results, tabulate_judgments(read(), results))
 
 
 def _read_dimensions(
