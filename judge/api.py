@@ -152,9 +152,8 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
     paths = [_to_path("run", run) for run in runs]
     names = _list_names("measures", measures)
     if len(paths) == 1:
-        return (
-            _add_measures(RunFolder(paths[0]), names) if names else load_current_summary(RunFolder(paths[0]))
-        )
+        folder = RunFolder(paths[0])
+        return _add_measures(folder, names) if names else load_current_summary(folder)
     with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
         first = next(iter(loaded.values()))

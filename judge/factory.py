@@ -270,6 +270,9 @@ def open_batch_apis(config: Config, panel: Sequence[PanelMember]) -> list[PanelM
 
     Raises SetupError for a model without a Batch API.
     """
+    if not config.batch:
+        return [*panel]
     models = list_batch_models(config, [member.assessor for member in panel])
-    apis = [model.open_batch_api() for model in models] if config.batch else [None] * len(panel)
-    return [replace(member, batch_api=api) for member, api in zip(panel, apis, strict=True)]
+    return [
+        replace(member, batch_api=model.open_batch_api()) for member, model in zip(panel, models, strict=True)
+    ]

@@ -122,7 +122,7 @@ def format_table(rows: Iterable[Sequence[str]]) -> list[str]:
     # A date is not read back, so a spreadsheet may change how it is written.
     lines.writerows(
         [
-            (escape_cell if name == "date" else protect_cell)(_fit(cell))
+            (escape_cell if name == "date" else protect_cell)(_UNFIT.sub("\ufffd", cell)[:_LONGEST])
             for name, cell in zip(COLUMNS, row, strict=True)
         ]
         for row in rows
@@ -185,7 +185,3 @@ def read_design(path: Path, run: JudgedRun) -> PairPlan:
     plan = from_json(PairPlan, value, str(design))
     check_plan(run, plan, str(design))
     return plan
-
-
-def _fit(text: str) -> str:
-    return _UNFIT.sub("\ufffd", text)[:_LONGEST]

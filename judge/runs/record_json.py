@@ -220,7 +220,7 @@ def _upgrade_summary(value: dict[str, Any]) -> dict[str, Any]:
     """Return a summary of version 1 with the keys of version 2; changes `value`."""
     outdated = is_outdated(value)
     for key in VERSION_1:
-        _rename_key(value, key.path, key.old, key.new)
+        _rename_key(value, *key)
     value = {**_ADDED, **value, **(_RECOMPUTED if outdated else {}), "schema": SCHEMA_VERSION}
     engines, panel, cost = value.get("engines"), value["panel"], value.get("cost")
     if isinstance(engines, dict) and all(isinstance(row, dict) for row in engines.values()):

@@ -188,14 +188,13 @@ def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Any
             break
     else:
         raise OtherLayout(Message("no line begins the queries"))
-    texts = enumerate(_list_queries(lines))
-    queries = (_read_query(path, index, text) for index, text in texts if index in indices)
+    queries = (
+        decode_json(QueryEntry, text)
+        or from_json(QueryEntry, _parse(path, text), f"{path}: queries[{index}]")
+        for index, text in enumerate(_list_queries(lines))
+        if index in indices
+    )
     return _parse(path, "".join([*head, _END])), queries
-
-
-def _read_query(path: Path, index: int, text: str) -> QueryEntry:
-    query = decode_json(QueryEntry, text)
-    return query or from_json(QueryEntry, _parse(path, text), f"{path}: queries[{index}]")
 
 
 def _parse(path: Path, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
