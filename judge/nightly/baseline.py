@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
-from judge.config.loader import NIGHTS_FOLDER
+from judge.config import NIGHTS_FOLDER
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import make_file_name, make_folder, read_text

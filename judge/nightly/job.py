@@ -16,7 +16,7 @@ from typing import Any
 from judge import factory, pipeline, run_input
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
-from judge.config import NIGHTS_FOLDER, ConfigSource, is_day, read_section
+from judge.config import ConfigSource, is_day, read_section
 from judge.config.environment import copy_environment
 from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.errors import InputError, StoreError

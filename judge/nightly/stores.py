@@ -27,7 +27,7 @@ from typing import Annotated, Any
 
 from judge import factory, run_identity, run_input
 from judge.assess.question_plan import list_request_keys
-from judge.config.loader import is_day
+from judge.config import is_day
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
 from judge.nightly.assessor_drift import (
