@@ -69,10 +69,10 @@ class ProgressBar:
             transient=True,
         )
         self._words = words
-        self._failed = 0
 
     def begin(self, total: int, done: int, subject: str = "") -> None:
         """Draw the bar; verdicts that are known already count as done."""
+        self._failed = 0
         self._task = self._progress.add_task(
             self._t(subject or self._words.activity),
             total=total,
