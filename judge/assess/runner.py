@@ -14,6 +14,7 @@ a permit only for a second request.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -238,8 +239,13 @@ class _PoolRun:
     #: The number of pairs in batches that have not ended.
     in_batches: int = 0
     last_progress_at: float = 0.0
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    task_ended: asyncio.Event = field(default_factory=asyncio.Event)
+    #: Pairs with a lease, for the tasks that judge; None ends a task. To keep the tasks takes half of the CPU
+    #: time of a task for each pair.
+    leased: asyncio.Queue[tuple[VerdictRequest, PairLease] | None] = field(default_factory=asyncio.Queue)
+    tasks: int = 0
+    #: Pairs that are in `leased` or that a task judges.
+    under_way: int = 0
+    pair_ended: asyncio.Event = field(default_factory=asyncio.Event)
     failures: ConsecutiveFailures = field(init=False)
     #: An error that nothing expects of a pair: it is raised when the calls in flight have ended.
     defect: Exception | None = None
@@ -274,7 +280,7 @@ class _PoolRun:
         """Judge all pairs of `requests`, or those that end before the run is cancelled."""
         if not self._fill_todo(1):
             return
-        self.last_progress_at = asyncio.get_running_loop().time()
+        self.last_progress_at = time.monotonic()
         async with asyncio.TaskGroup() as group:
             judge = self._judge_in_batches(self.batches) if self.batches else self._judge_todo()
             judging = group.create_task(judge)
@@ -315,7 +321,7 @@ class _PoolRun:
             token.cancel(make_lookup_error(self.client.model.endpoint, error))
 
     async def _judge_todo(self) -> None:
-        """Judge the pairs of `todo` and `requests`, each in a task of its own; lease several at a time."""
+        """Judge the pairs of `todo` and `requests`, many at once; lease several at a time."""
         token = self.client.cancel_token
         # More pairs than permits: those that wait for a retry must not keep a permit idle. With few permits
         # some more, so that an outage is spread over many pairs' attempts.
@@ -323,17 +329,16 @@ class _PoolRun:
         async with asyncio.TaskGroup() as group:
             try:
                 while token.reason is None:
-                    free = most - len(self.tasks)
+                    free = most - self.under_way
                     if self._fill_todo(free) and free > 0:
                         await self._lease_next(group, self.todo, free)
                     elif self.todo:
-                        self.task_ended.clear()
-                        await self.task_ended.wait()
+                        await self._wait_for_pair()
                     elif self.leased_elsewhere:
                         await self._wait_for_other_processes()
                         await self._lease_next(group, self.leased_elsewhere, len(self.leased_elsewhere))
-                    elif self.tasks:
-                        await asyncio.wait(self.tasks)
+                    elif self.under_way:
+                        await self._wait_for_pair()
                     elif self.in_batches:
                         raise RunIncomplete(
                             "{count:,} pairs are in a batch at {endpoint}; run again with --batch to collect"
@@ -347,6 +352,15 @@ class _PoolRun:
                 return
             except (RunIncomplete, StoreError) as reason:
                 token.cancel(reason)
+            finally:
+                for _ in range(self.tasks):
+                    self.leased.put_nowait(None)
+                self.tasks = 0
+
+    async def _wait_for_pair(self) -> None:
+        """Wait until a pair that is under way ends."""
+        self.pair_ended.clear()
+        await self.pair_ended.wait()
 
     def _fill_todo(self, count: int) -> bool:
         """Move the next pairs from `requests` to `todo`, up to `count` there; return whether it has one."""
@@ -355,7 +369,7 @@ class _PoolRun:
 
     async def _wait_for_other_processes(self) -> None:
         max_wait = self.client.limits.max_wait
-        if asyncio.get_running_loop().time() - self.last_progress_at > max_wait:
+        if time.monotonic() - self.last_progress_at > max_wait:
             raise RunIncomplete(
                 "the remaining pairs are leased by another process, which made no progress for {seconds:g}"
                 " s; wait for it, or end whatever else uses {store}, then run the same command again; all"
@@ -371,9 +385,11 @@ class _PoolRun:
             request = pairs.popleft()
             match result:
                 case PairLease():
-                    task = group.create_task(self._judge(request, result))
-                    self.tasks.add(task)
-                    task.add_done_callback(self._end_task)
+                    self.under_way += 1
+                    self.leased.put_nowait((request, result))
+                    if self.under_way > self.tasks:
+                        self.tasks += 1
+                        group.create_task(self._judge_leased())
                 case StoredVerdict() | StoredRefusal():
                     self._add_judgments(request, result)
                 case LeasedElsewhere():
@@ -381,9 +397,12 @@ class _PoolRun:
                 case InBatch():
                     self.in_batches += 1
 
-    def _end_task(self, task: asyncio.Task[None]) -> None:
-        self.tasks.discard(task)
-        self.task_ended.set()
+    async def _judge_leased(self) -> None:
+        """Judge pairs of `leased`, one after the other."""
+        while pair := await self.leased.get():
+            await self._judge(*pair)
+            self.under_way -= 1
+            self.pair_ended.set()
 
     async def _judge(self, request: VerdictRequest, lease: PairLease) -> None:
         """Get one verdict and save it, with a judgment for each question that it answers."""
@@ -444,10 +463,10 @@ class _PoolRun:
             self.client.cancel_token.cancel(reason)
 
     def _add_judgments(self, request: VerdictRequest, answer: AssessorAnswer | StoredAnswer) -> None:
-        self.last_progress_at = asyncio.get_running_loop().time()
-        indices, questions = zip(*request.questions, strict=True)
-        judgments = [self.assessor.make_judgment(question, answer) for question in questions]
-        self.log.add(indices, judgments)
+        self.last_progress_at = time.monotonic()
+        questions = request.questions
+        judgments = [self.assessor.make_judgment(question, answer) for _, question in questions]
+        self.log.add((index for index, _ in questions), judgments)
         for judgment in judgments:
             self.progress.add_judgment(judgment, self.client.spend_limit.usd)
         for repeat in self.counter.count_judgments(judgments):
