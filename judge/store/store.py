@@ -48,7 +48,7 @@ CALL_COLUMNS = (
 )
 _SAVE_VERDICT = (
     "INSERT OR REPLACE INTO verdicts (key, model, prompt_version, repeat, settings, grade, body, checksum,"
-    " judged_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " judged_at) VALUES (?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?)"
 )
 _FIND_VERDICTS = "SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})"
 _FIND_REFUSALS = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTER}' AND key IN ({{}})"  # noqa: S608  # a constant
@@ -70,10 +70,6 @@ class StoredVerdict:
     usage: Usage | None
     served_model: str
     request_id: str | None
-
-
-#: The fields of a verdict that are in the body of its row.
-_BODY_FIELDS = tuple(each.name for each in fields(StoredVerdict) if each.name != "grade")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +253,12 @@ class VerdictStore:
         for holder in dead:
             expire_leases(connection, holder)
         batches = self.batches.select(connection, keys)
+        own = {self._holder.id, *dead}
         for key in keys:
             if key in results:
                 continue
             batch = batches.get(key, "")
-            if holders.get(key, self._holder.id) not in {self._holder.id, *dead}:
+            if holders.get(key, self._holder.id) not in own:
                 results[key] = LeasedElsewhere(key)
             elif batch and batch not in self.batches.ended:
                 results[key] = InBatch(key, batch)
@@ -275,18 +272,22 @@ class VerdictStore:
         self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
     ) -> None:
         """Store a verdict with the calls that led to it, and end the lease; return when it is on disk."""
-        values = {name: getattr(verdict, name) for name in _BODY_FIELDS}
         try:
-            body = msgspec.json.encode(values).decode()
+            # The grade, which is not in the body, is the first field.
+            body = b"{" + msgspec.json.encode(verdict).partition(b",")[2]
         except UnicodeEncodeError:  # half a surrogate pair
-            body = json.dumps(values, default=asdict)
+            values = asdict(verdict)
+            del values["grade"]
+            body = json.dumps(values).encode()
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat, info.settings)
         checksum = _compute_checksum(lease.key, verdict.grade, body)
         row = (*key_columns, verdict.grade, body, checksum)
         await self._writer.commit_row(self._save, (row, calls))
 
     def _save(
-        self, connection: sqlite3.Connection, verdicts: Sequence[tuple[tuple[str | int, ...], Sequence[Call]]]
+        self,
+        connection: sqlite3.Connection,
+        verdicts: Sequence[tuple[tuple[str | int | bytes, ...], Sequence[Call]]],
     ) -> list[None]:
         now = make_timestamp()
         rows = [(*row, now) for row, _ in verdicts]
@@ -353,7 +354,7 @@ def read_verdict(key: str, grade: object, body: str, checksum: str) -> StoredVer
     """Return the verdict of a row, None when it is damaged or not what a verdict has."""
     if type(grade) is not int or not 0 <= grade <= GRADED.top:
         return None
-    if checksum != _compute_checksum(key, grade, body):
+    if checksum != _compute_checksum(key, grade, body.encode()):
         return None
     text = f'{{"grade": {grade}, {body[1:]}'  # the body has all fields of a verdict but the grade
     try:
@@ -388,5 +389,5 @@ def _parse_params(params: str) -> Mapping[str, Any]:
     return json.loads(params)  # type: ignore[no-any-return]
 
 
-def _compute_checksum(key: str, grade: int, body: str) -> str:
-    return hashlib.sha256(f"{key}\n{grade}\n{body}".encode()).hexdigest()[:32]
+def _compute_checksum(key: str, grade: int, body: bytes) -> str:
+    return hashlib.sha256(b"%b\n%d\n%b" % (key.encode(), grade, body)).hexdigest()[:32]

@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import itertools
 import math
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Self
 
@@ -119,14 +120,14 @@ class PairLease:
 
     def begin_call(self) -> None:
         """A request is sent now: the calls before it go to the ledger."""
-        self._call_began = asyncio.get_running_loop().time()
+        self._call_began = time.monotonic()
         self._log_calls()
 
     def end_call(self, call: Call) -> None:
         """A request ended as `call`; one without an answer goes to the ledger at once."""
         self.calls.append(call)
         if call.outcome == ANSWERED:
-            self._window.record_answer(asyncio.get_running_loop().time() - self._call_began)
+            self._window.record_answer(time.monotonic() - self._call_began)
         else:
             self._log_calls()
 
