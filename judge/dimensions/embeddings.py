@@ -158,7 +158,7 @@ class _EmbeddingClient:
 
     async def _request(self, texts: Sequence[str]) -> Floats:
         body = json.dumps({"model": self.name, "input": list(texts), "encoding_format": "float"})
-        response = await self._connections.post(body)
+        response = await self._connections.post(body.encode())
         answer = parse_response(response.status, response.content, response.headers, *self._secrets)
         if isinstance(answer, ErrorResponse):
             raise classify(answer, *self._secrets, endpoint=self.endpoint)

@@ -134,10 +134,11 @@ def read_chat_completion(
 
 def _has_reasoning(message: Mapping[str, Any]) -> bool:
     """Return whether `message` holds reasoning beside its content, by the names that servers use."""
+    if message.get("reasoning_content") or message.get("reasoning") or message.get("thinking"):
+        return True
     content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    return any(message.get(name) for name in ("reasoning_content", "reasoning", "thinking")) or any(
-        isinstance(part, Mapping) and str(part.get("type")) in REASONING for part in parts
+    return isinstance(content, list) and any(
+        isinstance(part, Mapping) and str(part.get("type")) in REASONING for part in content
     )
 
 
@@ -197,7 +198,9 @@ def read_count(counts: Mapping[str, Any], *names: str) -> int | None:
 
 def as_mapping(value: object) -> Mapping[str, Any]:
     """Return `value` if it is a mapping, else an empty one."""
-    return value if isinstance(value, dict | Mapping) else {}  # the check for dict is faster
+    if isinstance(value, dict):  # a faster check than the other
+        return value
+    return value if isinstance(value, Mapping) else {}
 
 
 # --- bodies within a limit

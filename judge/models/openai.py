@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from judge.models import OPENAI, Service
 from judge.models.chat_messages import build_messages, parse_response, read_chat_completion
 from judge.models.endpoint import Endpoint, build_thinking_params
-from judge.models.error_mapping import ErrorResponse, classify
+from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -58,8 +60,11 @@ class OpenAI:
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         params = self._negotiation.params
-        frame = self._make_frame(params, prompt)
-        body = f"{frame.before}{_encode(prompt.user)}{frame.after}"
+        try:
+            frame = self._make_frame(params, prompt)
+            body = b"%b%b%b" % (frame.before, msgspec.json.encode(prompt.user), frame.after)
+        except UnicodeEncodeError as not_encoded:
+            raise make_encoding_error(not_encoded) from None
         response, secrets = await self._connections.post(body), self._server.secrets
         answer = parse_response(response.status, response.content, response.headers, *secrets)
         if isinstance(answer, ErrorResponse):
@@ -82,11 +87,18 @@ class OpenAI:
         key = prompt.system, id(prompt.schema)
         frame = self._frames.get(key)
         if frame is None or frame.params is not params or frame.schema is not prompt.schema:
-            sent = params.add_format(prompt.schema)
+            # One object for all frames, so that what is made of the parameters is made once.
+            alike = (
+                each.sent
+                for each in self._frames.values()
+                if each.params is params and each.schema is prompt.schema
+            )
+            sent = next(alike, None) or params.add_format(prompt.schema)
             messages = build_messages(replace(prompt, user=_ANY_USER))
             body = _encode({"model": self._model, "messages": messages, **sent})
             before, _, after = body.partition(_encode(_ANY_USER))
-            frame = self._frames[key] = _RequestFrame(params, prompt.schema, sent, before, after)
+            frame = _RequestFrame(params, prompt.schema, sent, before.encode(), after.encode())
+            self._frames[key] = frame
         return frame
 
 
@@ -97,5 +109,5 @@ class _RequestFrame:
     params: RequestParams
     schema: Mapping[str, Any]
     sent: Mapping[str, Any]
-    before: str
-    after: str
+    before: bytes
+    after: bytes

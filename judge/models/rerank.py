@@ -18,7 +18,13 @@ from typing import Any, Literal
 from judge.errors import ParametersRejected, RequestRejected, SetupError
 from judge.models.chat_messages import as_mapping, parse_response, read_count
 from judge.models.endpoint import Server
-from judge.models.error_mapping import ErrorResponse, classify, make_transport_error, shorten
+from judge.models.error_mapping import (
+    ErrorResponse,
+    classify,
+    make_encoding_error,
+    make_transport_error,
+    shorten,
+)
 from judge.models.http_connections import HttpConnections
 from judge.models.redaction import redact
 from judge.records import Completion, Prompt, Usage, parse_score
@@ -52,7 +58,11 @@ class Reranker:
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the relevance score of the snippet as text; raise a subclass of `CallError` without one."""
         is_tei = self._is_tei
-        response = await self._connections.post(_encode(self._build_body(prompt, is_tei)))
+        try:
+            body = _encode(self._build_body(prompt, is_tei)).encode()
+        except UnicodeEncodeError as error:
+            raise make_encoding_error(error) from None
+        response = await self._connections.post(body)
         content = response.content
         if response.status == 200 and content.lstrip()[:1] == b"[":
             content = b'{"results": %b}' % content  # TEI
