@@ -21,6 +21,7 @@ from typing import Any, get_args
 
 import jinja2
 from jinja2 import meta, nodes
+from jinja2.runtime import Context
 
 from judge.assess.prompt_environment import PromptEnvironment, check_statements
 from judge.errors import InputError, explain_error
@@ -63,8 +64,8 @@ class Template:
         version = f"{self.version.rpartition('-')[0]}-{kind}-{digest[:10]}"
         return replace(self, system=system, digest=digest, version=version)
 
-    def render_pair(self, pair: Pair, as_of: str | None) -> str:
-        """Return the `user` block for `pair`; `as_of` is the date of today in it."""
+    def make_values(self, pair: Pair, as_of: str | None) -> dict[str, str]:
+        """Return the variables of the `user` block for `pair`; `as_of` is the date of today in it."""
         values = {
             "query": _join_lines(pair.query.text),
             "reference": _join_lines(pair.query.reference or ""),
@@ -75,7 +76,11 @@ class Template:
         # Cleaned texts have no NUL, so two different pairs never give the same joined text.
         values["mark"] = make_fence_mark(self.digest, "\0".join(values.values()))
         values["as_of"] = as_of or ""
-        return self.render_user(values)
+        return values
+
+    def render_pair(self, pair: Pair, as_of: str | None) -> str:
+        """Return the `user` block for `pair`."""
+        return self.render_user(self.make_values(pair, as_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +102,15 @@ class Prompts:
         the prompt has no date of today, so that verdicts can be reused on other days.
         """
         template = self.templates[pair.query.lang]
-        title = _join_lines(pair.snippet.title)
+        values = template.make_values(pair, as_of)
+        title, snippet = values["title"], values["snippet"]
         return Prompt(
             system=template.system,
-            user=template.render_pair(pair, as_of),
+            user=template.render_user(values),
             schema=self.schema,
             version=template.version,
-            query=_join_lines(pair.query.text),
-            snippet=f"{title}\n{pair.snippet.text}" if title else pair.snippet.text,
+            query=values["query"],
+            snippet=f"{title}\n{snippet}" if title else snippet,
             lang=template.lang,
             scale=self.scale,
         )
@@ -243,7 +249,7 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
 
     def render_block(name: str, values: dict[str, str]) -> str:
         try:
-            context = compiled.new_context(values, shared=True)
+            context = Context(environment, values, None, compiled.blocks)
             return "".join(compiled.blocks[name](context)).strip()
         except _RENDER_ERRORS as error:
             raise InputError(

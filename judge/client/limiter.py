@@ -186,38 +186,39 @@ class AdaptiveLimiter:
             if self._waiters[0].done():
                 self._waiters.popleft()
                 continue
-            wait = 0.0 if self._releases_waiters else self._measure_time_until_permit()
-            if wait > 0:
+            opens_at = -inf if self._releases_waiters else self._find_next_time()
+            now = _read_clock() if opens_at < inf else -inf
+            if opens_at > now:
                 if self._timer is not None:
                     self._timer.cancel()
                     self._timer = None
-                if wait < inf:  # a little later, because a timer may fire a tick early
-                    self._timer = asyncio.get_running_loop().call_later(wait + 0.0005, self._admit)
+                if opens_at < inf:  # a little later, because a timer may fire a tick early
+                    self._timer = asyncio.get_running_loop().call_at(opens_at + 0.0005, self._admit)
                 return
-            self._waiters.popleft().set_result(self._grant())
+            self._waiters.popleft().set_result(self._grant(now))
 
-    def _measure_time_until_permit(self) -> float:
-        """Return the seconds until the next request may be sent, as far as is known now."""
-        now, limit = _read_clock(), self._estimator.limit
+    def _find_next_time(self) -> float:
+        """Return when the next request may be sent, as far as is known now."""
+        limit = self._estimator.limit
+        # The circuit is closed: a few requests until a verdict was read, then as many as the server accepts.
+        if not self.probing:
+            if self.in_flight + 1 > (limit if self._has_verdict else min(limit, UNCONFIRMED_CONCURRENCY)):
+                return inf
+            return max(self._opens_at, self._estimator.next_at)
         first_limit = min(limit, UNCONFIRMED_CONCURRENCY)
         # Before the first answer: a few requests, one after the other; a failure makes them probes.
         if not self.has_answer and self.in_flight >= first_limit:
             return inf
         if not self.has_answer and self._outage_since is None:
-            return self._probed_at + _FIRST_INTERVAL - now
+            return self._probed_at + _FIRST_INTERVAL
         # The circuit is open: a probe when the pause has ended, and one more if that has no answer for long.
-        if self.probing:
-            overdue = self._probed_at + _MAX_PROBE_INTERVAL
-            return max(self._opens_at, overdue if self._probes_in_flight else -inf) - now
-        # The circuit is closed: a few requests until a verdict was read, then as many as the server accepts.
-        if self.in_flight + 1 > (limit if self._has_verdict else first_limit):
-            return inf
-        return max(self._opens_at, self._estimator.next_at) - now
+        overdue = self._probed_at + _MAX_PROBE_INTERVAL
+        return max(self._opens_at, overdue if self._probes_in_flight else -inf)
 
-    def _grant(self) -> Permit:
+    def _grant(self, now: float) -> Permit:
         self.in_flight += 1
         self._count += 1
-        permit = Permit(self._count, _read_clock(), self.in_flight)
+        permit = Permit(self._count, now, self.in_flight)
         if self._first_sent_at is None:
             self._first_sent_at = permit.sent_at
         if self.probing:

@@ -45,8 +45,10 @@ def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict
     if len(text) > MAX_SOUND_CHARS or not text.startswith("{") or not is_complete_reply(finish_reason):
         return None
     try:
-        pairs = _PAIR_DECODER.decode(text)
+        pairs, end = _PAIR_DECODER.raw_decode(text)
     except (ValueError, RecursionError):
+        return None
+    if end < len(text):
         return None
     # Two pairs with two keys: none is repeated.
     members = dict(pairs) if len(pairs) == 2 and all(type(pair) is tuple for pair in pairs) else {}
