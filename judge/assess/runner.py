@@ -239,8 +239,8 @@ class _PoolRun:
     #: The number of pairs in batches that have not ended.
     in_batches: int = 0
     last_progress_at: float = 0.0
-    #: Pairs with a lease, for the tasks that judge; None ends a task. To keep the tasks takes half of the CPU
-    #: time of a task for each pair.
+    #: Pairs with a lease, for the `tasks` tasks that judge; None ends a task. A task is kept for the next
+    #: pair, because to start one takes CPU time.
     leased: asyncio.Queue[tuple[VerdictRequest, PairLease] | None] = field(default_factory=asyncio.Queue)
     tasks: int = 0
     #: Pairs that are in `leased` or that a task judges.

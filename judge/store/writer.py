@@ -103,8 +103,9 @@ class GroupCommitWriter:
         closing, next_commit = False, 0.0
         try:
             while not closing:
-                group = [self._jobs.get()]
+                # In this order, because a job that wakes this thread takes CPU time from its caller.
                 time.sleep(max(0.0, next_commit - time.monotonic()))
+                group = [self._jobs.get()]
                 next_commit = time.monotonic() + self.interval
                 while not self._jobs.empty():
                     group.append(self._jobs.get())
