@@ -19,8 +19,6 @@ from typing import IO
 from judge.filesystem import make_folder, open_for_read, remove_abandoned, write_file
 from judge.stored_lines import StoredLines
 
-#: The application id of a verdict store, which tells it from any other SQLite file.
-STORE_ID = b"judg"
 #: Files of a folder that stay; the oldest are removed.
 _MAX_FILES = 24
 _CHUNK = 1 << 20

@@ -31,11 +31,9 @@ from judge.runs.load import find_store, load_run
 from judge.store.store import VerdictStore
 
 
-def estimate_comparison(
-    config: Config, path: Path, a: str, b: str
-) -> tuple[JudgedRun, ListComparison, estimating.QuestionEstimate]:
-    """Return the run in the folder `path`, the plan of the comparison, and what it would cost."""
-    loaded, plan = _plan(config, path, a, b)
+def estimate_comparison(config: Config, path: Path, a: str, b: str) -> estimating.QuestionEstimate:
+    """Return what the comparison of two engines of the run in the folder `path` would cost."""
+    _, plan = _plan(config, path, a, b)
     kind, known, calls = COMPARE_LISTS, 0, len(plan.to_ask)
     store_file = find_store(RunFolder(path), config.store)
     if store_file.exists():
@@ -48,8 +46,9 @@ def estimate_comparison(
         len(plan.to_ask), 1
     )
     price = factory.build_limits(config, assessor.model).price
-    estimate = estimating.estimate_questions(assessor, known, calls, tokens, REPLY_TOKENS, price)
-    return loaded, plan, estimate
+    return estimating.estimate_questions(
+        assessor, known, calls, tokens, REPLY_TOKENS, price, thinking=config.thinking
+    )
 
 
 def _plan(config: Config, path: Path, a: str, b: str) -> tuple[JudgedRun, ListComparison]:

@@ -18,7 +18,6 @@ from judge.analysis.judged_run import JudgedRun, RunLabels
 from judge.analysis.summary import DimensionResult
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import (
-    THINKING_TOKENS,
     QuestionEstimate,
     RunEstimate,
     estimate_questions,
@@ -285,8 +284,15 @@ def _estimate_questions(config: Config, count: QuestionCount, asker: TextAsker |
     if asker:
         known, calls = asker.count_stored(count.kind, calls)
     price = factory.build_limits(config, assessor.model).price
-    reply_tokens = count.reply_tokens + (THINKING_TOKENS if config.thinking else 0)
-    return estimate_questions(assessor, known, calls, count.shown_tokens, reply_tokens, price)
+    return estimate_questions(
+        assessor,
+        known,
+        calls,
+        count.shown_tokens,
+        count.reply_tokens,
+        price,
+        thinking=config.thinking,
+    )
 
 
 def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[str]:

@@ -30,7 +30,7 @@ from judge.store.store import UsageHistory, VerdictStore
 #: Tokens that a reason of one or two sentences and its verdict take.
 _REPLY_TOKENS = 80
 #: Tokens of thinking that a reply is assumed to have with --thinking; models differ by a factor of ten.
-THINKING_TOKENS = 1_000
+_THINKING_TOKENS = 1_000
 #: Tokens that the roles and turns of a chat add to its texts, and the random digits of a fence's marks to
 #: the rule of thumb.
 _CHAT_TOKENS = 20
@@ -151,9 +151,12 @@ def estimate_questions(
     shown_tokens: float,
     reply_tokens: int,
     price: Price | None,
+    *,
+    thinking: bool,
 ) -> QuestionEstimate:
     """Return what `questions` would cost, each with these tokens; `known` more have a stored answer."""
     tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
+    reply_tokens += _THINKING_TOKENS if thinking else 0
     usage = Usage(prompt_tokens=round(questions * tokens), completion_tokens=questions * reply_tokens)
     usd = _compute_usd(price, usage)
     return QuestionEstimate(known, questions, usage.prompt_tokens, usage.completion_tokens, usd)
@@ -244,7 +247,7 @@ def _estimate_reply(assessor: Assessor, *, thinking: bool) -> int:
     """Return how many tokens the rule expects of a reply: at most as many as the parameters allow."""
     if assessor.model.name.startswith(RERANKER):
         return 0
-    tokens = _REPLY_TOKENS + (THINKING_TOKENS if thinking else 0)
+    tokens = _REPLY_TOKENS + (_THINKING_TOKENS if thinking else 0)
     return min(tokens, find_max_tokens(assessor.model.params) or tokens)
 
 

@@ -261,7 +261,7 @@ def sidebyside(
 
     settings = api.add_model(to_config(list_typed_options(context), config), run)
     console, t = make_console(), get_ui_translator()
-    *_unused, estimate = list_comparison.estimate_comparison(settings, run, a, b)
+    estimate = list_comparison.estimate_comparison(settings, run, a, b)
     print_lines([assessor_tables.describe_questions("sidebyside", estimate, t)], console)
     with raise_on_signals():
         summary = list_comparison.add_comparison(settings, run, a, b, make_progress_listener())

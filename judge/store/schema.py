@@ -15,13 +15,13 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from judge.cache import STORE_ID
 from judge.errors import PATH_ERRORS, InputError, StoreError, explain_error
 from judge.filesystem import check_regular, make_folder
 from judge.messages import Message
 from judge.store.leases import lock_folder
 
-_APPLICATION_ID = int.from_bytes(STORE_ID)
+#: Tells a verdict store from any other SQLite file.
+_APPLICATION_ID = int.from_bytes(b"judg")
 #: The statements that make a file of format N from one of format N - 1; an empty file has format 0.
 _UPGRADES = (
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from judge.assess.assessor import Assessor
-from judge.assess.estimate import AssessorEstimate, estimate_run
+from judge.assess.estimate import AssessorEstimate, estimate_questions, estimate_run
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
@@ -184,6 +184,16 @@ def test_by_rule_thinking_adds_tokens_and_the_highest_cost_is_given() -> None:
     assert result.thinking is not None
     assert (result.thinking.tokens, result.thinking.max_tokens) == (220, 300)
     assert result.thinking.most_usd == result.usd
+
+
+def test_questions_have_the_same_tokens_of_thinking() -> None:
+    assessor = make_chat_assessor("http://a.example/v1", Sampling(0.0, 8192, thinking=True))
+    price = LIMITS.price
+    plain, thinking = (
+        estimate_questions(assessor, 0, 7, 100.0, 60, price, thinking=thinks) for thinks in (False, True)
+    )
+    assert (plain.completion_tokens, thinking.completion_tokens) == (7 * 60, 7 * 1060)
+    assert plain.prompt_tokens == thinking.prompt_tokens
 
 
 def test_with_a_history_nothing_is_assumed_of_thinking(tmp_path: Path) -> None:
