@@ -38,18 +38,19 @@ _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
 def find_query(run: Path, query: str) -> QueryEntry:
     """Return the query with the id `query`, else with that text, of the results.json in folder `run`.
 
-    Raise InputError when it has none. Failed judgments have the `detail` of judgments.jsonl.
+    Raise InputError when it has none, or several with that text. Failed judgments have the `detail` of
+    judgments.jsonl.
     """
     folder, path = RunFolder(run), run / "results.json"
     with translate_run_errors(run):
         try:
             results, entries = open_results(path)
             check_version(results, str(path))
-            entry, ids = _search(entries, query)
+            entry, ids = _search(entries, query, run)
         except OtherLayout:
             results = folder.read("results.json")
             check_version(results, str(path))
-            entry, ids = _search(parse_queries(results, str(path)), query)
+            entry, ids = _search(parse_queries(results, str(path)), query, run)
         if entry is not None:
             return _add_details(folder, entry)
     near = get_close_matches(query, ids, n=3) or ids[:3]
@@ -62,15 +63,24 @@ def find_query(run: Path, query: str) -> QueryEntry:
     )
 
 
-def _search(entries: Iterable[QueryEntry], query: str) -> tuple[QueryEntry | None, list[str]]:
-    """Return the query with this id, else the first with this text, and the ids of all queries."""
-    by_id, by_text, ids = None, None, []
+def _search(entries: Iterable[QueryEntry], query: str, run: Path) -> tuple[QueryEntry | None, list[str]]:
+    """Return the query with this id, else the one with this text, and the ids of all queries."""
+    by_id, by_text, ids, ids_of_text = None, None, [], []
     for entry in entries:
         ids.append(entry.query_id)
         if entry.query_id == query:
             by_id = entry
         elif entry.query == query:
             by_text = by_text or entry
+            ids_of_text.append(entry.query_id)
+    if by_id is None and len(ids_of_text) > 1:
+        raise InputError(
+            "{run}: {count} queries have the text {query!r:.80}; name one by its id, e.g. {examples}",
+            run=run,
+            count=len(ids_of_text),
+            query=query,
+            examples=SeparatedNames(ids_of_text[:3]),
+        )
     return by_id or by_text, ids
 
 

@@ -17,6 +17,7 @@ from judge.cli.main import main
 from judge.cli.show import find_query
 from judge.config.option_checks import list_options
 from judge.config.run import Config
+from judge.errors import InputError
 from tests.support.command_line import make_words, run_judge
 from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
@@ -141,6 +142,18 @@ def test_show_prefers_the_id_to_the_text(demo: Path, tmp_path: Path) -> None:
     write_results(tmp_path, json.dumps(results))
     assert find_query(tmp_path, second["query_id"]).query_id == second["query_id"]
     assert find_query(tmp_path, second["query"]).query_id == second["query_id"]
+
+
+def test_show_asks_for_the_id_where_several_queries_have_the_text(demo: Path, tmp_path: Path) -> None:
+    results = read_results(demo)
+    first, second = results["queries"][:2]
+    second["query"] = first["query"]
+    write_results(tmp_path, json.dumps(results))
+    with pytest.raises(InputError) as refusal:
+        find_query(tmp_path, first["query"])
+    assert f"2 queries have the text {first['query']!r}; name one by its id" in str(refusal.value)
+    assert str(refusal.value).endswith(f"e.g. {first['query_id']}, {second['query_id']}")
+    assert find_query(tmp_path, second["query_id"]).query_id == second["query_id"]
 
 
 def test_show_reads_a_results_file_of_another_layout(demo: Path, tmp_path: Path) -> None:
