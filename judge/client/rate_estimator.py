@@ -48,7 +48,7 @@ _MIN_SAMPLES = 3
 _DECREASE_FACTOR = 0.97
 #: Seconds over which slow start spreads the first requests, at least and at most, and the growth of its rate
 #: with an answer.
-_SHORTEST_SPREAD, _LONGEST_SPREAD, _SLOW_START_GROWTH = 0.05, 0.2, 0.15
+_SHORTEST_SPREAD, _LONGEST_SPREAD, _SLOW_START_GROWTH = 0.1, 0.2, 0.15
 #: Below this share of the limit the rate recovers fast: growth with an answer, at most; growth in a second at
 #: first, its increase with each answer since, and at most.
 _FAST_RECOVERY_BELOW, _FAST_RECOVERY_GROWTH = 0.75, 0.15
