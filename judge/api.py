@@ -1,6 +1,7 @@
 """The Python functions, which the commands use too.
 
-All but `run` work on finished runs. Only `run`, `compare_lists`, and embeddings of a server make calls.
+All but `run` and `agree_label_files` work on finished runs. Only `run`, `compare_lists`, and embeddings of a
+server make calls.
 """
 
 from __future__ import annotations
@@ -306,7 +307,7 @@ def decide_order(
     """
     folder = RunFolder(_to_path("run", run))
     labels = _to_path("qrels", qrels)
-    files = [_to_path("plans", plan) for plan in (plans if isinstance(plans, list | tuple) else [plans])]
+    files = [_to_path("plans", plan) for plan in ([plans] if isinstance(plans, str | PathLike) else plans)]
     if not files:
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = _load_without_labels(folder)

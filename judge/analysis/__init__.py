@@ -1,1 +1,1 @@
-"""What a run says: its summary, combined runs, agreement with labels. Pure."""
+"""What a run says: its summary, combined runs, agreement with labels, plans of pairs to label. Pure."""

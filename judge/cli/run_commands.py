@@ -1,6 +1,6 @@
-"""The commands that ask servers, and `judge init`, which writes their options.
+"""The commands that make runs and datasets, and `judge init`, which writes their options.
 
-They are `judge demo`, `run`, `estimate`, `selftest`, `sidebyside` and `collect`.
+The former are `judge demo`, `run`, `estimate`, `selftest`, `sidebyside` and `collect`.
 """
 
 from __future__ import annotations

@@ -187,6 +187,7 @@ class AdaptiveLimiter:
                 self._waiters.popleft()
                 continue
             opens_at = -inf if self._releases_waiters else self._find_next_time()
+            # One reading of the clock for a permit, none where nothing may be sent.
             now = _read_clock() if opens_at < inf else -inf
             if opens_at > now:
                 if self._timer is not None:

@@ -1,7 +1,7 @@
 """Cleaning of untrusted text: markup and invisible characters are removed, control tokens are broken.
 
 The result is exactly the text that a prompt shows; the raw text is stored beside it. Observations become
-flags of the snippet. Nothing here decides about relevance.
+flags of the snippet, also that a text was read in a wrong encoding. Nothing here decides about relevance.
 """
 
 from __future__ import annotations

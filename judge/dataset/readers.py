@@ -141,7 +141,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Ite
     snippet = columns.get("snippet", "snippet")
     try:
         with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
-            packed = not file.seekable()
+            packed = not file.seekable()  # gzip, whatever its name
             source = parquet.ParquetFile(io.BytesIO(file.read()) if packed else path)
             _check_header(str(path), source.schema_arrow.names, columns)
             number = 0
@@ -177,7 +177,7 @@ def _read_sheet(path: Path, warn: Warn | None) -> Iterator[tuple[str, list[str]]
     except ImportError:
         raise SetupError("{file}: XLSX needs openpyxl: pip install 'search-judge[xlsx]'", file=path) from None
     with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
-        packed = not file.seekable()
+        packed = not file.seekable()  # gzip, whatever its name
         content: IO[bytes] = io.BytesIO(file.read()) if packed else file
         try:
             _check_workbook(path, content)

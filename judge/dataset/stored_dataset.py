@@ -1,4 +1,7 @@
-"""A dataset with its pool on the disk: a line for each query, then one for the dataset."""
+"""A dataset with its pool on the disk: a line for each query, then one for the dataset.
+
+The remarks about missing texts and dates that differ are written here, too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Chat messages: from a `Prompt` to messages, and from the body of a response to a `Completion`."""
+"""Chat messages: from a `Prompt` to messages, and from the body of a response to a `Completion`.
+
+Bodies are read within a limit, also packed ones.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ Under the same assessor, the grades that a pair got tonight and at the baseline 
 pair's grades are shuffled between both nights: repeats show how much each pair varies, and no model of
 flips is needed. Models also vary from night to night more than within one night, which the repeats of one
 night do not show: a tolerated share of the pairs is moved by a grade on top.
+
+The canaries are judged in a run of their own, in the folder of the night and with a store of its own.
 """
 
 from __future__ import annotations
@@ -119,7 +121,7 @@ def make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
         out=str(folder),
         store=str(folder / CANARY_STORE_FILE),
         repeats=repeats,
-        depth=max(config.depth, 4),  # a query has four canaries
+        depth=max(config.depth, 4),  # a query has four canaries, and a smaller depth asks about some of them
         measures=None,
     )
 

@@ -1,4 +1,4 @@
-"""The decision of a night: its status and the reasons, from all the evidence, and sentences of evidence.
+"""The decision of a night: its status and the reasons, from all the evidence.
 
 Evidence that changes the meaning of grades comes first: another assessor, then missing judgments, then
 changed queries, then changed engine settings. Only without these can an engine be blamed. Pure functions.
@@ -6,12 +6,12 @@ changed queries, then changed engine settings. Only without these can an engine 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from judge.config.nightly import SET_BASELINE_COMMAND, NightlyConfig
+from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.messages import Message, join_messages
-from judge.nightly.record import NightEngineResult, QueryDrift, RegressionOutcome, Status
+from judge.nightly.record import QueryDrift, RegressionOutcome, Status
 
 #: What begins the advice at the end of a reason, the last one in records of version 1. A reason ends before.
 _ADVICE = (
@@ -20,8 +20,6 @@ _ADVICE = (
     "; use the same queries,",
     "; to go on with it, make a night of it the baseline",
 )
-#: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
-_LOST_TEXT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,153 +135,3 @@ def _describe_incomplete(evidence: Evidence) -> Iterator[str]:
                     " baseline and tonight",
                     outcome=outcome,
                 )
-
-
-# Sentences about engines and queries that differ from those of the baseline
-
-
-def find_unavailable(
-    tonight: Mapping[str, NightEngineResult], baseline: Mapping[str, NightEngineResult], max_missing: float
-) -> dict[str, str]:
-    """Return a sentence for each engine that gave far fewer answers than at the baseline.
-
-    A request that failed and a query without a ranking are missing answers. So are empty ones when they
-    become as many: an interface that changed is a more frequent cause than a bad ranking.
-    """
-    sentences: dict[str, str] = {}
-    for engine in sorted(baseline.keys() & tonight.keys()):
-        before, now = baseline[engine], tonight[engine]
-        no_text = now.no_snippet_share or 0.0
-        if before.answered_share - now.answered_share > max_missing:
-            sentences[engine] = Message(
-                "{engine}: returned results for {now.answered_share:.0%} of the queries,"
-                " {before.answered_share:.0%} at the baseline ({now.errors:,} errors, {now.empty:,} empty,"
-                " {now.absent:,} not asked)",
-                engine=engine,
-                now=now,
-                before=before,
-            )
-        elif no_text - (before.no_snippet_share or 0.0) > _LOST_TEXT:
-            sentences[engine] = Message(
-                "{engine}: {share:.0%} of its results have no text but their title: was a field renamed?",
-                engine=engine,
-                share=no_text,
-            )
-    return sentences
-
-
-def find_without_text(
-    shares: Mapping[str, float | None],
-    baseline: Mapping[str, NightEngineResult],
-    max_empty: float,
-    *,
-    collected: bool,
-) -> Iterator[str]:
-    """Yield the engines with too many empty snippets for the night to be judged.
-
-    `shares` is the share of empty snippets among each engine's results tonight, where it is known. An engine
-    that had as many at the baseline is accepted. The dataset is `collected` by the night, or a file of the
-    user.
-    """
-    advice = (
-        Message("was a field of its answers renamed? Correct its `fields`")
-        if collected
-        else Message("was a field renamed? Correct the dataset")
-    )
-    for engine, share in sorted(shares.items()):
-        before = (baseline[engine].no_snippet_share if engine in baseline else None) or 0.0
-        if share is not None and share > max_empty and share - before > _LOST_TEXT:
-            yield Message(
-                "{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
-                " {most:.0%}, so nothing was judged: {advice} (or raise max_empty_snippets in [nightly]) and"
-                " run the same command again",
-                advice=advice,
-                engine=engine,
-                share=share,
-                most=max_empty,
-            )
-
-
-def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
-    """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
-    for engine in sorted({*baseline} - {*tonight}):
-        reason = Message("{engine}: is in the baseline and not in this night's dataset", engine=engine)
-        yield Message(
-            "{reason}; if it was removed permanently, make this night the baseline: {command}",
-            reason=reason,
-            command=command,
-        )
-
-
-def find_silent(engines: Mapping[str, NightEngineResult], max_missing: float) -> list[str]:
-    """Return a sentence for each engine that did not answer on a night without a baseline."""
-    return [
-        Message(
-            "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
-            " errors, {now.absent:,} not asked)",
-            engine=engine,
-            now=results,
-        )
-        for engine, results in sorted(engines.items())
-        if results.unanswered > max_missing * results.queries
-    ]
-
-
-def describe_unanswered_queries(
-    engines: Mapping[str, NightEngineResult], errors: Mapping[str, Mapping[str, int]]
-) -> Iterator[str]:
-    """Yield what engines left unanswered, however little: scores are over the other queries.
-
-    `errors` counts each engine's failures by their message.
-    """
-    for engine, results in sorted(engines.items()):
-        counts = errors.get(engine, {})
-        if results.unanswered:
-            reason = max(sorted(counts), key=lambda message: counts[message], default="")
-            yield Message(
-                "{engine}: no answer to {now.unanswered:,} of {now.queries:,} queries{why}",
-                engine=engine,
-                now=results,
-                why=Message(", most often {reason}", reason=Message(reason))
-                if reason
-                else Message(": there is no ranking for them"),
-            )
-        elif not results.answered:
-            yield Message(
-                "{engine}: returned no result for any of {queries:,} queries, so this night cannot be the"
-                " baseline; check the settings of the engine",
-                engine=engine,
-                queries=results.queries,
-            )
-
-
-def describe_new_empty_lists(
-    tonight: Mapping[str, NightEngineResult], baseline: Mapping[str, NightEngineResult]
-) -> Iterator[str]:
-    """Yield the engines that returned an empty list more often than at the baseline, however little."""
-    for engine in sorted(baseline.keys() & tonight.keys()):
-        before, now = baseline[engine], tonight[engine]
-        if now.answered and now.empty * before.queries > before.empty * now.queries:
-            yield Message(
-                "{engine}: an empty list for {now.empty:,} of {now.queries:,} queries, {before.empty:,} of"
-                " {before.queries:,} at the baseline; an empty list has the score 0",
-                engine=engine,
-                now=now,
-                before=before,
-            )
-
-
-def find_query_changes(drift: QueryDrift, config: NightlyConfig, command: str) -> Iterator[str]:
-    """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
-    if not drift.shared or drift.shared_share < config.min_shared:
-        reason = Message(
-            "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
-            " less than min_shared {least:.0%}: scores over different queries cannot be compared",
-            drift=drift,
-            least=config.min_shared,
-        )
-        yield Message(
-            "{reason}; use the same queries, or make a night with the new ones the baseline: {command}",
-            reason=reason,
-            command=command,
-        )

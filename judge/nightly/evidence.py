@@ -1,10 +1,13 @@
-"""The evidence of a night: this night's run, its queries and its canaries beside the baseline."""
+"""The evidence of a night: this night's run, its queries and its canaries beside the baseline.
+
+The second half has the sentences about engines and queries that differ from those of the baseline.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,22 +25,15 @@ from judge.nightly import regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models
 from judge.nightly.context import NightContext, find_engine_setting_changes
-from judge.nightly.decision import (
-    Evidence,
-    describe_new_empty_lists,
-    describe_unanswered_queries,
-    find_dropped,
-    find_query_changes,
-    find_silent,
-    find_unavailable,
-    find_without_text,
-)
+from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
-from judge.nightly.record import NightEngineResult
+from judge.nightly.record import NightEngineResult, QueryDrift
 from judge.runs.run_result import RunResult
 
 #: A limit in the message of a run; it is less by what the canaries used.
 _LIMIT = re.compile(r"--(max-calls|budget) [\d.e+-]+( USD)?")
+#: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
+_LOST_TEXT = 0.3
 _SUSPENDED = Message("the regression test is suspended: this night reports no regression")
 _NO_CANARIES = Message(
     "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from an"
@@ -263,3 +259,153 @@ def _name_toml_values(message: str, _: Translator, config: Config) -> str:
         return f"{name} = {getattr(config, name):g}{match[2] or ''}"
 
     return name_keys(_LIMIT.sub(name_limit, message), config.source.keys)
+
+
+# Sentences about engines and queries that differ from those of the baseline
+
+
+def find_unavailable(
+    tonight: Mapping[str, NightEngineResult], baseline: Mapping[str, NightEngineResult], max_missing: float
+) -> dict[str, str]:
+    """Return a sentence for each engine that gave far fewer answers than at the baseline.
+
+    A request that failed and a query without a ranking are missing answers. So are empty ones when they
+    become as many: an interface that changed is a more frequent cause than a bad ranking.
+    """
+    sentences: dict[str, str] = {}
+    for engine in sorted(baseline.keys() & tonight.keys()):
+        before, now = baseline[engine], tonight[engine]
+        no_text = now.no_snippet_share or 0.0
+        if before.answered_share - now.answered_share > max_missing:
+            sentences[engine] = Message(
+                "{engine}: returned results for {now.answered_share:.0%} of the queries,"
+                " {before.answered_share:.0%} at the baseline ({now.errors:,} errors, {now.empty:,} empty,"
+                " {now.absent:,} not asked)",
+                engine=engine,
+                now=now,
+                before=before,
+            )
+        elif no_text - (before.no_snippet_share or 0.0) > _LOST_TEXT:
+            sentences[engine] = Message(
+                "{engine}: {share:.0%} of its results have no text but their title: was a field renamed?",
+                engine=engine,
+                share=no_text,
+            )
+    return sentences
+
+
+def find_without_text(
+    shares: Mapping[str, float | None],
+    baseline: Mapping[str, NightEngineResult],
+    max_empty: float,
+    *,
+    collected: bool,
+) -> Iterator[str]:
+    """Yield the engines with too many empty snippets for the night to be judged.
+
+    `shares` is the share of empty snippets among each engine's results tonight, where it is known. An engine
+    that had as many at the baseline is accepted. The dataset is `collected` by the night, or a file of the
+    user.
+    """
+    advice = (
+        Message("was a field of its answers renamed? Correct its `fields`")
+        if collected
+        else Message("was a field renamed? Correct the dataset")
+    )
+    for engine, share in sorted(shares.items()):
+        before = (baseline[engine].no_snippet_share if engine in baseline else None) or 0.0
+        if share is not None and share > max_empty and share - before > _LOST_TEXT:
+            yield Message(
+                "{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
+                " {most:.0%}, so nothing was judged: {advice} (or raise max_empty_snippets in [nightly]) and"
+                " run the same command again",
+                advice=advice,
+                engine=engine,
+                share=share,
+                most=max_empty,
+            )
+
+
+def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
+    """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
+    for engine in sorted({*baseline} - {*tonight}):
+        reason = Message("{engine}: is in the baseline and not in this night's dataset", engine=engine)
+        yield Message(
+            "{reason}; if it was removed permanently, make this night the baseline: {command}",
+            reason=reason,
+            command=command,
+        )
+
+
+def find_silent(engines: Mapping[str, NightEngineResult], max_missing: float) -> list[str]:
+    """Return a sentence for each engine that did not answer on a night without a baseline."""
+    return [
+        Message(
+            "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
+            " errors, {now.absent:,} not asked)",
+            engine=engine,
+            now=results,
+        )
+        for engine, results in sorted(engines.items())
+        if results.unanswered > max_missing * results.queries
+    ]
+
+
+def describe_unanswered_queries(
+    engines: Mapping[str, NightEngineResult], errors: Mapping[str, Mapping[str, int]]
+) -> Iterator[str]:
+    """Yield what engines left unanswered, however little: scores are over the other queries.
+
+    `errors` counts each engine's failures by their message.
+    """
+    for engine, results in sorted(engines.items()):
+        counts = errors.get(engine, {})
+        if results.unanswered:
+            reason = max(sorted(counts), key=lambda message: counts[message], default="")
+            yield Message(
+                "{engine}: no answer to {now.unanswered:,} of {now.queries:,} queries{why}",
+                engine=engine,
+                now=results,
+                why=Message(", most often {reason}", reason=Message(reason))
+                if reason
+                else Message(": there is no ranking for them"),
+            )
+        elif not results.answered:
+            yield Message(
+                "{engine}: returned no result for any of {queries:,} queries, so this night cannot be the"
+                " baseline; check the settings of the engine",
+                engine=engine,
+                queries=results.queries,
+            )
+
+
+def describe_new_empty_lists(
+    tonight: Mapping[str, NightEngineResult], baseline: Mapping[str, NightEngineResult]
+) -> Iterator[str]:
+    """Yield the engines that returned an empty list more often than at the baseline, however little."""
+    for engine in sorted(baseline.keys() & tonight.keys()):
+        before, now = baseline[engine], tonight[engine]
+        if now.answered and now.empty * before.queries > before.empty * now.queries:
+            yield Message(
+                "{engine}: an empty list for {now.empty:,} of {now.queries:,} queries, {before.empty:,} of"
+                " {before.queries:,} at the baseline; an empty list has the score 0",
+                engine=engine,
+                now=now,
+                before=before,
+            )
+
+
+def find_query_changes(drift: QueryDrift, config: NightlyConfig, command: str) -> Iterator[str]:
+    """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
+    if not drift.shared or drift.shared_share < config.min_shared:
+        reason = Message(
+            "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
+            " less than min_shared {least:.0%}: scores over different queries cannot be compared",
+            drift=drift,
+            least=config.min_shared,
+        )
+        yield Message(
+            "{reason}; use the same queries, or make a night with the new ones the baseline: {command}",
+            reason=reason,
+            command=command,
+        )

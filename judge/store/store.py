@@ -60,7 +60,10 @@ _get_tokens = attrgetter(*_TOKENS)
 
 @dataclass(frozen=True, slots=True)
 class StoredVerdict:
-    """A verdict with the reply that it was parsed from. A row without one of the fields is damaged."""
+    """A verdict with the reply that it was parsed from. A row without one of the fields is damaged.
+
+    `grade` is the first field, because the row has it beside the body with the others.
+    """
 
     grade: int
     reason: str

@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "judgment_log": {"records", "json_text", "stored_lines", "stored_records"},
     "example": set(),
     "messages": set(),
-    "pricing": {"records", "errors", "config"},
+    "pricing": {"records", "config"},
     "config": {"records", "errors", "filesystem", "models"},
     "dataset": {"records", "errors", "characters", "filesystem", "stored_lines", "stored_records"}
     | {"json_text"},
@@ -64,9 +64,8 @@ ALLOWED: dict[str, set[str]] = {
         "characters",
         "dataset",
     },
-    "report": {"records", "errors", "characters", "dataset", "measure", "pricing", "analysis", "runs"}
-    | {"stored_records"},
-    "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"}
+    "report": {"records", "characters", "dataset", "measure", "pricing", "analysis", "runs"},
+    "collect": {"errors", "config", "dataset", "models", "client", "runs", "filesystem"}
     | {"json_text", "characters"},
     "annotate": {
         "records",
@@ -82,14 +81,12 @@ ALLOWED: dict[str, set[str]] = {
     "run_identity": {"records", "errors", "config", "models", "dataset", "analysis", "assess", "runs"},
     "run_input": {"records", "errors", "cache", "config", "dataset", "measure", "analysis", "runs"}
     | {"run_identity"},
-    "factory": {"records", "errors", "cache", "config", "dataset", "models", "measure", "pricing", "assess"}
+    "factory": {"records", "errors", "config", "dataset", "models", "measure", "pricing", "assess"}
     | {"client", "store", "run_input", "dimensions"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
     | {"client", "store", "pricing", "factory", "run_identity", "measure", "json_text"},
 }
 ALLOWED["finished_run"] = {
-    "records",
-    "errors",
     "analysis",
     "cache",
     "measure",
@@ -101,8 +98,6 @@ ALLOWED["completeness"] = {"records", "errors", "analysis", "assess"}
 ALLOWED["pair_selection"] = {"records", "stored_records", "config", "dataset", "models", "measure"}
 ALLOWED["pair_selection"] |= {"analysis"}
 ALLOWED["list_comparison"] = {
-    "records",
-    "errors",
     "characters",
     "config",
     "pricing",
@@ -245,7 +240,6 @@ COMMANDS = {
     "annotate",
     "collect",
     "compare",
-    "decide_order",
     "estimate",
     "run",
     "score",

@@ -7,9 +7,8 @@ from functools import partial
 
 from judge.config.nightly import NightlyConfig
 from judge.messages import CHINESE
-from judge.nightly.decision import (
-    Evidence,
-    decide,
+from judge.nightly.decision import Evidence, decide, join_reasons
+from judge.nightly.evidence import (
     describe_new_empty_lists,
     describe_unanswered_queries,
     find_dropped,
@@ -17,7 +16,6 @@ from judge.nightly.decision import (
     find_silent,
     find_unavailable,
     find_without_text,
-    join_reasons,
 )
 from judge.nightly.record import (
     EXIT_CODES,
