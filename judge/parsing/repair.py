@@ -60,6 +60,10 @@ _LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
 _VALUE_FIRST = re.compile(
     rf"\A\s{{0,8}}(?:{FENCE}\s{{0,8}})?(?P<value>[^\s,.;:{{}}\[\]{QUOTES}]{{1,12}})\s?[,.;]"
 )
+#: A value that ends an answer as the last member of a tuple or a list: ("the reason", "no")
+_VALUE_LAST = re.compile(
+    rf"[{QUOTES}]\s{{0,8}}[,，]\s{{0,8}}[{QUOTES}](?P<value>[^{QUOTES}]{{1,12}})[{QUOTES}]\s{{0,8}}[)\]）]\s{{0,8}}\Z"
+)
 #: A question mark behind an object, whether its brace is there or not.
 _IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?[\s}}\])`~]{{0,8}}\Z")
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
@@ -132,6 +136,9 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     first = _VALUE_FIRST.match(flat)
     if first and find_value(first["value"], scale) not in (None, grade):
         raise ReplyParseError("ambiguous", "the answer begins with another value than its object has")
+    last = _VALUE_LAST.search(flat)
+    if last and find_value(last["value"], scale) not in (None, grade):
+        raise ReplyParseError("ambiguous", "the answer ends with another value than its object has")
     if _LIST.search(flat):
         raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
     if _IN_QUESTION.search(flat):

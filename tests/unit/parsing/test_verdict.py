@@ -370,3 +370,9 @@ def test_a_missing_reason_is_flagged(reason: str) -> None:
 def test_a_long_reason_is_capped_and_flagged() -> None:
     verdict = parse_verdict(json.dumps({"reason": "长" * 100_000, "grade": 3}, ensure_ascii=False), GRADED)
     assert (verdict.grade, len(verdict.reason), verdict.flags) == (3, MAX_REASON, ("reason_capped",))
+
+
+@check_each("last", ["'no'", '"否"', "“否”"])
+def test_a_tuple_that_ends_with_another_value_than_its_damaged_object_is_refused(last: str) -> None:
+    text = f'("It is about food i{{"verdict": "yes", "reason": "x" n 2023, 3 of 10 steps ", {last})'
+    assert get_refusal(text, BINARY) == "ambiguous"
