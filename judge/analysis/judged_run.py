@@ -59,6 +59,11 @@ from judge.pricing import RunCost
 from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Query, Scale, Snippet
 from judge.stored_records import select_records
 
+#: The most queries that `DecidingQueries` has.
+_MOST_DECIDING = 10
+#: Judgments whose values are Python objects at once.
+_CHUNK = 1 << 13
+
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
@@ -109,10 +114,75 @@ class JudgedRun:
         return results, tabulate_judgments(self.judgments, results)
 
 
-#: The most queries that `DecidingQueries` has.
-_MOST_DECIDING = 10
-#: Judgments whose values are Python objects at once.
-_CHUNK = 1 << 13
+@dataclass(frozen=True, slots=True)
+class RunLabels:
+    """The labels that a run uses as grades, by (query_id, snippet_id), from the file `source`.
+
+    `sample` are the labelled pairs that the assessor judges, too. `unmatched` labels fit no pair.
+    `unreturned` is None for a file; for the expected documents of a dataset, it counts those that no engine
+    returned. `warnings` are about the file.
+    """
+
+    grades: GradesByPair
+    source: str
+    unmatched: int = 0
+    sample: frozenset[tuple[str, str]] = frozenset()
+    unreturned: int | None = None
+    warnings: tuple[str, ...] = ()
+
+    def fingerprint(self) -> str:
+        """Return a hash of the labels, and of the sample where there is one."""
+        table = sorted((*key, grade, key in self.sample) for key, grade in self.grades.items())
+        return hashlib.sha256(json.dumps(table).encode()).hexdigest()[:16]
+
+    def select_judged(self, pool: Pool) -> Pool:
+        """Return the pool with the pairs that the assessor judges: the unlabelled ones and the sample."""
+        return _select_pairs(pool, lambda pair: pair.key not in self.grades or pair.key in self.sample)
+
+    def select_unlabelled(self, pool: Pool) -> Pool:
+        """Return the pool with the pairs that have no label."""
+        return _select_pairs(pool, lambda pair: pair.key not in self.grades)
+
+    def add_to(self, judgments: Iterable[Judgment], pool: Pool, repeats: int) -> tuple[Judgment, ...]:
+        """Return the judgments of the whole pool: the labels, else those of the assessor."""
+        labels = {
+            (label.query_id, label.snippet_id, repeat): replace(label, repeat=repeat, flags=(LABEL,))
+            for label in convert_to_judgments(self.grades)
+            for repeat in range(1, repeats + 1)
+        }
+        others = {(*each.key, each.repeat): each for each in judgments}
+        keys = ((*pair.key, repeat) for repeat in range(1, repeats + 1) for pair in pool.pairs)
+        return tuple(labels.get(key) or others[key] for key in keys if key in labels or key in others)
+
+    def remove_from(self, members: Mapping[str, Iterable[Judgment]]) -> dict[str, tuple[Judgment, ...]]:
+        """Return the judgments of each member of a panel without those of labelled pairs."""
+        return {
+            name: tuple(each for each in own if each.key not in self.grades) for name, own in members.items()
+        }
+
+    def summarise(self, judgments: Iterable[Judgment], scale: Scale) -> LabelUse:
+        """Return how many pairs have a label, and how the assessor's `judgments` agree on the sample."""
+        sample = {key: self.grades[key] for key in self.sample}
+        check = None
+        if sample:
+            paired = pair_grades(sample, compute_median_grades(judgments))
+            agreement = measure_agreement(paired, scale, scale)
+            check = LabelCheck(
+                pairs=len(sample),
+                judged=agreement.pairs,
+                queries=agreement.queries,
+                same_grade=agreement.same_grade,
+                same_side=agreement.same_verdict,
+                kappa=agreement.kappa,
+                bias=agreement.bias,
+            )
+        return LabelUse(self.source, len(self.grades), self.unmatched, check, self.unreturned)
+
+
+def _select_pairs(pool: Pool, is_chosen: Callable[[Pair], bool]) -> Pool:
+    pairs = select_records(pool.pairs, is_chosen, sum(map(is_chosen, pool.pairs)))
+    # The digest names the whole pool, and keys are cached under it.
+    return replace(pool, pairs=pairs, digest="")
 
 
 def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> str:
@@ -278,77 +348,6 @@ def _count_undefined(engines: Collection[EngineResult]) -> dict[str, int]:
     names = dict.fromkeys(name for engine in engines for name in engine.measures)
     most = {name: max(engine.measures[name].undefined for engine in engines) for name in names}
     return {name: count for name, count in most.items() if count}
-
-
-@dataclass(frozen=True, slots=True)
-class RunLabels:
-    """The labels that a run uses as grades, by (query_id, snippet_id), from the file `source`.
-
-    `sample` are the labelled pairs that the assessor judges, too. `unmatched` labels fit no pair.
-    `unreturned` is None for a file; for the expected documents of a dataset, it counts those that no engine
-    returned. `warnings` are about the file.
-    """
-
-    grades: GradesByPair
-    source: str
-    unmatched: int = 0
-    sample: frozenset[tuple[str, str]] = frozenset()
-    unreturned: int | None = None
-    warnings: tuple[str, ...] = ()
-
-    def fingerprint(self) -> str:
-        """Return a hash of the labels, and of the sample where there is one."""
-        table = sorted((*key, grade, key in self.sample) for key, grade in self.grades.items())
-        return hashlib.sha256(json.dumps(table).encode()).hexdigest()[:16]
-
-    def select_judged(self, pool: Pool) -> Pool:
-        """Return the pool with the pairs that the assessor judges: the unlabelled ones and the sample."""
-        return _select_pairs(pool, lambda pair: pair.key not in self.grades or pair.key in self.sample)
-
-    def select_unlabelled(self, pool: Pool) -> Pool:
-        """Return the pool with the pairs that have no label."""
-        return _select_pairs(pool, lambda pair: pair.key not in self.grades)
-
-    def add_to(self, judgments: Iterable[Judgment], pool: Pool, repeats: int) -> tuple[Judgment, ...]:
-        """Return the judgments of the whole pool: the labels, else those of the assessor."""
-        labels = {
-            (label.query_id, label.snippet_id, repeat): replace(label, repeat=repeat, flags=(LABEL,))
-            for label in convert_to_judgments(self.grades)
-            for repeat in range(1, repeats + 1)
-        }
-        others = {(*each.key, each.repeat): each for each in judgments}
-        keys = ((*pair.key, repeat) for repeat in range(1, repeats + 1) for pair in pool.pairs)
-        return tuple(labels.get(key) or others[key] for key in keys if key in labels or key in others)
-
-    def remove_from(self, members: Mapping[str, Iterable[Judgment]]) -> dict[str, tuple[Judgment, ...]]:
-        """Return the judgments of each member of a panel without those of labelled pairs."""
-        return {
-            name: tuple(each for each in own if each.key not in self.grades) for name, own in members.items()
-        }
-
-    def summarise(self, judgments: Iterable[Judgment], scale: Scale) -> LabelUse:
-        """Return how many pairs have a label, and how the assessor's `judgments` agree on the sample."""
-        sample = {key: self.grades[key] for key in self.sample}
-        check = None
-        if sample:
-            paired = pair_grades(sample, compute_median_grades(judgments))
-            agreement = measure_agreement(paired, scale, scale)
-            check = LabelCheck(
-                pairs=len(sample),
-                judged=agreement.pairs,
-                queries=agreement.queries,
-                same_grade=agreement.same_grade,
-                same_side=agreement.same_verdict,
-                kappa=agreement.kappa,
-                bias=agreement.bias,
-            )
-        return LabelUse(self.source, len(self.grades), self.unmatched, check, self.unreturned)
-
-
-def _select_pairs(pool: Pool, is_chosen: Callable[[Pair], bool]) -> Pool:
-    pairs = select_records(pool.pairs, is_chosen, sum(map(is_chosen, pool.pairs)))
-    # The digest names the whole pool, and keys are cached under it.
-    return replace(pool, pairs=pairs, digest="")
 
 
 def draw_sample(keys: Iterable[tuple[str, str]], size: int) -> frozenset[tuple[str, str]]:
