@@ -218,13 +218,14 @@ def list_batch_models(config: Config, assessors: Iterable[Assessor]) -> list[Bat
 def look_up_price(config: Config, model: Model) -> Price | None:
     """Return the price of `model`: that of the options, else that of the tables, None if they have none.
 
-    Cached input costs like fresh input unless it has a price. Raises InputError for a bad row of --prices.
+    A model in this process costs nothing. Cached input costs like fresh input unless it has a price. Raises
+    InputError for a bad row of --prices.
     """
+    if not model.endpoint and model.name.startswith((LEXICAL, EXPECTED, "rerank:local:")):
+        return FREE_PRICE
     if config.price is not None:
         fresh, output, *cached = config.price
         return Price(fresh, output, cached[0] if cached else fresh)
-    if not model.endpoint and model.name.startswith((LEXICAL, EXPECTED, "rerank:local:")):
-        return FREE_PRICE
     files = (*([Path(config.prices)] if config.prices else []), SHIPPED_PRICES)
     with config.source.add_error_context("prices"):
         tables = [read_prices(read_table_rows(file, "prices"), file.name) for file in files]

@@ -289,7 +289,7 @@ def _draw_for_labelling(
     if bool(plan) == pairs or (size.labels is not None and size.half_width is not None):
         raise InputError(
             "give --qrels FILE with people's labels, or one of --plan N, --plan-pairs N and --half-width W to"
-            " draw queries or pairs for labelling"
+            " draw queries or pairs for labelling; these three exclude each other"
         )
     if not plan:
         _plan_pairs(run, engines, measure, size, out)

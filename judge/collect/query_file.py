@@ -110,10 +110,10 @@ def _read_tsv(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
         query_id, *texts = text.split("\t")
         if len(texts) != 1:
             raise InputError(
-                "{place}: has {count} tabs; a line is the query's id, a tab, the query. The first line of a"
+                "{place}: is {text!r:.80}; a line is the query's id, a tab, the query. The first line of a"
                 " file with more columns has their names, such as query_id and query",
                 place=place,
-                count=len(texts),
+                text=text,
             )
         yield place, {"query_id": query_id, "query": texts[0]}
 

@@ -225,7 +225,7 @@ class QueryReader:
         if self._repeated:
             query_id, other_id = self._repeated[0]
             yield Message(
-                "{count:,} queries have the same text as another query, for example {query_id!r} and"
+                "queries with the same text as another query: {count:,}, for example {query_id!r} and"
                 " {other_id!r}. They count as separate queries, as if they were independent, so the intervals"
                 " are too narrow; use one id for each text",
                 count=len(self._repeated),

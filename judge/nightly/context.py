@@ -165,12 +165,17 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
     owner_file, owner = nights / ".lock-owner", ""
     with suppress(OSError, UnicodeDecodeError):
         owner = escape_controls(read_text(owner_file)[:200])
-    busy = Message("in use by {owner}; wait until it ends", owner=owner or "another process")
+    busy = Message("in use by {owner}; wait until it ends", owner=Message(owner or "another process"))
     with hold_lock(nights / ".lock", nights, busy, Message("cannot be the folder of nights")):
         try:
-            text = f"{command} (process {getpid()} on {socket.gethostname()})"
+            text = Message(
+                "{command} (process {process} on {host})",
+                command=command,
+                process=getpid(),
+                host=socket.gethostname(),
+            )
             # The name of a run can hold bytes that are not UTF-8.
-            RunFolder(nights).write(owner_file.name, [escape_controls(text)])
+            RunFolder(nights).write(owner_file.name, [escape_controls(str(text))])
             yield
         finally:
             with suppress(OSError):

@@ -602,7 +602,7 @@ def test_queries_with_one_text_and_several_ids_are_remarked_on() -> None:
         for number in range(6)
     ]
     (warning,) = load(rows).warnings
-    assert warning.startswith("4 queries have the same text as another query, for example '1' and '0'. They")
+    assert warning.startswith("queries with the same text as another query: 4, for example '1' and '0'. They")
 
 
 def test_a_column_that_is_left_out_for_a_few_queries_is_remarked_on() -> None:

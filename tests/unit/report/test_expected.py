@@ -95,3 +95,9 @@ def test_nothing_to_pay_is_one_line() -> None:
 def test_a_panel_is_told_by_member() -> None:
     lines = render_estimate(ESTIMATE, {**ESTIMATE, "price": None, "usd": None})
     assert [lines[1], lines[6]] == ["openai:m0/graded:", "openai:m1/graded:"]
+
+
+def test_a_member_in_this_process_has_no_calls_in_the_sum() -> None:
+    lines = render_estimate(ESTIMATE, {**ESTIMATE, "price": FREE_PRICE, "usd": 0.0})
+    assert lines[-1].startswith("together: 1,500 calls, ")
+    assert "about $0.47" in lines[-1]
