@@ -63,15 +63,15 @@ def describe_questions(name: str, questions: QuestionEstimate, t: Translator) ->
 
 def _describe_total(estimate: RunEstimate, t: Translator) -> str:
     """Return the sum over the members of a panel, which judge one after the other, and the questions."""
-    members = list(estimate.assessors.values())
+    # A model in this process takes no calls, no tokens and little time.
+    members = [each for each in estimate.assessors.values() if each.price != FREE_PRICE]
     estimates: list[AssessorEstimate | QuestionEstimate] = [*members, *estimate.dimensions.values()]
-    free = [each for each in members if each.price == FREE_PRICE]
     prices = [each.usd for each in estimates]
     # How long questions take is not known.
     seconds = None if estimate.dimensions else sum(each.seconds for each in members)
     return t(
         "together: {calls}, about {prompt:,} tokens in and {completion:,} out, {price}{duration}",
-        calls=format_call_count(t, sum(each.calls for each in estimates if each not in free)),
+        calls=format_call_count(t, sum(each.calls for each in estimates)),
         prompt=sum(each.prompt_tokens for each in estimates),
         completion=sum(each.completion_tokens for each in estimates),
         price=_describe_amount(None if None in prices else sum(filter(None, prices)), t),
