@@ -56,6 +56,7 @@ _HASHED = {
 #: Options that change another part by themselves: it is not named beside them.
 _CHANGED_BY = {
     "dataset": {"lang", "max_chars"},
+    "max_tokens": {"thinking"},
     "prompts": {"scale", "assessor"},
     "relevant_from": {"scale"},
 }
@@ -152,10 +153,10 @@ def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
             _HASHED[name]
             if name in _HASHED
             else Message(
-                "{name} was {before!r}, now {now!r}",
+                "{name} was {before}, now {now}",
                 name=name,
-                before=stored.get(name),
-                now=identity.get(name),
+                before=_format_option(stored.get(name)),
+                now=_format_option(identity.get(name)),
             )
             for name in differing
             if _CHANGED_BY.get(name, set()).isdisjoint(differing)
@@ -163,6 +164,12 @@ def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
         raise InputError(
             "{file}: holds another run: {changes}. Name another --out", file=folder.path, changes=changes
         )
+
+
+def _format_option(value: object) -> str:
+    if value is None:
+        return Message("not set")
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:

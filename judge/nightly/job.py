@@ -159,6 +159,11 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
     stores.check_store(stores.find_shared_store(context))
     if not read_section(toml, "collect"):
+        if not (context.config.data or context.config.trec_runs):
+            raise InputError(
+                "{file}: no dataset was named; set data, or add the table [collect] (see judge init)",
+                file=toml,
+            )
         return context
     data, info = collect_dataset(toml, context.folder)
     return replace(

@@ -358,7 +358,7 @@ def test_dates_are_shown_by_option_and_their_cost_is_reported(
         assert sum("Date: 2026-01-0" in request.prompt for request in server.requests) == 27
         other = run_judge(*words, "--out", out)
     assert other.returncode == 2
-    assert "dates was True, now False" in other.stderr
+    assert "dates was true, now false" in other.stderr
     assert text in run_judge("score", out).stdout
 
 

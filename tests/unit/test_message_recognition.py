@@ -84,7 +84,7 @@ def test_each_template_is_recognised_in_its_text() -> None:
         join_messages(
             [
                 Message("the prompts changed"),
-                Message("{name} was {before!r}, now {now!r}", name="depth", before=3, now=4),
+                Message("{name} was {before}, now {now}", name="depth", before=3, now=4),
             ]
         ),
         Message(

@@ -167,6 +167,11 @@ def test_the_member_of_a_panel_that_occurs_twice_is_named() -> None:
     [
         ({"dataset": "a2"}, "the dataset changed"),
         ({"dataset": "a2", "depth": 5}, "depth was 10, now 5; the dataset changed"),
+        (
+            {"as_of": "2026-11-02", "near_duplicates": True},
+            "as_of was not set, now '2026-11-02'; near_duplicates was not set, now true",
+        ),
+        ({"thinking": True, "max_tokens": 8192}, "thinking was not set, now true"),
         # The hash of the dataset holds the languages of the queries, that of the prompts is one of a scale.
         ({"dataset": "a2", "lang": "zh"}, "lang was 'auto', now 'zh'"),
         ({"prompts": {"en": "b2"}, "scale": "binary"}, "scale was 'graded', now 'binary'"),

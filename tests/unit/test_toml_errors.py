@@ -90,7 +90,10 @@ def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, 
             "model = 'openai:m'\nbase_url = 'here'",
             "'here' is not the address of a server; give one such as https://host/v1 (base_url)",
         ),
-        (f"{LOCAL}[nightly]\ncanary_repeats = 0", "no dataset was named"),
+        (
+            f"{LOCAL}[nightly]\ncanary_repeats = 0",
+            "no dataset was named; set data, or add the table [collect]",
+        ),
     ],
 )
 @pytest.mark.usefixtures("folder")
