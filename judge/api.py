@@ -122,12 +122,11 @@ def score(
     by_option = {"costs": costs, "weights": weights, "diversity_embeddings": embeddings, "feedback": feedback}
     names = {name for name, value in by_option.items() if value is not None}
     names |= set(_list_names("dimensions", dimensions))
-    options = None
+    folder, options = RunFolder(_to_path("run", run)), None
     if names:
         from judge.config.option_checks import split_prices, split_weights
         from judge.factory import build_embedder  # imports what asks models, too
 
-        folder = RunFolder(_to_path("run", run))
         cached_beside = find_store(folder, store) if embeddings else folder.own_store
         options = DimensionOptions(
             costs=split_prices(costs or ()),
@@ -136,9 +135,7 @@ def score(
             embed=build_embedder(embeddings, cached_beside) if embeddings else None,
             feedback=read_feedback(Path(feedback)) if feedback else None,
         )
-    return rescore(
-        _to_path("run", run), chosen, dimensions=names, options=options, store=store, save=bool(save)
-    )
+    return rescore(folder.path, chosen, dimensions=names, options=options, store=store, save=bool(save))
 
 
 def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:

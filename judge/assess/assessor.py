@@ -118,7 +118,7 @@ class Assessor:
         key_parts += [reader] if reader else []
         self._key = hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode())
         #: The hash of the model, its server, the parameters and the scale.
-        self.settings = self._key.hexdigest()[:16]
+        self.settings_digest = self._key.hexdigest()[:16]
         #: The hash of the key and the instructions, which most pairs share.
         self._system_hashes: dict[str, hashlib._Hash] = {}
 
@@ -169,7 +169,7 @@ class Assessor:
 
     def make_key_info(self, question: Question) -> VerdictKeyInfo:
         """Return what the store shows beside the key of `question`."""
-        return VerdictKeyInfo(self.model.name, question.prompt_version, question.repeat, self.settings)
+        return VerdictKeyInfo(self.model.name, question.prompt_version, question.repeat, self.settings_digest)
 
     async def ask(
         self, question: Question, complete: Callable[[Prompt], Awaitable[Completion]]

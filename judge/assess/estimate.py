@@ -175,7 +175,7 @@ def estimate_run(
     plan = QuestionPlan(pool, assessor, repeats, FileCache(make_cache_path(store.path)) if store else None)
     missing = _find_missing(plan, assessor, store)
     keys = list(plan.list_keys(missing))
-    past = store.read_usage_by_prompt(assessor.settings) if store else []
+    past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
     in_batch = store.batches.find(keys) if store else {}
     learned = {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
     reply_tokens = _estimate_reply(assessor, thinking=thinking)
@@ -190,7 +190,7 @@ def estimate_run(
     by_history, again = _estimate_from_history(learned, versions)
     usage = by_history + by_rule
     by_rule_count = sum(count for version, count in versions.items() if version not in learned)
-    pace = _measure_call_rate(store.count_calls_by_second(assessor.settings)) if store else None
+    pace = _measure_call_rate(store.count_calls_by_second(assessor.settings_digest)) if store else None
     return AssessorEstimate(
         judgments=len(plan),
         known=len(plan) - len(missing),

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from judge.cli.render import escape_line
 from judge.cli.terminal import get_ui_translator
 from judge.errors import InputError
 from judge.messages import SeparatedNames
@@ -125,7 +126,7 @@ def print_query(entry: QueryEntry, console: Console) -> None:
         console.print()
         console.print(_format_engine(name, engine))
         for dimension, note in engine.notes.items():
-            console.print(_escape_line(t("{name}: {value}", name=t(dimension), value=t(note))))
+            console.print(escape_line(t("{name}: {value}", name=t(dimension), value=t(note)), escape_hidden))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
             console.print(_format_heading(snippet, escape_hidden(text.title)))
@@ -155,10 +156,6 @@ def _format_heading(snippet: SnippetEntry, title: str) -> Text:
     return Text(f"{snippet.rank:>{_INDENT - 2}}. {heading}", style="bold")
 
 
-def _escape_line(text: str) -> Text:
-    return Text(escape_hidden(text).replace("\n", "\\n"))
-
-
 def _describe_outcome(grade: int | None, error: str | None, verdict: str | None = None) -> str:
     """Return the grade with its verdict, or the kind of the failure with its text, where they have one."""
     t = get_ui_translator()
@@ -182,12 +179,13 @@ def _format_judgments(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
         flags = [escape_hidden(_explain(flag, FLAGS)) for flag in judgment.flags]
         marks = f"  [{t.list_names(flags)}]" if flags else ""
-        reason = _escape_line(judgment.reason or t(judgment.detail))
+        reason = escape_line(judgment.reason or t(judgment.detail), escape_hidden)
         other = judgment.judged_snippet_id
         source = "  " + t("(judgment of snippet {id})", id=escape_hidden(other)) if other else ""
         yield Text.assemble(repeat, (outcome, style), "  ", reason, (marks, "magenta"), (source, "dim"))
         for member in judgment.members:
             outcome = _describe_outcome(member.grade, member.error)
-            yield Text.assemble(_escape_line(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
+            line = f"  {member.assessor}: {outcome}  {member.reason}"
+            yield Text.assemble(escape_line(line, escape_hidden), style="dim")
     if not judgments:
         yield Text(t("unjudged"), style="dim italic")

@@ -2,8 +2,8 @@
 
 The table of leases is called `claims` in the file, and its column of holders `owner`. Format 2 adds the
 tables of batches, format 3 stores verdicts in the order in which they are saved, format 4 adds the
-message of a content filter to its call, and format 5 the settings to a verdict; a file of an earlier format
-is changed when it is opened.
+message of a content filter to its call, and format 5 a digest of the settings to a verdict; a file of an
+earlier format is changed when it is opened.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ ALTER TABLE calls ADD COLUMN detail TEXT NOT NULL DEFAULT '';
 """,
     # The settings of a verdict of an earlier format are unknown.
     """
-ALTER TABLE verdicts ADD COLUMN settings TEXT NOT NULL DEFAULT '';
+ALTER TABLE verdicts ADD COLUMN settings_digest TEXT NOT NULL DEFAULT '';
 """,
 )
 _FORMAT = len(_UPGRADES)

@@ -47,8 +47,8 @@ CALL_COLUMNS = (
     ", reasoning_tokens"
 )
 _SAVE_VERDICT = (
-    "INSERT OR REPLACE INTO verdicts (key, model, prompt_version, repeat, settings, grade, body, checksum,"
-    " judged_at) VALUES (?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?)"
+    "INSERT OR REPLACE INTO verdicts (key, model, prompt_version, repeat, settings_digest, grade, body,"
+    " checksum, judged_at) VALUES (?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?)"
 )
 _FIND_VERDICTS = "SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})"
 _FIND_REFUSALS = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTER}' AND key IN ({{}})"  # noqa: S608  # a constant
@@ -90,13 +90,13 @@ StoredAnswer = StoredVerdict | StoredRefusal
 class VerdictKeyInfo:
     """What a key stands for, for readers of the file and for estimates.
 
-    `settings` is a hash of the model, its server, the parameters and the scale; "" is unknown.
+    `settings_digest` is a hash of the model, its server, the parameters and the scale; "" is unknown.
     """
 
     model: str
     prompt_version: str
     repeat: int
-    settings: str = ""
+    settings_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +182,15 @@ class VerdictStore:
                 calls = [read_call(*values) for values in rows]
             yield from calls
 
-    def read_usage_by_prompt(self, settings: str) -> list[UsageHistory]:
-        """Return what the verdicts with these `settings` took, by prompt."""
+    def read_usage_by_prompt(self, settings_digest: str) -> list[UsageHistory]:
+        """Return what the verdicts with this digest of settings took, by prompt."""
         rows = self._select(
             "SELECT v.prompt_version, count(DISTINCT c.key), count(*),"
             " count(DISTINCT CASE WHEN c.prompt_tokens IS NOT NULL THEN c.key END),"
             " total(c.prompt_tokens), total(c.cached_tokens), total(c.completion_tokens)"
-            " FROM verdicts v JOIN calls c ON c.key = v.key WHERE v.settings IN ({})"
+            " FROM verdicts v JOIN calls c ON c.key = v.key WHERE v.settings_digest IN ({})"
             " GROUP BY v.prompt_version ORDER BY v.prompt_version",
-            [settings],
+            [settings_digest],
         )
         with self._translate_errors():
             return [
@@ -198,15 +198,15 @@ class VerdictStore:
                 for version, verdicts, calls, counted, *tokens in rows
             ]
 
-    def count_calls_by_second(self, settings: str) -> dict[datetime, int]:
-        """Return how many calls that led to verdicts with these `settings` were written in which second.
+    def count_calls_by_second(self, settings_digest: str) -> dict[datetime, int]:
+        """Return how many calls that led to verdicts with this digest were written in which second.
 
         The seconds are in order. Requests in batches, which are written when the batch ended, are left out.
         """
         rows = self._select(
             "SELECT c.made_at, count(*) FROM verdicts v JOIN calls c ON c.key = v.key"
-            " WHERE v.settings IN ({}) AND NOT c.in_batch GROUP BY c.made_at ORDER BY c.made_at",
-            [settings],
+            " WHERE v.settings_digest IN ({}) AND NOT c.in_batch GROUP BY c.made_at ORDER BY c.made_at",
+            [settings_digest],
         )
         with self._translate_errors():
             return {datetime.fromisoformat(second): calls for second, calls in rows}
@@ -282,7 +282,7 @@ class VerdictStore:
             values = asdict(verdict)
             del values["grade"]
             body = json.dumps(values).encode()
-        key_columns = (lease.key, info.model, info.prompt_version, info.repeat, info.settings)
+        key_columns = (lease.key, info.model, info.prompt_version, info.repeat, info.settings_digest)
         checksum = _compute_checksum(lease.key, verdict.grade, body)
         row = (*key_columns, verdict.grade, body, checksum)
         await self._writer.commit_row(self._save, (row, calls))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
@@ -81,9 +81,9 @@ def _take_columns(columns: Sequence[Column]) -> Table:
     return table
 
 
-def escape_line(text: str) -> Text:
-    """Return `text` on one line; control characters in names are shown as escapes."""
-    return Text(escape_controls(text).replace("\n", "\\n"))
+def escape_line(text: str, escape: Callable[[str], str] = escape_controls) -> Text:
+    """Return `text` on one line, after `escape`; by default control and invisible characters are escapes."""
+    return Text(escape(text).replace("\n", "\\n"))
 
 
 def print_lines(lines: Iterable[str | Table], console: Console) -> None:

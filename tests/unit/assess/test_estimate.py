@@ -84,14 +84,16 @@ def test_an_estimate_takes_little_memory_whatever_the_number_of_pairs() -> None:
 
 
 def save_verdicts(
-    path: Path, version: str, calls: Sequence[Sequence[Call]], settings: str = ASSESSOR.settings
+    path: Path, version: str, calls: Sequence[Sequence[Call]], settings_digest: str = ASSESSOR.settings_digest
 ) -> None:
     """Save verdicts of earlier runs, each with its calls."""
 
     async def save() -> None:
         for number, calls_of_verdict in enumerate(calls):
-            info = VerdictKeyInfo("lexical", version, 1, settings)
-            await store.save(Lease(f"{version}{settings}{number}"), info, make_verdict(), calls_of_verdict)
+            info = VerdictKeyInfo("lexical", version, 1, settings_digest)
+            await store.save(
+                Lease(f"{version}{settings_digest}{number}"), info, make_verdict(), calls_of_verdict
+            )
 
     with VerdictStore(path) as store:
         asyncio.run(save())
@@ -162,7 +164,7 @@ def test_calls_with_other_parameters_or_of_another_server_say_nothing(tmp_path: 
         make_chat_assessor("http://b.example/v1", Sampling(0.0, 8192, thinking=True)),
     ]
     for other in others:
-        save_verdicts(path, VERSIONS["en"], calls, other.settings)
+        save_verdicts(path, VERSIONS["en"], calls, other.settings_digest)
     save_verdicts(path, VERSIONS["en"], calls, "")  # a store of an earlier format
     with VerdictStore(path) as store:
         result = estimate_pairs(store, en=10)
