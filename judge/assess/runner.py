@@ -325,19 +325,25 @@ class _PoolRun:
         token = self.client.cancel_token
         # More pairs than permits: those that wait for a retry must not keep a permit idle. With few permits
         # some more, so that an outage is spread over many pairs' attempts.
-        most = max(_MIN_PAIRS, 4 * self.client.limits.concurrency)
+        concurrency = self.client.limits.concurrency
+        most = max(_MIN_PAIRS, 4 * concurrency)
+        # A few at first: the first requests do not wait until all of these are leased.
+        size = max(_MIN_PAIRS, concurrency // 4)
+        self.window.expect_leases(True)
         async with asyncio.TaskGroup() as group:
             try:
                 while token.reason is None:
-                    free = most - self.under_way
+                    free = min(size, most - self.under_way)
                     if self._fill_todo(free) and free > 0:
                         await self._lease_next(group, self.todo, free)
+                        size = most
                     elif self.todo:
                         await self._wait_for_pair()
                     elif self.leased_elsewhere:
                         await self._wait_for_other_processes()
                         await self._lease_next(group, self.leased_elsewhere, len(self.leased_elsewhere))
                     elif self.under_way:
+                        self.window.expect_leases(False)
                         await self._wait_for_pair()
                     elif self.in_batches:
                         raise RunIncomplete(

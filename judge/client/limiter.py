@@ -90,6 +90,8 @@ class AdaptiveLimiter:
             self._start_epoch(self._answered_at)
             self.probing = False
             self._estimator.start(self._answered_at, self._epoch_start, self._answered_at - permit.sent_at)
+        else:
+            self._estimator.record_late_answer()
         self._admit()
 
     def record_failure(
@@ -127,7 +129,7 @@ class AdaptiveLimiter:
         """Begin as after the first verdict: the server is known to answer these requests."""
         if not self._count:
             self.probing, self.has_answer, self._has_verdict = False, True, True
-            self._estimator.start(_read_clock(), 1, inf)
+            self._estimator.start(_read_clock(), 1, 0.0)
 
     @property
     def was_slowed_down(self) -> bool:

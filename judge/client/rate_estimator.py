@@ -48,7 +48,7 @@ _MIN_SAMPLES = 3
 _DECREASE_FACTOR = 0.97
 #: Seconds over which slow start spreads the first requests, at least and at most, and the growth of its rate
 #: with an answer.
-_SHORTEST_SPREAD, _LONGEST_SPREAD, _SLOW_START_GROWTH = 0.1, 0.2, 0.15
+_SHORTEST_SPREAD, _LONGEST_SPREAD, _SLOW_START_GROWTH = 0.1, 0.15, 0.15
 #: Below this share of the limit the rate recovers fast: growth with an answer, at most; growth in a second at
 #: first, its increase with each answer since, and at most.
 _FAST_RECOVERY_BELOW, _FAST_RECOVERY_GROWTH = 0.75, 0.15
@@ -162,6 +162,10 @@ class RateEstimator:
         if self._rate_start <= permit.number <= self._last_safe:
             self._throttled_safe += 1
 
+    def record_late_answer(self) -> None:
+        """The server answered a request that was sent before the circuit opened."""
+        self._successes += 1
+
     def record_answer(self) -> None:
         """The server answered a request: grow."""
         self._successes += 1
@@ -243,16 +247,19 @@ class RateEstimator:
         of the rate in the long run; later pauses are a few requests long.
         """
         requests = self._list_latest()
-        self._all_throttled = all(
-            permit.throttled for permit in requests if permit.number >= self._rate_start
-        )
+        at_this_rate = [permit for permit in requests if permit.number >= self._rate_start]
+        self._all_throttled = all(permit.throttled for permit in at_this_rate)
         few_calls = min(_PAUSE_CALLS / self.rate, max(_WINDOW_SECONDS, 1 / self.rate))
         shortest, longest = _FIRST_PAUSE
         pause = min(max(wait, shortest), longest) if self.slow_start else 0.0
         if not self._all_throttled:
             seconds = self._known_until - requests[0].sent_at
-            accepted = max(sum(not permit.throttled for permit in requests), 1)
             self._learn_limit(min(self.rate, len(requests) / max(seconds, 1e-3)))
+            # Requests of this rate alone, where they are enough: the pause before them is not the server's.
+            seconds_at_this_rate = self._known_until - at_this_rate[0].sent_at
+            if seconds_at_this_rate >= _WINDOW_SECONDS:
+                requests, seconds = at_this_rate, seconds_at_this_rate
+            accepted = max(sum(not permit.throttled for permit in requests), 1)
             safe_share = self._compute_throttled_safe_share(0.0)
             self._chance_at_limit = min(*self._safe_shares, safe_share)
             self._safe_shares.append(safe_share)

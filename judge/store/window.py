@@ -30,9 +30,10 @@ class LeaseWindow:
         self.store = store
         self.sleep = sleep
         self._size = self._room = size
-        store.adapt_commit_interval(size)
+        self._expects_leases = True
         #: The shortest time of an answer, in seconds.
         self._shortest_answer = math.inf
+        store.adapt_commit_interval(size)
         #: What waits for room: the number of leases, the order, and what to tell.
         self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
@@ -64,7 +65,13 @@ class LeaseWindow:
         """Adapt the store's commits to an answer that took `seconds`, if it is the shortest one."""
         if seconds < self._shortest_answer:
             self._shortest_answer = seconds
-            self.store.adapt_commit_interval(self._size, seconds)
+            self.expect_leases(self._expects_leases)
+
+    def expect_leases(self, is_expected: bool) -> None:
+        """Say whether more leases are expected: after the last one, each verdict is committed at once."""
+        self._expects_leases = is_expected
+        answer = self._shortest_answer if self._shortest_answer < math.inf else 0.0
+        self.store.adapt_commit_interval(self._size if is_expected else 0, answer)
 
     def free(self, count: int = 1) -> None:
         """Make room for `count` leases that ended."""

@@ -82,12 +82,13 @@ class GroupCommitWriter:
 
         Half of the leases are those of requests in flight. Each pair waits for two commits: that of its lease
         and that of its verdict. A longer interval slows nothing as long as two commits take less time than
-        the run needs for the other half of its leases.
+        the run needs for the other half of its leases. With 0 leases, only the end of the run waits for a
+        commit, and there is no interval.
         """
         # The other half, leases / 2 pairs at `_MAX_RATE` a second, is there for two commits.
         by_rate = min(leases / 2 / _MAX_RATE / 2, _MAX_INTERVAL)
         by_answers = min(answer_seconds / 4, _MAX_SLOW_INTERVAL)
-        self.interval = max(_MIN_INTERVAL, by_rate, by_answers)
+        self.interval = max(_MIN_INTERVAL, by_rate, by_answers) if leases else 0.0
 
     def close(self) -> None:
         """Commit what is queued, then end the thread."""

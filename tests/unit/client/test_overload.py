@@ -78,6 +78,13 @@ def test_a_limited_rate_is_used_to_nine_tenths_with_few_requests_too_many(
         assert sum(at > 1 for at in refused) <= (0.02 if rate >= 100 else 0.03) * len(result.log)
 
 
+@check_each("rate", [3, 5])
+def test_answers_from_before_the_circuit_opened_count_for_the_rate(rate: int) -> None:
+    # The first burst uses up a second of the server, and its answers come while probes are refused.
+    result = simulate_and_check(LimitedServer(Capacity(rate=rate), return_half_a_second), 50 * rate)
+    assert result.rate >= 0.89 * rate
+
+
 def test_refusals_that_come_late_slow_the_first_burst_down() -> None:
     result = simulate(LimitedServer(Capacity(rate=10), return_50_ms), 300, LIMITS, refusal_delay=0.05)
     # No more than are in flight before the client gets the first refusal.
