@@ -42,7 +42,7 @@ _SECRET = re.compile(r"keys?$|token|secret|password|authorization|cookie", re.IG
 #: The files of a dataset in TREC's form.
 _TREC_FILES = ("topics", "docs", "trec_runs")
 #: Options that may differ between nights of one assessor; canaries show whether the endpoint changed it.
-_FREE_OPTIONS = frozenset({"dataset", "depth", "endpoint", "repeats", "as_of"})
+_FREE_OPTIONS = frozenset({"dataset", "labels", "depth", "endpoint", "repeats", "as_of"})
 _FIRST_TOML = Message(
     'write two lines into it to begin: model = "openai:NAME" and data = "results.jsonl" (or a table'
     " [collect] with queries and engine, to ask engines every night)"
@@ -183,8 +183,9 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
 
 
 def find_identity(config: Config, pooled: PooledDataset) -> Mapping[str, Any]:
-    """Return the identity of a run of `pooled`: its options and its dataset."""
-    return run_identity.make_identity(config, pooled, factory.build_assessors(config))
+    """Return the identity of a run of `pooled`: its options, its dataset and its labels."""
+    labels = run_input.load_labels(config, pooled.dataset, pooled.pool)
+    return run_identity.make_identity(config, pooled, factory.build_assessors(config), labels)
 
 
 def describe_ignored_changes(

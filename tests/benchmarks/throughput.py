@@ -1,6 +1,6 @@
 """How close judge comes to the ideal rate and what a pair costs, beside simple request loops and other tools.
 
-    python -m tests.benchmarks.throughput [--pairs 1000] [--rounds 3] [--cells 64x50,256x500] [--peers all]
+    python -m tests.benchmarks.throughput [--pairs 2000] [--rounds 3] [--cells 64x50,…] [--peers all]
         [--json FILE] [--docs] [--check FILE] [NAME…]
 
 The server runs on one core, each client in a process of its own on another one, one after the other in each
@@ -236,9 +236,9 @@ def main(words: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("clients", nargs="*", metavar="NAME", help=f"of {', '.join((*DEFAULT, *ADAPTERS))}")
-    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--cells", default="64x50,256x500", help="concurrency x milliseconds, …")
+    parser.add_argument("--cells", default="64x50,64x500,256x500", help="concurrency x milliseconds, …")
     parser.add_argument("--peers", default="", help=f"all, or of {','.join(PEERS)}; default: none")
     parser.add_argument("--environments", type=Path, default=DEFAULT_FOLDER, help="folder of the peers")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")

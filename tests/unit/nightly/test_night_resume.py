@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from judge import run_input
+from judge.config.run import Config
 from judge.errors import InputError, StoreError
 from judge.messages import CHINESE
 from judge.nightly import job
@@ -47,6 +49,27 @@ def test_an_assessor_that_is_swapped_between_canaries_and_run_is_drift(project: 
         "canaries",
         "canaries-2",
     ]
+
+
+def test_a_night_with_labels_is_resumed(project: NightlyProject) -> None:
+    freeze(project)
+    labels = project.folder / "labels.txt"
+
+    def begin_day_with_label(grade: int) -> str:
+        day = project.begin_day()
+        data = project.folder / f"{day}.jsonl"
+        pair = run_input.load_pooled_dataset(Config(model="lexical", data=str(data))).pool.pairs[0]
+        labels.write_text(f"{pair.query.id} 0 {pair.snippet.id} {grade}\n")
+        return day
+
+    day = begin_day_with_label(3)
+    project.configure(RULES, f'qrels = "{labels}"\nmax_calls = 130')
+    assert project.run_night(day)["status"] == "incomplete"
+    project.configure(RULES, f'qrels = "{labels}"')
+    assert project.run_night(day)["complete"]
+    job.set_baseline(project.nights / day, project.nights)
+    # Other labels are no other assessor.
+    assert project.run_night(begin_day_with_label(0))["status"] == "fine"
 
 
 def test_canaries_that_a_limit_cut_short_are_no_round_of_their_own(project: NightlyProject) -> None:
