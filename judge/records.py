@@ -72,12 +72,12 @@ class Snippet:
     """
 
     id: str
-    text: str
-    title: str
-    date: str
-    url: str
-    raw_text: str
-    raw_title: str
+    text: str = ""
+    title: str = ""
+    date: str = ""
+    url: str = ""
+    raw_text: str = ""
+    raw_title: str = ""
     docno: str = ""
     flags: tuple[str, ...] = ()
 

@@ -338,7 +338,7 @@ def run_from_labels(
         if ranking.query_id in query_ids
     ]
     queries = {query_id: Query(query_id, query_id, query_id, "en") for query_id in sorted(query_ids)}
-    snippets_by_key = {key: Snippet(key[1], "", "", "", "", "", "", docno=key[1]) for key in graded}
+    snippets_by_key = {key: Snippet(key[1], docno=key[1]) for key in graded}
     everything = [*lists, *_make_graded_rankings(snippets_by_key)]
     documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in everything}
     run = JudgedRun(

@@ -295,7 +295,7 @@ def _check_blocks(environment: jinja2.Environment, source: str) -> None:
 def _check_rendering(prompts: Prompts, lang: Lang) -> None:
     """Render a bare and a full pair; raise `InputError` for a template that does not fence the snippet."""
     query = Query(id="", text="a query", raw_text="", lang=lang)
-    snippet = Snippet(id="", text="a snippet", title="", date="", url="", raw_text="", raw_title="")
+    snippet = Snippet(id="", text="a snippet")
     full_query = replace(query, reference="a reference")
     full_snippet = replace(snippet, title="a title", date="2000-01-01")
     _check_fence(prompts.render(Pair(query, snippet), None).user)

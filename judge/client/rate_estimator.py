@@ -296,7 +296,7 @@ class RateEstimator:
         more, throttled_more = len(sent), sum(throttled for _, throttled in sent)
         fewer = throttled_fewer = 0
         for in_flight, group in groupby(sent, key=itemgetter(0)):
-            throttled = [was_slowed_down for _, was_slowed_down in group]
+            throttled = [is_throttled for _, is_throttled in group]
             too_many = any(throttled) and throttled_more >= max(_MIN_SAMPLES, _MOST * more)
             if too_many and fewer >= _MIN_SAMPLES and throttled_fewer <= (1 - _MOST) * fewer:
                 self.limit = min(self.limit, max(2.0, in_flight - 1.0))

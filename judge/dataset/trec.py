@@ -65,7 +65,7 @@ def read_trec_rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
         by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
         with np.errstate(over="ignore"):  # trec_eval, too, takes larger numbers as infinite
             in_order = sorted(by_name, key=lambda result: np.float32(result[1]))
-        snippets = tuple(Snippet(docno, "", "", "", "", "", "", docno) for docno, _ in in_order)
+        snippets = tuple(Snippet(docno, docno=docno) for docno, _ in in_order)
         rankings.append(Ranking(engine, query_id, snippets))
     return tuple(rankings)
 

@@ -316,7 +316,19 @@ def compute_median_grade(grades: Sequence[int]) -> int:
 def convert_to_judgments(people: GradesByPair) -> tuple[Judgment, ...]:
     """Return human labels as judgments, for scoring."""
     return tuple(
-        Judgment(query_id, snippet_id, 1, grade, "", None, "people", "", {}, "", None)
+        Judgment(
+            query_id,
+            snippet_id,
+            repeat=1,
+            grade=grade,
+            reason="",
+            error=None,
+            assessor="people",
+            prompt_version="",
+            params={},
+            reply="",
+            usage=None,
+        )
         for (query_id, snippet_id), grade in people.items()
     )
 

@@ -21,7 +21,7 @@ TEXT = "One two three four five six seven eight nine ten. " * 10
 
 
 def make_example(name: str, grade: int, lang: Lang = "en", text: str = TEXT) -> Example:
-    snippet = Snippet(id=name, text=f"{name} {text}", title="", date="", url="", raw_text="", raw_title="")
+    snippet = Snippet(id=name, text=f"{name} {text}")
     return Example(
         Pair(Query(id="", text=f"query {name}", raw_text="", lang=lang), snippet), grade, f"r {name}"
     )

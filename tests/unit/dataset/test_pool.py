@@ -191,7 +191,7 @@ def test_engines_and_their_order_leave_no_trace(seed: int) -> None:
 
 
 def test_a_document_counts_where_it_is_shown_first() -> None:
-    snippets = tuple(Snippet(id_, id_, "", "", "", id_, "") for id_ in "abcd")
+    snippets = tuple(Snippet(id_, id_, raw_text=id_) for id_ in "abcd")
     ranking = Ranking("engine", "q", snippets)
     # The last result is below the depth of the pool.
     pool = Pool(3, 3, (), {("engine", "q"): ("one", "two", "one")})

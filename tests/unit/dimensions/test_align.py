@@ -28,7 +28,7 @@ def make_pool(queries: int = QUERIES) -> JudgedPool:
         tuple(
             Pair(
                 Query(f"q{q}", f"query {q}", "", "en"),
-                Snippet(f"s{q}.{s}", f"text {q}.{s}", "", "", "", "", ""),
+                Snippet(f"s{q}.{s}", f"text {q}.{s}"),
             )
             for s in range(SNIPPETS)
         )

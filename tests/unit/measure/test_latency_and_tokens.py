@@ -17,7 +17,7 @@ from judge.records import GRADED, Ranking, Snippet
 
 def make_snippet(raw_text: str, raw_title: str = "") -> Snippet:
     """A snippet that shows less than the engine returned."""
-    return Snippet("s", "shown", "shown", "", "", raw_text, raw_title)
+    return Snippet("s", "shown", "shown", raw_text=raw_text, raw_title=raw_title)
 
 
 def make_answer(milliseconds: float | None, *snippets: Snippet, error: str | None = None) -> Ranking:
@@ -80,12 +80,12 @@ def test_tokens_are_those_of_what_was_returned_down_to_the_depth() -> None:
 
 
 def test_results_without_a_text_of_their_own_are_a_share() -> None:
-    with_text = Snippet("1", "text", "title", "", "", "text", "title")
-    without = Snippet("2", "", "title", "", "", "", "title")
+    with_text = Snippet("1", "text", "title", raw_text="text", raw_title="title")
+    without = Snippet("2", title="title", raw_title="title")
     rankings = [make_answer(None, with_text, without), make_answer(None, without, without, with_text)]
     assert compute_no_snippet_share(rankings, 2) == 0.75
     assert compute_no_snippet_share(rankings, 3) == 0.6
-    unknown = Snippet("3", "", "", "", "", "", "", flags=("no_text",))
+    unknown = Snippet("3", flags=("no_text",))
     assert compute_no_snippet_share([make_answer(None, with_text, unknown, without)], 3) == 0.5
     assert compute_no_snippet_share([make_answer(None, unknown)], 2) is None
     assert compute_no_snippet_share([make_answer(None, error="HTTP 503")], 2) is None

@@ -103,7 +103,7 @@ def test_one_member_is_no_panel() -> None:
 
 def test_how_members_get_on() -> None:
     """Two engines of three snippets; a and b agree on 4 of 6, kappa by hand."""
-    snippets = [Snippet(f"s{n}", f"text {n}", "", "", "", "", "") for n in range(6)]
+    snippets = [Snippet(f"s{n}", f"text {n}") for n in range(6)]
     rankings = (Ranking("x", "q", tuple(snippets[:3])), Ranking("y", "q", tuple(snippets[3:])))
     documents = {("x", "q"): ("d0", "d1", "d2"), ("y", "q"): ("d3", "d4", "d5")}
     measures = parse_measures(["P@3"])
@@ -128,7 +128,7 @@ def test_how_members_get_on() -> None:
 
 
 def test_a_graded_tie_decides_only_across_the_line() -> None:
-    snippets = [Snippet(f"s{n}", f"text {n}", "", "", "", "", "") for n in range(2)]
+    snippets = [Snippet(f"s{n}", f"text {n}") for n in range(2)]
     rankings, documents = (Ranking("x", "q", tuple(snippets)),), {("x", "q"): ("d0", "d1")}
 
     def rescore(judgments: Sequence[Judgment]) -> Scores:
