@@ -141,7 +141,7 @@ def _run(arguments: Sequence[str]) -> int:
     except JudgeError as error:
         return _report(error)
     except Exception as error:  # noqa: BLE001  # the edge: a crash must not be taken for a regression
-        # A signal may be heard anywhere, also inside a library that then trips over it.
+        # A signal may interrupt any code, also a library, which then raises an error of its own.
         interrupted = next((each for each in iterate_causes(error) if isinstance(each, Interrupted)), None)
         if interrupted is not None:
             return _report(interrupted)

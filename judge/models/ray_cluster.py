@@ -54,7 +54,7 @@ class RayCluster:
                 num_cpus=1, max_restarts=-1, scheduling_strategy="SPREAD"
             )
             self._actors = [actor.remote(self._open_model) for _ in range(min(cpus, self._most))]
-        except Exception as error:  # Ray raises this very class
+        except Exception as error:  # Ray raises Exception itself
             cluster = f"the Ray cluster at {self._address}" if self._address else "a new Ray cluster"
             raise ConnectionFailed(
                 "transport", f"{cluster} ({_describe_error(error)})", lasting=True

@@ -97,7 +97,7 @@ class BatchTable:
         await self._update("server_id = ?", server_id, batch)
 
     async def take_over(self, batch: str) -> bool:
-        """Make this process the owner of a `batch` that is not created; False when its owner lives."""
+        """Make this process the owner of a `batch` that is not created; False when its owner is running."""
 
         def write(connection: sqlite3.Connection) -> bool:
             owners = connection.execute("SELECT owner FROM batches WHERE id = ?", (batch,)).fetchall()

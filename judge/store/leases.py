@@ -1,4 +1,4 @@
-"""Leases: the right of one process to pay for a key, valid while the process lives.
+"""Leases: the right of one process to pay for a key, valid while the process runs.
 
 Each process that opens a store locks a file of its own, and the system releases that lock when the process
 ends, however it ends. So the leases of a dead process differ from those of a slow one without process

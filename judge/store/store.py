@@ -233,7 +233,7 @@ class VerdictStore:
         try:
             return await self._writer.commit(partial(self._acquire, keys=keys))
         except asyncio.CancelledError:
-            for key in keys:  # the commit may be on its way
+            for key in keys:  # the writer may have committed them
                 self._writer.enqueue(self._release, (key, ()))
             raise
 

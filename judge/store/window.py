@@ -154,7 +154,7 @@ class PairLease:
 
     async def save(self, info: VerdictKeyInfo, verdict: StoredVerdict) -> None:
         """Store the verdict with the calls that led to it; return when it is on disk."""
-        self._is_held = False  # also when this is cancelled: the commit is on its way
+        self._is_held = False  # also when this is cancelled: the writer has it
         try:
             await self._window.store.save(self._lease, info, verdict, self.calls)
         finally:

@@ -70,7 +70,7 @@ class GroupCommitWriter:
         self._raise_failure()
         self._jobs.put((write, row, done))
         self._raise_failure()  # again: a thread that has just ended does not see the job
-        # Cancelling the caller does not cancel a write that is on its way to disk.
+        # Cancelling the caller does not cancel a write that is queued.
         return await done
 
     def enqueue(self, write: Callable[[sqlite3.Connection, Sequence[Row]], Sequence[Any]], row: Row) -> None:

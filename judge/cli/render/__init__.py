@@ -15,7 +15,7 @@ from rich.text import Text
 from judge.characters import escape_controls, find_line_breaks
 from judge.messages import Translator
 
-# Control characters, which a terminal may obey. Rich adds its own, from styles, after this.
+# Control characters, which a terminal may execute. Rich adds its own, from styles, after this.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 #: Names longer than this fold where a table is too wide.
