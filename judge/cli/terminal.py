@@ -171,8 +171,8 @@ class _Outlet(io.RawIOBase):
 class _Printed(io.TextIOWrapper):
     """A text stream that breaks up what a CI runner would take for a command.
 
-    GitHub Actions executes `::` at the beginning of a line and `##[` anywhere in it, Azure Pipelines `##vso[`,
-    TeamCity `##teamcity[`. Names in an untrusted run may hold such marks.
+    GitHub Actions executes `::` at the beginning of a line and `##[` anywhere in it, Azure Pipelines
+    `##vso[`, TeamCity `##teamcity[`. Names in an untrusted run may hold such marks.
     """
 
     _is_blank = True
