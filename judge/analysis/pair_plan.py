@@ -18,8 +18,8 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun, score_run
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import list_firsts
-from judge.dataset.validation import hash_parts
 from judge.errors import InputError
+from judge.json_text import hash_parts
 from judge.measure import pair_sampling
 from judge.measure.agreement import compute_median_grades
 from judge.measure.formulas import Bools, Floats, Ints

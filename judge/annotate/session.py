@@ -18,8 +18,9 @@ from judge.analysis.label_agreement import LabelSet, compare_with_labels, leave_
 from judge.annotate.label_log import LabelDecision, LabelLog, PairKey
 from judge.dataset import textfile
 from judge.dataset.labels import select_labellable
-from judge.dataset.validation import hash_parts, unescape_candidates
+from judge.dataset.validation import unescape_candidates
 from judge.errors import InputError
+from judge.json_text import hash_parts
 from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
 from judge.messages import build_text
 from judge.records import Pair, Pool

@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from judge.characters import HAN_CHARACTER, SURROGATE
 from judge.dataset.injection import detect_injection
-from judge.dataset.validation import hash_parts
+from judge.json_text import hash_parts
 from judge.records import Snippet
 
 #: Flags of a snippet without text: it has only a title, it is empty, or its text is missing.

@@ -22,9 +22,9 @@ from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
-from judge.dataset.validation import hash_parts
 from judge.errors import InputError
 from judge.filesystem import hold_lock, read_text
+from judge.json_text import hash_parts
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, SeparatedNames, Translator, join_messages
 from judge.models.endpoint import redact_url

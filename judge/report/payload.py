@@ -30,7 +30,7 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.dataset.validation import hash_parts
+from judge.json_text import hash_parts
 from judge.messages import Translator, make_text
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
 from judge.runs.results_file import (

@@ -19,9 +19,8 @@ from judge.assess.question_plan import list_request_keys
 from judge.assess.runner import JudgingResult, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.dataset.validation import hash_parts
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
-from judge.json_text import dump_json
+from judge.json_text import dump_json, hash_parts
 from judge.pricing import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder
