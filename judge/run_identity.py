@@ -155,8 +155,8 @@ def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
             else Message(
                 "{name} was {before}, now {now}",
                 name=name,
-                before=_format_option(stored.get(name)),
-                now=_format_option(identity.get(name)),
+                before=_format_identity_value(stored.get(name)),
+                now=_format_identity_value(identity.get(name)),
             )
             for name in differing
             if _CHANGED_BY.get(name, set()).isdisjoint(differing)
@@ -166,7 +166,7 @@ def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
         )
 
 
-def _format_option(value: object) -> str:
+def _format_identity_value(value: object) -> str:
     if value is None:
         return Message("not set")
     return str(value).lower() if isinstance(value, bool) else repr(value)

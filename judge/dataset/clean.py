@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser
 
-from judge.characters import HAN_CHARACTER, SURROGATE
+from judge.characters import CONTROL, HAN_CHARACTER, SURROGATE
 from judge.dataset.injection import detect_injection
 from judge.json_text import hash_parts
 from judge.records import Snippet
@@ -51,7 +51,6 @@ _TOKEN_START = re.compile(r"[<>[\]◁]")
 _TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁|\uff5c>\ufe65\uff1e\\]\ufe48\uff3d]")
 # How the prompts of older models begin a turn.
 _TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # A sequence that isn't finished is not a reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
 _BLANK_LINES = re.compile("\n{3,}")
@@ -188,9 +187,9 @@ def _drop_unreadable(text: str, unusual: str, flags: set[str]) -> str:
         text = unusual = _repair_surrogates(text, flags)
     for line_break in ("\r\n", "\r", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"):
         text = text.replace(line_break, "\n")
-    if _CONTROL.search(unusual) and _CONTROL.search(text):
+    if CONTROL.search(unusual) and CONTROL.search(text):
         flags.add("control")
-        text = _CONTROL.sub("", _ANSI.sub("", text))
+        text = CONTROL.sub("", _ANSI.sub("", text))
     if has_invisible(unusual):
         text, dropped = drop_invisible(text)
         if dropped:

@@ -32,6 +32,8 @@ MAX_TOKEN_COUNT = 2**53
 MAX_BYTES = 8 * 2**20
 #: Compressions that can be unpacked in pieces with a limit, as a request header.
 ACCEPTED = "gzip, deflate"
+#: Makes the body of a request. `json.dumps` would make an encoder for each.
+encode_json = json.JSONEncoder(ensure_ascii=False).encode
 #: Makes `zlib` detect whether a body is gzip or zlib.
 _ANY_HEADER = zlib.MAX_WBITS | 32
 #: The beginning of an HTML page, and its title.

@@ -79,7 +79,7 @@ def load_context(toml: Path, day: str) -> NightContext:
     if not toml.exists():
         raise InputError("{file}: no such file; {advice}", file=toml, advice=_FIRST_TOML)
     rules, config = NightlyConfig.load(read_section(toml, "nightly"), toml), Config.load(toml)
-    _check_dataset(toml, config)
+    _check_dataset_options(toml, config)
     if config.batch:
         raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
     if config.model == EXPECTED:
@@ -138,7 +138,7 @@ def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple
     return measures
 
 
-def _check_dataset(toml: Path, config: Config) -> None:
+def _check_dataset_options(toml: Path, config: Config) -> None:
     """Raise InputError when `toml` names more than one dataset, or a part of one.
 
     `out` is ignored: it is for `judge run` and `judge collect`, and a night has a folder of its own.
@@ -252,12 +252,12 @@ def _describe_difference(name: str, before: object, now: object) -> Iterator[str
         yield Message(
             "{name} was {before}, now {now}",
             name=name,
-            before=_format_option(before),
-            now=_format_option(now),
+            before=_format_setting(before),
+            now=_format_setting(now),
         )
 
 
-def _format_option(value: object) -> str:
+def _format_setting(value: object) -> str:
     if value is None:
         return Message("not set")
     if isinstance(value, bool):

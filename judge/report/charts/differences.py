@@ -17,7 +17,7 @@ from judge.messages import Text, build_text, make_text
 from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, Chart, Picture, PlotArea, ValueRange
-from judge.report.display_text import NOTHING, format_number, format_p_value, format_range
+from judge.report.display_text import NOTHING, OUTCOME_SIGNS, format_number, format_p_value, format_range
 from judge.runs.results_file import QueryEntry
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
@@ -26,7 +26,6 @@ _LISTED = 200
 _MARKS = (0.34, 0.38)
 _VERDICTS = 0.75
 _TOP = 36
-_SIGNS = {"better": ">", "not separated": "≈", "undetermined": "?"}
 _OUTCOMES = {
     "better": make_text("ahead"),
     "not separated": make_text("not separated"),
@@ -85,7 +84,7 @@ def _list_cells(pair: PairComparison) -> tuple[str, ...]:
     difference = _make_range(pair)
     return (
         display_text.fit_on_line(pair.a),
-        _SIGNS[pair.outcome],
+        OUTCOME_SIGNS[pair.outcome],
         display_text.fit_on_line(pair.b),
         format_number(pair.difference, "+.4f"),
         format_range(pair.ci95, "+.4f"),
