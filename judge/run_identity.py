@@ -129,7 +129,7 @@ def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, A
     options["base_url"] = redact_url(config.base_url, *secrets) if config.base_url else None
     options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
     options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
-    versions = list_library_versions()
+    versions = _list_library_versions()
     folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, "versions": versions})
 
 
@@ -183,7 +183,7 @@ def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
 
 
 @cache
-def list_library_versions() -> Mapping[str, str]:
+def _list_library_versions() -> Mapping[str, str]:
     """Return the versions of judge, of Python and of the installed libraries that a run depends on."""
     versions = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}
     for library in (*filter(None, (provider.library for provider in PROVIDERS.values())), "numpy"):

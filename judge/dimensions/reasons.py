@@ -31,7 +31,7 @@ from judge.records import Dataset, Judgment, Lang, Pool, Ranking
 FailureClass = Literal[
     "off_topic", "other_meaning", "too_general", "cut_off", "outdated", "contradicts", "no_content", "other"
 ]
-CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
+_CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
 #: The most reasons of one question; further ones of a query are asked in another one.
 _MAX_SHOWN = 30
 
@@ -48,7 +48,7 @@ CLASSIFY_REASONS = QuestionKind(
     "failures",
     Message("classes of reasons"),
     ReasonClasses,
-    {"classes": {"type": "array", "items": {"type": "string", "enum": list(CLASSES)}}},
+    {"classes": {"type": "array", "items": {"type": "string", "enum": list(_CLASSES)}}},
     lambda answer, lines: len(answer.classes) == len(lines),
 )
 
@@ -79,7 +79,7 @@ def measure_failures(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> D
         names = [classes[key] for key in keys if key in classes]
         is_known = all(key in judgments and (key not in failed or key in classes) for key in keys)
         values[engine, query_id] = {
-            str(name): names.count(name) / len(keys) if is_known else None for name in CLASSES
+            str(name): names.count(name) / len(keys) if is_known else None for name in _CLASSES
         }
         for key in filter(classes.get, keys):
             query = run.data.queries[query_id]
@@ -87,7 +87,7 @@ def measure_failures(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> D
             examples.setdefault((engine, classes[key]), []).append(note)
     remarks = []
     for engine in run.data.engines:
-        counts = Counter({name: len(examples.get((engine, name), ())) for name in CLASSES})
+        counts = Counter({name: len(examples.get((engine, name), ())) for name in _CLASSES})
         named = [
             Message("{name} {count:,}", name=MeasureName(name), count=count)
             for name, count in counts.most_common()

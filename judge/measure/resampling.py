@@ -30,7 +30,7 @@ _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: The two ends of a 95% interval, or the lowest and the highest possible value.
 Interval = tuple[float, float]
 #: Values in one batch: 4 MB, which fit into the cache of a processor.
-BATCH_CELLS = 2**19
+_BATCH_CELLS = 2**19
 
 
 def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -49,7 +49,7 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     middle: Floats = summed.sum(0) / 2
     far: Floats = np.abs(middle) - _RELATIVE_TIE * np.abs(summed).sum(0)
     hits: Ints = np.zeros(columns, dtype=np.int64)
-    for flips in _draw_signs(queries, resamples, seed, max(1, BATCH_CELLS // max(1, queries, columns))):
+    for flips in _draw_signs(queries, resamples, seed, max(1, _BATCH_CELLS // max(1, queries, columns))):
         hits += (np.abs(flips @ summed - middle) >= far).sum(0)
     exact = 2**queries <= resamples
     p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
@@ -70,7 +70,7 @@ def compute_randomisation_interval(
     queries = len(differences)
     summed = round_to_grid(np.array(differences, float)[:, None])[:, 0]
     lows, highs = [], []
-    for flips in _draw_signs(queries, resamples, seed, max(1, BATCH_CELLS // max(1, queries))):
+    for flips in _draw_signs(queries, resamples, seed, max(1, _BATCH_CELLS // max(1, queries))):
         flipped = flips.sum(1)
         sums = flips @ summed
         means = divide(sums, flipped, np.nan), divide(summed.sum() - sums, queries - flipped, np.nan)
@@ -128,7 +128,7 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
     from each row, and these are more than `queries`.
     """
     rng = np.random.default_rng(seed)
-    batch = max(1, BATCH_CELLS // max(queries, columns))
+    batch = max(1, _BATCH_CELLS // max(queries, columns))
     for start in range(0, resamples, batch):
         rows = min(batch, resamples - start)
         drawn = rng.integers(0, queries, (rows, queries))

@@ -95,7 +95,7 @@ def load_context(toml: Path, day: str) -> NightContext:
     folder = RunFolder(Path(rules.folder) / day)
     folder.check_no_link()
     with ConfigSource(toml, "nightly", {"measures": "measures"}).add_error_context("measures"):
-        measures = choose_test_measures(rules.measures, config)
+        measures = _choose_test_measures(rules.measures, config)
     names = dict.fromkeys(map(str, (*run_input.choose_measures(config), *measures)))
     dated = {
         name: text.replace("{date}", day)
@@ -113,7 +113,7 @@ def load_context(toml: Path, day: str) -> NightContext:
     return NightContext(day, folder, config, rules, measures)
 
 
-def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple[Measure, ...]:
+def _choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple[Measure, ...]:
     """Return the measures of the regression test.
 
     At least one is independent of the pool, so that something can be compared when grades have shifted.
@@ -329,11 +329,11 @@ def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo
 
         config = CollectConfig.load(toml, out=str(path))
         collected = collect(config)
-        write_collection(folder, CollectionInfo(tuple(collected.remarks), read_engine_settings(config)))
+        write_collection(folder, CollectionInfo(tuple(collected.remarks), _read_engine_settings(config)))
     return path, read_collection(folder)
 
 
-def read_engine_settings(config: CollectConfig) -> EngineSettings:
+def _read_engine_settings(config: CollectConfig) -> EngineSettings:
     """Return the settings that shape what engines answer, without keys.
 
     An engine's table may hold anything, so only digests of its parts are stored.

@@ -42,7 +42,7 @@ REPORT_SCRIPTS = tuple(
 #: How many comparisons stand as sentences under the answer.
 _SENTENCES = 6
 #: Files of ours, each by package and name.
-OwnFiles = Sequence[tuple[str, str]]
+_OwnFiles = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def read_own_files(*names: tuple[str, str]) -> Markup:
 
 
 def render_page(
-    package: str, template: str, style: OwnFiles, scripts: OwnFiles, /, **values: object
+    package: str, template: str, style: _OwnFiles, scripts: _OwnFiles, /, **values: object
 ) -> Iterator[str]:
     """Return the text of a page in pieces, with our own style and scripts in it.
 

@@ -33,7 +33,7 @@ from judge.report.display_text import (
 from judge.report.payload import ERRORS, PageData
 
 #: How many pairs of engines a table lists; summary.json has them all.
-MAX_PAIRS = 60
+_MAX_PAIRS = 60
 #: The titles of columns of what came back by field, and those that are shares.
 COUNT_COLUMNS = {
     "answered": make_text("answered"),
@@ -82,7 +82,7 @@ class ReportExtras:
 
 def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
     """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
-    yield Fact(make_text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
+    yield Fact(make_text("assessor"), [_repeat_in_both(fit_on_line(summary.assessor))])
     if extras.prompts:
         prompts = [*map(fit_on_line, extras.prompts)]
         yield Fact(make_text("prompt"), [build_text(Translator.list_names, prompts)])
@@ -91,7 +91,7 @@ def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
         make_text("scale"), [make_text("binary: relevant or not") if summary.scale == "binary" else scale]
     )
     yield Fact(make_text("depth and repeats"), [build_text(_describe_depth, summary)])
-    names = [repeat_in_both(" · ".join(map(fit_on_line, extras.dataset)))] if extras.dataset else []
+    names = [_repeat_in_both(" · ".join(map(fit_on_line, extras.dataset)))] if extras.dataset else []
     yield Fact(make_text("dataset"), [build_text(sentences.describe_dataset, summary), *names])
     if summary.stability:
         measure = summary.main_measure
@@ -281,14 +281,14 @@ class PageTable:
     more: int = 0
 
 
-def repeat_in_both(text: str) -> Text:
+def _repeat_in_both(text: str) -> Text:
     """Return a text that is the same in both languages."""
     return Text(text, text)
 
 
-def format_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
+def _make_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
     """Return a cell with a number, or a dash."""
-    return Cell(repeat_in_both(format_number(value, form)), under)
+    return Cell(_repeat_in_both(format_number(value, form)), under)
 
 
 def make_engines_table(summary: Summary) -> PageTable:
@@ -303,7 +303,7 @@ def make_engines_table(summary: Summary) -> PageTable:
         for key, name in COUNT_COLUMNS.items()
         if any(getattr(row, key) or (key == "judged" and row.judged is not None) for row in engines)
     }
-    head = [make_text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
+    head = [make_text("engine"), *(_repeat_in_both(name_mean(measure)) for measure in summary.measures)]
     head += make_text("queries"), *columns.values()
     timed = any(row.latency_ms for row in engines)
     head += [make_text("ms, median"), make_text("tokens")] if timed else []
@@ -313,24 +313,24 @@ def make_engines_table(summary: Summary) -> PageTable:
     for engine in summary.sort_engines(summary.main_measure):
         row = summary.engines[engine]
         cells = [_format_mean(row.measures[measure]) for measure in summary.measures]
-        cells.append(format_cell(row.measures[summary.main_measure].n, ","))
-        cells += [format_cell(getattr(row, key), ".1%" if key in SHARE_COLUMNS else ",") for key in columns]
+        cells.append(_make_cell(row.measures[summary.main_measure].n, ","))
+        cells += [_make_cell(getattr(row, key), ".1%" if key in SHARE_COLUMNS else ",") for key in columns]
         if timed:
             latency, tokens = row.latency_ms, row.tokens
             p95 = f"p95: {latency.p95:,.0f}" if latency else ""
-            cells.append(format_cell(latency.median if latency else None, ",.0f", p95))
-            cells.append(format_cell(tokens.mean if tokens else None, ",.0f"))
+            cells.append(_make_cell(latency.median if latency else None, ",.0f", p95))
+            cells.append(_make_cell(tokens.mean if tokens else None, ",.0f"))
         if scored:
             relevancy = row.rerank_relevancy
-            cells.append(format_cell(relevancy.mean if relevancy else None, ".4f"))
-            cells.append(format_cell(relevancy.max if relevancy else None, ".4f"))
+            cells.append(_make_cell(relevancy.mean if relevancy else None, ".4f"))
+            cells.append(_make_cell(relevancy.max if relevancy else None, ".4f"))
         rows.append((engine, tuple(cells)))
     caption = make_text("Engines: means with 95% interval, and what came back")
     return PageTable(caption, tuple(head), tuple(rows))
 
 
 def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
-    return format_cell(mean.mean, under=format_range(mean.ci95) if mean.ci95 else "")
+    return _make_cell(mean.mean, under=format_range(mean.ci95) if mean.ci95 else "")
 
 
 def _format_mean_and_queries(mean: DimensionMean) -> Cell:
@@ -346,19 +346,19 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
         caption = make_text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
         if measure == deciding:
             caption = make_text("Pairs by {measure}", measure=name_mean(measure))
-        first_rows = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:MAX_PAIRS])
+        first_rows = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:_MAX_PAIRS])
         yield PageTable(caption, _PAIR_HEAD, first_rows, len(rows) - len(first_rows))
 
 
 def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
         Cell(build_text(describe_pair_outcome, row)),
-        format_cell(row.difference, "+.4f"),
-        Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
-        Cell(repeat_in_both(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
-        Cell(repeat_in_both(format_p_value(row.p_adjusted, NOTHING))),
-        Cell(repeat_in_both(format_range(row.bounds if sentences.is_unsure(row) else None, "+.4f"))),
-        format_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),
+        _make_cell(row.difference, "+.4f"),
+        Cell(_repeat_in_both(format_range(row.ci95, "+.4f"))),
+        Cell(_repeat_in_both(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
+        Cell(_repeat_in_both(format_p_value(row.p_adjusted, NOTHING))),
+        Cell(_repeat_in_both(format_range(row.bounds if sentences.is_unsure(row) else None, "+.4f"))),
+        _make_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),
     )
 
 
@@ -370,9 +370,9 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
         order = summary.sort_engines(measure)
         rows = tuple((value, _list_segment_cells(part, order, measure)) for value, part in values.items())
         head = (
-            repeat_in_both(column),
+            _repeat_in_both(column),
             make_text("queries"),
-            *map(repeat_in_both, order),
+            *map(_repeat_in_both, order),
             make_text("separated"),
         )
         yield PageTable(caption, head, rows)
@@ -419,5 +419,5 @@ def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str)
     means = [part.engines.get(engine, {}).get(measure) for engine in order]
     verdicts = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
     separated = Text(*(mark.join(verdicts) for mark in make_text("; "))) if verdicts else make_text("none")
-    cells = [_format_mean(mean) if mean else format_cell(None) for mean in means]
-    return (format_cell(part.queries, ","), *cells, Cell(separated))
+    cells = [_format_mean(mean) if mean else _make_cell(None) for mean in means]
+    return (_make_cell(part.queries, ","), *cells, Cell(separated))

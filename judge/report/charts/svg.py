@@ -22,7 +22,7 @@ from judge.messages import Text, make_text
 from judge.report import display_text
 
 #: How a page names the languages.
-LANGS = {"en": "en", "zh": "zh-Hans"}
+_LANGS = {"en": "en", "zh": "zh-Hans"}
 _ELLIPSIS = "…"
 #: How high a row's name may be, in pixels.
 _LABEL = 22
@@ -129,7 +129,7 @@ def draw_text(text: Text | str, kind: str, x: float | str, y: float, anchor: str
         words = text if isinstance(text, str) else text.en
         return make_tag("text", words, class_=kind, x=place, y=y, text_anchor=anchor)
     return join_markup(
-        make_tag("text", words, class_=f"{kind} {lang}", lang=LANGS[lang], x=place, y=y, text_anchor=anchor)
+        make_tag("text", words, class_=f"{kind} {lang}", lang=_LANGS[lang], x=place, y=y, text_anchor=anchor)
         for lang, words in text._asdict().items()
     )
 
@@ -220,7 +220,7 @@ def make_chart(
     """Return the chart; its picture is named by `title` and described by `desc` in both languages."""
     mark = f"chart-{id_}"
     descriptions = [
-        make_tag(kind, words, id=f"{mark}-{kind}-{lang}", lang=LANGS[lang])
+        make_tag(kind, words, id=f"{mark}-{kind}-{lang}", lang=_LANGS[lang])
         for kind, both in (("title", title), ("desc", desc))
         for lang, words in both._asdict().items()
     ]
