@@ -129,7 +129,7 @@ def select_judged_pool(run: JudgedRun) -> JudgedPool:
 def align_embeddings(embeddings: str, pool: JudgedPool, vectors: Floats, seed: int = 0) -> Alignment:
     """Return the alignment of the `embeddings` of `pool.texts`; `seed` draws the parts and the triplets."""
     generator = np.random.default_rng(seed)
-    triplets = _draw_triplets(pool, generator)
+    triplets = draw_triplets(pool, generator)
     order = generator.permutation(len(pool.pairs))
     identity = np.eye(vectors.shape[1])
     rankings = []
@@ -237,7 +237,7 @@ def _find_query_indices(pool: JudgedPool) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)[:-1]])
 
 
-def _draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Ints]:
+def draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Ints]:
     """Return for each query (triplets, 3) indices of query, relevant and other snippet in `pool.texts`."""
     drawn = []
     for start, pairs in zip(_find_query_indices(pool), pool.pairs, strict=True):

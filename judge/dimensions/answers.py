@@ -158,7 +158,7 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
         ]
         x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-        correlation = estimate_statistic(cells, _correlate, "") if pairs else StatisticValue(None, None)
+        correlation = estimate_statistic(cells, compute_pearson_r, "") if pairs else StatisticValue(None, None)
         engines[engine] = {
             **means,
             f"r({measure})": DimensionMean(correlation.value, correlation.ci95, len(pairs)),
@@ -166,7 +166,7 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
     return replace(result, summary=replace(result.summary, engines=engines))
 
 
-def _correlate(sums: Floats) -> Floats:
+def compute_pearson_r(sums: Floats) -> Floats:
     """Return Pearson's r of the sums (..., 6) of 1, x, y, x², y², xy; NaN where x or y is constant."""
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     spread = (n * xx - x * x) * (n * yy - y * y)
