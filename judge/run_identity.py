@@ -129,7 +129,7 @@ def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, A
     options["base_url"] = redact_url(config.base_url, *secrets) if config.base_url else None
     options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
     options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
-    versions = _list_library_versions()
+    versions = list_library_versions()
     folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, "versions": versions})
 
 
@@ -155,8 +155,8 @@ def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
             else Message(
                 "{name} was {before}, now {now}",
                 name=name,
-                before=_format_identity_value(stored.get(name)),
-                now=_format_identity_value(identity.get(name)),
+                before=_format_option(stored.get(name)),
+                now=_format_option(identity.get(name)),
             )
             for name in differing
             if _CHANGED_BY.get(name, set()).isdisjoint(differing)
@@ -166,7 +166,7 @@ def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
         )
 
 
-def _format_identity_value(value: object) -> str:
+def _format_option(value: object) -> str:
     if value is None:
         return Message("not set")
     return str(value).lower() if isinstance(value, bool) else repr(value)
@@ -183,7 +183,7 @@ def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
 
 
 @cache
-def _list_library_versions() -> Mapping[str, str]:
+def list_library_versions() -> Mapping[str, str]:
     """Return the versions of judge, of Python and of the installed libraries that a run depends on."""
     versions = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}
     for library in (*filter(None, (provider.library for provider in PROVIDERS.values())), "numpy"):

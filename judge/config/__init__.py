@@ -37,7 +37,7 @@ GROUPS = (ASSESSOR, INPUT, MEASURING, OTHER_DIMENSIONS, LIMITS, ENGINES, CALLS, 
 #: Folder of the nights unless [nightly] names another one.
 NIGHTS_FOLDER = "runs/nights"
 #: Earlier names of options in TOML files, with their present names.
-_ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
+ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
 #: An option as the command line writes it. A file has the same word as a key, except for `_KEYS_OF_FLAGS`.
 _FLAG = re.compile(r"(?<![^\s(（，、；：])--(?!help\b)([a-z]+(?:-[a-z]+)*)")
 _KEYS_OF_FLAGS = {"run": "trec_runs", "config": "the file"}
@@ -182,10 +182,10 @@ def read_table_rows(toml: Path, name: str) -> list[dict[str, Any]]:
 
 def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return `options` under their present names; raise InputError when one has both of its names."""
-    for alias, name in _ALIASES.items():
+    for alias, name in ALIASES.items():
         if alias in options and name in options:
             raise InputError("{name} is given twice, as {alias!r} too; keep {name!r}", name=name, alias=alias)
-    return {_ALIASES.get(name, name): value for name, value in options.items()}
+    return {ALIASES.get(name, name): value for name, value in options.items()}
 
 
 def is_day(text: str) -> bool:

@@ -58,7 +58,7 @@ from judge.records import (
 )
 
 #: Tables of a TOML file that hold no options of a run.
-_OTHER_TABLES = frozenset({"collect", "nightly"})
+OTHER_TABLES = frozenset({"collect", "nightly"})
 #: Options that only change what another one does, which they need.
 _NEEDED_OPTIONS = {
     "explain_queries": "explain",
@@ -401,7 +401,7 @@ class Config:
         source = ConfigSource(toml, keys={name: name for name in list_options(cls) if name not in given})
         with source.add_error_context():
             table = rename_options(table)
-            table = {name: value for name, value in table.items() if name not in _OTHER_TABLES | given.keys()}
+            table = {name: value for name, value in table.items() if name not in OTHER_TABLES | given.keys()}
             cls(**_add_scale(table))  # the file alone, so that the message can name it
         options = {**table, **given}
         for name, needed in _NEEDED_OPTIONS.items():

@@ -24,13 +24,13 @@ SEED = 0
 #: With fewer differences from 0, p cannot be below 0.05: 2 / 2**5 is above it.
 MIN_DIFFERING = 6
 #: Sums that differ by less, relative to the sum of absolute values, are equal.
-_RELATIVE_TIE = 1e-9
+_TIE = 1e-9
 #: The normal quantile of a 95% interval.
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: The two ends of a 95% interval, or the lowest and the highest possible value.
 Interval = tuple[float, float]
 #: Values in one batch: 4 MB, which fit into the cache of a processor.
-_BATCH_CELLS = 2**19
+BATCH_CELLS = 2**19
 
 
 def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -47,9 +47,9 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     summed = round_to_grid(np.where(defined, differences, 0.0))
     # Flipping signs turns the total T into T - 2 S, where S is the sum of the flipped values; halved here.
     middle: Floats = summed.sum(0) / 2
-    far: Floats = np.abs(middle) - _RELATIVE_TIE * np.abs(summed).sum(0)
+    far: Floats = np.abs(middle) - _TIE * np.abs(summed).sum(0)
     hits: Ints = np.zeros(columns, dtype=np.int64)
-    for flips in _draw_signs(queries, resamples, seed, max(1, _BATCH_CELLS // max(1, queries, columns))):
+    for flips in _draw_signs(queries, resamples, seed, max(1, BATCH_CELLS // max(1, queries, columns))):
         hits += (np.abs(flips @ summed - middle) >= far).sum(0)
     exact = 2**queries <= resamples
     p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
@@ -70,7 +70,7 @@ def compute_randomisation_interval(
     queries = len(differences)
     summed = round_to_grid(np.array(differences, float)[:, None])[:, 0]
     lows, highs = [], []
-    for flips in _draw_signs(queries, resamples, seed, max(1, _BATCH_CELLS // max(1, queries))):
+    for flips in _draw_signs(queries, resamples, seed, max(1, BATCH_CELLS // max(1, queries))):
         flipped = flips.sum(1)
         sums = flips @ summed
         means = divide(sums, flipped, np.nan), divide(summed.sum() - sums, queries - flipped, np.nan)
@@ -79,7 +79,7 @@ def compute_randomisation_interval(
     low, high = np.sort(np.concatenate(lows)), -np.sort(-np.concatenate(highs))
     exact = 2**queries <= resamples
     # The index of the first interval where p, the share of the intervals that hold the shift, is above 5%.
-    least = floor((1 - LEVEL) * (len(low) if exact else 1 + resamples) + _RELATIVE_TIE) + (0 if exact else -1)
+    least = floor((1 - LEVEL) * (len(low) if exact else 1 + resamples) + _TIE) + (0 if exact else -1)
     return make_finite_interval(low[least], high[least])
 
 
@@ -128,7 +128,7 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
     from each row, and these are more than `queries`.
     """
     rng = np.random.default_rng(seed)
-    batch = max(1, _BATCH_CELLS // max(queries, columns))
+    batch = max(1, BATCH_CELLS // max(queries, columns))
     for start in range(0, resamples, batch):
         rows = min(batch, resamples - start)
         drawn = rng.integers(0, queries, (rows, queries))
@@ -203,7 +203,7 @@ def estimate_statistics(
         elif interval := _compute_bca_interval(cells, statistic, value, statistic(resampled_sums)):
             low, high = _widen_share(value, interval, statistic(cells)) if name in shares else interval
             # Resamples of one query with results are all equal.
-            has_width = high - low > _RELATIVE_TIE * abs(value)
+            has_width = high - low > _TIE * abs(value)
             if has_width or np.count_nonzero(~np.isnan(statistic(cells))) != 1:
                 results[name] = StatisticValue(value, (low, high))
             else:
@@ -233,7 +233,7 @@ def _compute_bca_interval(
     # The acceleration is a sixth of the skewness of the jackknife influences, 0 without variance.
     squares = influence * influence
     acceleration = divide((squares * influence).sum(), 6 * squares.sum() ** 1.5, 0.0)
-    near = _RELATIVE_TIE * max(-defined[0], defined[-1])
+    near = _TIE * max(-defined[0], defined[-1])
     share = ((defined < value - near).sum() + (defined <= value + near).sum()) / 2 / defined.size
     bias = ndtri(np.clip(share, 0.5 / defined.size, 1 - 0.5 / defined.size))
     shift: Floats = bias + ndtri([(1 - LEVEL) / 2, (1 + LEVEL) / 2])

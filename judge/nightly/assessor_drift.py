@@ -44,8 +44,7 @@ CANARY_STORE_FILE = "verdicts.sqlite"
 Grades = Mapping[tuple[str, str], Sequence[int]]
 
 _SHUFFLES = 4_000
-#: Sums of changes of grades that are closer than this are equal.
-_SUM_TIE = 1e-9
+_TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +285,7 @@ def _compute_permutation_p(
         random_moves += (chance < flip_rate / 2).astype(float) - (chance > 1 - flip_rate / 2)
         observed += np.abs(moves).sum(), moves.sum()
         shuffled += np.abs(random_moves).sum(1), random_moves.sum(1)
-    hits = (np.abs(shuffled) >= np.abs(observed)[:, None] - _SUM_TIE).sum(1)
+    hits = (np.abs(shuffled) >= np.abs(observed)[:, None] - _TIE).sum(1)
     p_changed, p_shift = (1 + hits) / (1 + _SHUFFLES)
     return float(p_changed), float(p_shift)
 

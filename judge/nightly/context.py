@@ -79,7 +79,7 @@ def load_context(toml: Path, day: str) -> NightContext:
     if not toml.exists():
         raise InputError("{file}: no such file; {advice}", file=toml, advice=_FIRST_TOML)
     rules, config = NightlyConfig.load(read_section(toml, "nightly"), toml), Config.load(toml)
-    _check_dataset_options(toml, config)
+    _check_dataset(toml, config)
     if config.batch:
         raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
     if config.model == EXPECTED:
@@ -95,7 +95,7 @@ def load_context(toml: Path, day: str) -> NightContext:
     folder = RunFolder(Path(rules.folder) / day)
     folder.check_no_link()
     with ConfigSource(toml, "nightly", {"measures": "measures"}).add_error_context("measures"):
-        measures = _choose_test_measures(rules.measures, config)
+        measures = choose_test_measures(rules.measures, config)
     names = dict.fromkeys(map(str, (*run_input.choose_measures(config), *measures)))
     dated = {
         name: text.replace("{date}", day)
@@ -113,7 +113,7 @@ def load_context(toml: Path, day: str) -> NightContext:
     return NightContext(day, folder, config, rules, measures)
 
 
-def _choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple[Measure, ...]:
+def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple[Measure, ...]:
     """Return the measures of the regression test.
 
     At least one is independent of the pool, so that something can be compared when grades have shifted.
@@ -138,7 +138,7 @@ def _choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tupl
     return measures
 
 
-def _check_dataset_options(toml: Path, config: Config) -> None:
+def _check_dataset(toml: Path, config: Config) -> None:
     """Raise InputError when `toml` names more than one dataset, or a part of one.
 
     `out` is ignored: it is for `judge run` and `judge collect`, and a night has a folder of its own.
@@ -252,12 +252,12 @@ def _describe_difference(name: str, before: object, now: object) -> Iterator[str
         yield Message(
             "{name} was {before}, now {now}",
             name=name,
-            before=_format_setting(before),
-            now=_format_setting(now),
+            before=_format_option(before),
+            now=_format_option(now),
         )
 
 
-def _format_setting(value: object) -> str:
+def _format_option(value: object) -> str:
     if value is None:
         return Message("not set")
     if isinstance(value, bool):
