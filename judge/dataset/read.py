@@ -208,6 +208,12 @@ class QueryReader:
                 " {columns} names it, add --columns engine=COLUMN",
                 columns=SeparatedNames(map(repr, sorted(self.other_columns)[:5])),
             )
+        yield from self._describe_queries()
+        for engine in self.engines:
+            yield from self._describe_engine(engine)
+
+    def _describe_queries(self) -> Iterator[str]:
+        """Yield what is unusual about queries: cut, repeated, or with several values of a column."""
         cut = self._cut
         if cut[1:]:
             yield Message(
@@ -243,24 +249,26 @@ class QueryReader:
                     queries=self.queries,
                     query_id=ids[0],
                 )
-        for engine in self.engines:
-            if missing := self.queries - self._answered[engine]:
-                yield Message(
-                    "engine {engine!r} has no row for {missing:,} of {queries:,} queries, left out for it. If"
-                    " it returned no results there, write the dataset in the form with one query a line,"
-                    " where its list can be empty",
-                    engine=engine,
-                    missing=missing,
-                    queries=self.queries,
-                )
-            if gaps := self._gaps.get(engine):
-                yield Message(
-                    "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
-                    " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
-                    engine=engine,
-                    lists=len(gaps),
-                    query_id=gaps[0],
-                )
+
+    def _describe_engine(self, engine: str) -> Iterator[str]:
+        """Yield what the lists of an engine lack: queries, or ranks."""
+        if missing := self.queries - self._answered[engine]:
+            yield Message(
+                "engine {engine!r} has no row for {missing:,} of {queries:,} queries, left out for it. If"
+                " it returned no results there, write the dataset in the form with one query a line,"
+                " where its list can be empty",
+                engine=engine,
+                missing=missing,
+                queries=self.queries,
+            )
+        if gaps := self._gaps.get(engine):
+            yield Message(
+                "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
+                " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
+                engine=engine,
+                lists=len(gaps),
+                query_id=gaps[0],
+            )
 
     def collect(self) -> Dataset:
         """Return the dataset in memory."""

@@ -158,7 +158,9 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
         ]
         x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-        correlation = estimate_statistic(cells, compute_pearson_r, "") if pairs else StatisticValue(None, None)
+        correlation = (
+            estimate_statistic(cells, compute_pearson_r, "") if pairs else StatisticValue(None, None)
+        )
         engines[engine] = {
             **means,
             f"r({measure})": DimensionMean(correlation.value, correlation.ci95, len(pairs)),

@@ -7,7 +7,7 @@ score of an engine on one of the queries with the lowest scores.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -85,8 +85,20 @@ def measure_failures(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> D
             query = run.data.queries[query_id]
             note = make_note(query, engine, failed[key].reason, heading=classes[key])
             examples.setdefault((engine, classes[key]), []).append(note)
-    remarks = []
-    for engine in run.data.engines:
+    remarks = tuple(_list_remarks(run.data.engines, examples, failed.values()))
+    most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
+    return summarise_dimension(
+        values, run.data.engines, remarks, tuple(notes[0] for notes in most_frequent), largest=1.0
+    )
+
+
+def _list_remarks(
+    engines: Iterable[str],
+    examples: Mapping[tuple[str, FailureClass], Sequence[DimensionNote]],
+    failed: Collection[Judgment],
+) -> Iterator[Message]:
+    """Yield how many results of each engine are in each class, and how many judgments have no reason."""
+    for engine in engines:
         counts = Counter({name: len(examples.get((engine, name), ())) for name in _CLASSES})
         named = [
             Message("{name} {count:,}", name=MeasureName(name), count=count)
@@ -95,21 +107,15 @@ def measure_failures(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> D
         ]
         if named:
             joined = join_messages(named, "{left}, {right}")
-            remarks.append(Message("not relevant at {engine}: {classes}", engine=engine, classes=joined))
-    if without := sum(not judgment.reason for judgment in failed.values()):
-        remarks.append(
-            Message(
-                "{count:,} of {failed:,} pairs that are not relevant have no reason, such as those that"
-                " people labelled. A list with one has no value, so the shares are over lists with fewer"
-                " failures.",
-                count=without,
-                failed=len(failed),
-            )
+            yield Message("not relevant at {engine}: {classes}", engine=engine, classes=joined)
+    if without := sum(not judgment.reason for judgment in failed):
+        yield Message(
+            "{count:,} of {failed:,} pairs that are not relevant have no reason, such as those that"
+            " people labelled. A list with one has no value, so the shares are over lists with fewer"
+            " failures.",
+            count=without,
+            failed=len(failed),
         )
-    most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
-    return summarise_dimension(
-        values, run.data.engines, tuple(remarks), tuple(notes[0] for notes in most_frequent), largest=1.0
-    )
 
 
 def _classify_reasons(
