@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -110,6 +111,12 @@ def test_imports_go_one_way() -> None:
     for package, names in ALLOWED.items():
         assert below.issuperset(names.split()), package
         below.add(package)
+
+
+@check_each("package", ["assess", "dataset", "measure", "models", "nightly", "parsing", "report"])
+def test_the_docstring_of_a_large_package_lists_its_modules(package: str) -> None:
+    listed = set(re.findall(r"\w+", ast.get_docstring(parse_module(PACKAGE / package / "__init__.py")) or ""))
+    assert {path.stem for path in (PACKAGE / package).glob("*.py")} - {"__init__"} <= listed
 
 
 def test_commands_on_finished_runs_import_nothing_that_asks_a_model() -> None:
