@@ -16,7 +16,7 @@ from judge.config import is_day
 from judge.errors import InputError
 from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record, translate_reasons
-from judge.report.charts.svg import Axis, make_axis
+from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
 
 Change = Literal["model", "prompt", "scale", "assessor", "baseline", "queries"]

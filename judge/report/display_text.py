@@ -178,6 +178,11 @@ NOTHING = "–"
 OUTCOME_SIGNS: Mapping[Outcome, str] = {"better": ">", "not separated": "≈", "undetermined": "?"}
 
 
+def translate_remark(t: Translator, remark: str) -> str:
+    """Return a remark, which a file can hold in any form, as one that a page can show."""
+    return escape_hidden(t(remark))
+
+
 def count_queries(t: Translator, count: int) -> str:
     """Return `1 query`, `2 queries`."""
     return t.translate_plural("{count:,} query", "{count:,} queries", count)

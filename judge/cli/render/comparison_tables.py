@@ -25,7 +25,7 @@ from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
 from judge.report import assessor_sentences, sentences
 from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
-from judge.report.statements import COUNT_COLUMNS
+from judge.report.page_tables import COUNT_COLUMNS
 
 
 def print_comparison(

@@ -16,11 +16,11 @@ from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, make_axes
 from judge.nightly.trend_drawing import format_value
-from judge.report.charts.svg import Axis, make_axis
+from judge.report.charts.plot import Axis, make_axis
 from judge.report.display_text import fit_on_line, format_number, truncate_with_ellipsis
 
 #: The most nights that a line shows.
-_MAX_NIGHTS_IN_TABLE = 60
+MAX_NIGHTS_IN_TABLE = 60
 _BARS = "▁▂▃▄▅▆▇█"
 _SIGNS: Mapping[Status, str] = {
     "fine": "·",
@@ -56,8 +56,8 @@ def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
         last=trend.nights[-1].date,
         what=what,
     )
-    if len(trend.nights) > _MAX_NIGHTS_IN_TABLE:
-        yield t("lines show the last {count} nights", count=_MAX_NIGHTS_IN_TABLE)
+    if len(trend.nights) > MAX_NIGHTS_IN_TABLE:
+        yield t("lines show the last {count} nights", count=MAX_NIGHTS_IN_TABLE)
 
 
 def _make_tables(trend: Trend, t: Translator) -> tuple[Table, Table, Table]:
@@ -81,25 +81,25 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
     signed = trend.kind == "change"
     # The lines show the values only, so their range leaves out the intervals.
     drawn_cells = [
-        [replace(value, ci95=None) for value in row.values[-_MAX_NIGHTS_IN_TABLE:] if value]
+        [replace(value, ci95=None) for value in row.values[-MAX_NIGHTS_IN_TABLE:] if value]
         for row in trend.engines.values()
     ]
     axes = make_axes(drawn_cells, same_span=True, include_zero=signed)
     for (engine, row), axis in zip(trend.engines.items(), axes, strict=True):
         line = draw_sparkline(
-            [value.value if value else None for value in row.values[-_MAX_NIGHTS_IN_TABLE:]], axis
+            [value.value if value else None for value in row.values[-MAX_NIGHTS_IN_TABLE:]], axis
         )
         numbers = [
             format_number(end, "+.3f" if signed else ".3f") for end in (row.first, row.last, row.min, row.max)
         ]
         queries = next((f"{value.n:,}" for value in reversed(row.values) if value), format_number(None))
         yield fit_on_line(engine), line, [*numbers, queries, format_value(row.to_baseline, "+.3f")]
-    nights = trend.nights[-_MAX_NIGHTS_IN_TABLE:]
+    nights = trend.nights[-MAX_NIGHTS_IN_TABLE:]
     yield t("status"), "".join(_SIGNS[night.status] for night in nights), []
     yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
     shares = [share for share in trend.canaries if share is not None]
     if shares:
-        line = draw_sparkline(trend.canaries[-_MAX_NIGHTS_IN_TABLE:], make_axis([0.0, 1.0]))
+        line = draw_sparkline(trend.canaries[-MAX_NIGHTS_IN_TABLE:], make_axis([0.0, 1.0]))
         ends = (shares[0], shares[-1], min(shares), max(shares))
         yield t("canaries"), line, list(map(format_number, ends))
 
@@ -137,7 +137,7 @@ def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
     )
     if any(share is not None for share in trend.canaries):
         yield t("canaries: the share that has the same grade as at the baseline")
-    yield from _list_news(trend.nights[-_MAX_NIGHTS_IN_TABLE:], t)
+    yield from _list_news(trend.nights[-MAX_NIGHTS_IN_TABLE:], t)
     for sentence in trend.damaged:
         yield t("left out: {reason}", reason=truncate_with_ellipsis(t(sentence), _REASON_LENGTH))
     for day in trend.begun:
