@@ -208,26 +208,19 @@ class QueryReader:
                 " {columns} names it, add --columns engine=COLUMN",
                 columns=SeparatedNames(map(repr, sorted(self.other_columns)[:5])),
             )
-        yield from self._describe_queries()
-        for engine in self.engines:
-            yield from self._describe_engine(engine)
-
-    def _describe_queries(self) -> Iterator[str]:
-        """Yield what is unusual about queries: cut, repeated, or with several values of a column."""
-        cut = self._cut
-        if cut[1:]:
+        if self._cut[1:]:
             yield Message(
                 "{count:,} queries or their references are cut at {limit:,} characters in prompts, first of"
                 " query {query_id!r}",
-                count=len(cut),
+                count=len(self._cut),
                 limit=clean.MAX_QUERY_CHARS,
-                query_id=cut[0],
+                query_id=self._cut[0],
             )
-        elif cut:
+        elif self._cut:
             yield Message(
                 "query {query_id!r} or its reference is cut at {limit:,} characters in prompts",
                 limit=clean.MAX_QUERY_CHARS,
-                query_id=cut[0],
+                query_id=self._cut[0],
             )
         if self._repeated:
             query_id, other_id = self._repeated[0]
@@ -249,6 +242,8 @@ class QueryReader:
                     queries=self.queries,
                     query_id=ids[0],
                 )
+        for engine in self.engines:
+            yield from self._describe_engine(engine)
 
     def _describe_engine(self, engine: str) -> Iterator[str]:
         """Yield what the lists of an engine lack: queries, or ranks."""
