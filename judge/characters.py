@@ -20,6 +20,8 @@ HAN_CHARACTER = re.compile(f"[{HAN}]")
 HAN_RUN = re.compile(f"[{HAN}]+")
 #: Half a surrogate pair, which JSON can hold and UTF-8 cannot.
 SURROGATE = re.compile("[\ud800-\udfff]")
+#: A control character other than a tab and a line feed, which a terminal may obey.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Fitted to the tokenizer of Qwen over prompts with 600 Chinese and 600 English web snippets. With the tokens
 # that an estimate adds for the chat, the error for the shipped prompts is below 1.5% in the sum of either
 # language, and below 5% for most single prompts.

@@ -19,6 +19,9 @@ LangChoice = Literal["auto", "zh", "en"]
 
 ScaleName = Literal["binary", "graded"]
 
+#: The ids of the query and the snippet of a pair.
+PairKey = tuple[str, str]
+
 _REPR = reprlib.Repr()
 _REPR.maxstring = 60
 
@@ -141,7 +144,7 @@ class Pair:
     snippet: Snippet
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> PairKey:
         """The ids of the query and the snippet, which identify the pair in a run."""
         return self.query.id, self.snippet.id
 
@@ -334,7 +337,7 @@ class Judgment:
     judged_snippet_id: str | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> PairKey:
         """The ids of the query and the snippet: the key of the pair."""
         return self.query_id, self.snippet_id
 

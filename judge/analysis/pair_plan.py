@@ -18,15 +18,15 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun, score_run
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import list_firsts
-from judge.dataset.validation import hash_parts
 from judge.errors import InputError
+from judge.json_text import hash_parts
 from judge.measure import pair_sampling
 from judge.measure.agreement import compute_median_grades
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.ppi import draw_queries_to_label
 from judge.messages import Message, NameList
-from judge.records import Scale
+from judge.records import PairKey, Scale
 
 #: A plan needs this many pairs, and a decision as many labels or nine tenths of the plan; with fewer than
 #: `ENOUGH_LABELS` there is a warning.
@@ -35,8 +35,6 @@ ENOUGH_LABELS = 100
 
 #: A plan has no smaller probability: its inverse stays a number.
 _LEAST_PROBABILITY = 1e-9
-
-_Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class PlanUnit:
     drawn: bool
 
     @property
-    def key(self) -> _Key:
+    def key(self) -> PairKey:
         """The ids of the query and the snippet."""
         return self.query_id, self.snippet_id
 
@@ -82,7 +80,7 @@ class PairPlan:
     units: tuple[PlanUnit, ...]
 
     @property
-    def drawn(self) -> tuple[_Key, ...]:
+    def drawn(self) -> tuple[PairKey, ...]:
         """Return the (query_id, snippet_id) of the pairs to label, in the order of the draw."""
         return tuple(unit.key for unit in self.units if unit.drawn)
 
@@ -186,7 +184,7 @@ def _weigh_pairs(
     longest = max((len(ranking.snippets) for ranking in run.data.rankings), default=0)
     of_rank = pair_sampling.compute_rank_weights(measure, run.pool.depth, longest)
     labellable = {pair.key for pair in select_labellable(run.pool)}
-    weights: dict[_Key, Floats] = {}
+    weights: dict[PairKey, Floats] = {}
     for ranking in run.data.rankings:
         if ranking.engine in engines:
             for snippet_id, weight in zip(list_firsts(ranking, run.pool), of_rank, strict=False):

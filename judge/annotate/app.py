@@ -34,7 +34,7 @@ LABELLING_SCRIPTS = (
     *((_HERE, f"{each}.js") for each in ("annotate_messages", "annotate_view", "annotate")),
 )
 #: Seconds in which a request must arrive, from the connection or the answer before it to its last byte.
-REQUEST_TIMEOUT = 10.0
+_REQUEST_TIMEOUT = 10.0
 #: Bytes of a body, at most, and bytes that are read of one that says that it is larger.
 _MAX_BODY, _MOST_READ = 64 * 1024, 1024 * 1024
 _Id = Annotated[str, Field(pattern=r"^[0-9a-f]{16,64}$")]
@@ -219,7 +219,7 @@ class TimedConnection(H11Protocol):
     nothing, would keep its connections until no other client gets one.
     """
 
-    request_timeout = REQUEST_TIMEOUT
+    request_timeout = _REQUEST_TIMEOUT
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

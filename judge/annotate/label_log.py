@@ -28,12 +28,10 @@ from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import LineLog, check_regular, explain_unusable, hold_lock, make_folder, read_bytes
 from judge.json_text import dump_json
 from judge.messages import Message
-from judge.records import GRADED, Pool
+from judge.records import GRADED, PairKey, Pool
 from judge.runs.folder import RunFolder
 from judge.runs.labelling_plan import format_table, make_row
 
-#: A pair's name: (query_id, snippet_id).
-PairKey = tuple[str, str]
 #: Labels are one person's, who may not want to show them to others yet.
 _MODE = 0o600
 _NAME = re.compile(r"[^\W_](?:[\w.-]{0,38}[\w-])?")
@@ -55,7 +53,7 @@ class LabelDecision:
         return self.query_id, self.snippet_id
 
 
-def check_name(who: str) -> str:
+def _check_person(who: str) -> str:
     """Return `who` as a part of file names; raise InputError when it is not fit for that."""
     plain = unicodedata.normalize("NFC", who)
     if not _NAME.fullmatch(plain):
@@ -74,7 +72,7 @@ def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
     Raises InputError when `who` is not fit for a file name, another process has the labels open, or the file
     is damaged before its last line.
     """
-    who, folder, unusable = check_name(who), run / "labels", Message("labels can't be kept there")
+    who, folder, unusable = _check_person(who), run / "labels", Message("labels can't be kept there")
     try:
         make_folder(folder)
         check_regular(folder / f"{who}.csv")

@@ -15,14 +15,15 @@ from typing import Any
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelSet, compare_with_labels, leave_out_examples
-from judge.annotate.label_log import LabelDecision, LabelLog, PairKey
+from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.dataset import textfile
 from judge.dataset.labels import select_labellable
-from judge.dataset.validation import hash_parts, unescape_candidates
+from judge.dataset.validation import unescape_candidates
 from judge.errors import InputError
+from judge.json_text import hash_parts
 from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
 from judge.messages import build_text
-from judge.records import Pair, Pool
+from judge.records import Pair, PairKey, Pool
 from judge.report.assessor_sentences import name_strength
 from judge.report.display_text import escape_hidden
 from judge.runs.record_json import to_json

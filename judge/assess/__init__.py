@@ -1,1 +1,14 @@
-"""Judging of pairs: prompts, assessor, the run over a pool, the estimate before it."""
+"""Judging of pairs: prompts, assessor, the run over a pool, the estimate before it.
+
+    runner, batch                       judge a pool, pair by pair and in batches
+    assessor                            judge one pair with a prompt
+    rerank_assessor, deepeval_assessor  judge one pair with a reranker, or with a metric of DeepEval
+    text_assessor                       ask other questions than for a pair's grade
+    question_plan                       the questions about a pool and their keys
+    prompts, example_prompts            render a prompt; add labelled examples to it
+    prompt_environment                  what a template may do
+    progress, consecutive_failures      report progress; end a run after many failures in a row
+    estimate                            the calls and the cost of a run before it begins
+
+Nothing here knows engines or ranks.
+"""

@@ -10,7 +10,7 @@ from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 
 #: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
-MAX_CONSECUTIVE_FAILURES = 30
+_MAX_FAILED = 30
 #: The same for pairs at which the model put out nothing but thinking.
 _MAX_ONLY_THINKING = 5
 #: Characters of a reply that a message shows.
@@ -30,14 +30,14 @@ class ConsecutiveFailures:
         self._failed = self._failed + 1 if answer.error in _SERVER_ERRORS else 0
         self._unreadable = self._unreadable + 1 if answer.error in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if answer.thinking else 0
-        if self._failed >= MAX_CONSECUTIVE_FAILURES:
+        if self._failed >= _MAX_FAILED:
             return RunIncomplete(
                 "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"
                 " {advice}, then run the same command again; all judgments are saved",
                 advice=Message("correct that")
                 if answer.error == "bad_request"
                 else Message("check the server"),
-                count=MAX_CONSECUTIVE_FAILURES,
+                count=_MAX_FAILED,
                 error=answer.error,
                 endpoint=self._model.endpoint,
                 detail=Message(answer.detail),
@@ -49,11 +49,11 @@ class ConsecutiveFailures:
                 model=self._model.name,
                 advice=answer.advice,
             )
-        if self._unreadable >= MAX_CONSECUTIVE_FAILURES:
+        if self._unreadable >= _MAX_FAILED:
             return RunIncomplete(
                 "{count} replies in a row from {model} cannot be parsed, {reply}; {advice}",
                 model=self._model.name,
-                count=MAX_CONSECUTIVE_FAILURES,
+                count=_MAX_FAILED,
                 reply=_describe_reply(answer),
                 advice=answer.advice,
             )

@@ -35,7 +35,7 @@ _VERDICT = make_object_schema(
     }
 )
 #: The reply for DeepEval: a list of verdicts, which must have exactly one.
-VERDICTS_SCHEMA: Mapping[str, Any] = make_object_schema({"verdicts": {"type": "array", "items": _VERDICT}})
+_VERDICTS_SCHEMA: Mapping[str, Any] = make_object_schema({"verdicts": {"type": "array", "items": _VERDICT}})
 
 
 class DeepEvalAssessor(Assessor):
@@ -45,7 +45,7 @@ class DeepEvalAssessor(Assessor):
     """
 
     def __init__(self, model: Model, as_of: str | None = None) -> None:
-        prompts = replace(load_prompts(_PROMPTS, BINARY), schema=VERDICTS_SCHEMA)
+        prompts = replace(load_prompts(_PROMPTS, BINARY), schema=_VERDICTS_SCHEMA)
         reader = f"deepeval-{version('deepeval')}"
         super().__init__(model, prompts, BINARY, as_of, reader)
         self.name = f"{self.name}/{reader}"

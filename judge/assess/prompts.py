@@ -30,8 +30,8 @@ from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import GRADED, Example, Lang, Pair, Prompt, Query, Scale, Snippet
 
 #: Variables of the `user` block; `reference`, `as_of`, `title` and `date` are empty when not given.
-VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
-_ALLOWED_VARIABLES: Mapping[str, tuple[str, ...]] = {"system": (), "user": VARIABLES, "again": ()}
+_VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
+_ALLOWED_VARIABLES: Mapping[str, tuple[str, ...]] = {"system": (), "user": _VARIABLES, "again": ()}
 #: Errors that an expression in a template can raise.
 _RENDER_ERRORS = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
 #: The last paragraph of a prompt for decision models.

@@ -40,7 +40,7 @@ _REFUSED = frozenset(
     | {errno.EMFILE, errno.ENFILE}
 )
 #: Exit code of a command that a person or a signal stopped, as shells have it for Ctrl-C.
-EXIT_INTERRUPTED = 130
+_EXIT_INTERRUPTED = 130
 
 
 class _Commands(CommandGroup):
@@ -179,5 +179,5 @@ def _report(error: JudgeError) -> int:
     """Print `error` and return its exit code."""
     print_error(error)
     if isinstance(error, Interrupted):
-        return EXIT_INTERRUPTED
+        return _EXIT_INTERRUPTED
     return 2 if isinstance(error, InputError) else 3

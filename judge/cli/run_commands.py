@@ -162,7 +162,7 @@ def estimate(context: typer.Context, config: _ConfigOption = None) -> None:
     from judge import pipeline
     from judge.cli.render import assessor_tables
 
-    estimate = pipeline.estimate(to_config(list_typed_options(context), config))
+    estimate = pipeline.estimate(_to_config(list_typed_options(context), config))
     assessor_tables.print_run_estimate(estimate, make_console(), get_ui_translator())
 
 
@@ -171,7 +171,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     from judge.cli.render import run_tables
     from judge.client.cancel import raise_on_signals
 
-    config = to_config(typed, toml)
+    config = _to_config(typed, toml)
     with raise_on_signals():
         result = pipeline.run(config, progress=make_progress_listener())
         # Tables of a run that stopped before its first grade are empty.
@@ -189,7 +189,7 @@ def _report_incomplete(error: JudgeError | None) -> None:
         sys.exit(3)
 
 
-def to_config(typed: dict[str, Any], toml: Path | None) -> Config:
+def _to_config(typed: dict[str, Any], toml: Path | None) -> Config:
     """Return the options of a run from those that were typed and a TOML file; raise InputError if invalid."""
     from judge.config.run import Config
 
@@ -230,7 +230,7 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
 
     typed = list_typed_options(context)
     check_testable(typed.get("model", ""))
-    options = to_config(typed, config)
+    options = _to_config(typed, config)
     assessor_tables.print_plan(*count_selftest_calls(options), make_console(), get_ui_translator())
     with raise_on_signals():
         result = run_selftest(options, progress=make_progress_listener())
@@ -259,7 +259,7 @@ def sidebyside(
     from judge.cli.render import assessor_tables, dimension_tables, print_lines
     from judge.client.cancel import raise_on_signals
 
-    settings = api.add_model(to_config(list_typed_options(context), config), run)
+    settings = api.add_model(_to_config(list_typed_options(context), config), run)
     console, t = make_console(), get_ui_translator()
     estimate = list_comparison.estimate_comparison(settings, run, a, b)
     print_lines([assessor_tables.describe_questions("sidebyside", estimate, t)], console)

@@ -168,7 +168,7 @@ class _Outlet(io.RawIOBase):
         return self._raw.isatty()
 
 
-class _Printed(io.TextIOWrapper):
+class SafeTextStream(io.TextIOWrapper):
     """A text stream that breaks up what a CI runner would take for a command.
 
     GitHub Actions executes `::` at the beginning of a line and `##[` anywhere in it, Azure Pipelines
@@ -200,7 +200,7 @@ class _Printed(io.TextIOWrapper):
 
 def print_command(line: str) -> None:
     """Print a line that may be a command for the CI runner; the caller has escaped the names in it."""
-    if isinstance(sys.stdout, _Printed):
+    if isinstance(sys.stdout, SafeTextStream):
         sys.stdout.write_command(line)
     else:
         sys.stdout.write(f"{line}\n")
@@ -221,7 +221,7 @@ def guard_stream(stream: TextIO | None, name: str | None) -> TextIO:
     loose = stream.errors not in ("strict", "surrogateescape")
     buffer: Any = stream.buffer
     raw = getattr(buffer, "raw", buffer)  # python -u has no buffer between
-    return _Printed(
+    return SafeTextStream(
         io.BufferedWriter(_Outlet(raw, name)),
         encoding=stream.encoding,
         errors=stream.errors if loose else "backslashreplace",

@@ -13,7 +13,7 @@ from judge.errors import Interrupted, JudgeError
 from judge.messages import Message
 
 #: The reason of a run that a signal cancels.
-INTERRUPTED = Message("interrupted; all judgments are saved; run the same command to continue")
+_INTERRUPTED = Message("interrupted; all judgments are saved; run the same command to continue")
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -101,7 +101,7 @@ class CancelToken:
     def _on_signal(self) -> None:
         if self.reason is not None:
             self.force()
-        self.cancel(Interrupted(INTERRUPTED))
+        self.cancel(Interrupted(_INTERRUPTED))
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def raise_on_signals() -> Iterator[None]:
         return
 
     def on_signal(_: int, __: FrameType | None) -> None:
-        raise Interrupted(INTERRUPTED)
+        raise Interrupted(_INTERRUPTED)
 
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     previous = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}

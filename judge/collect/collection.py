@@ -74,7 +74,7 @@ def collect(
     busy = Message("another judge is collecting into it; wait for it or name another --out")
     with hold_lock(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
         results = CollectedResults(sources, queries, config.depth, read_raw_log(log_path))
-        raw_log, listener = RawLog(log_path), listener or NullCollectListener()
+        raw_log, listener = RawLog(log_path), listener or _NullCollectListener()
         calls = asyncio.run(_request_missing(config, results, raw_log, listener, cancel_token))
         if cancel_token.reason is not None:
             raise cancel_token.reason
@@ -154,7 +154,7 @@ class CollectListener(Protocol):
         return
 
 
-class NullCollectListener(CollectListener):
+class _NullCollectListener(CollectListener):
     """A listener that does nothing."""
 
 

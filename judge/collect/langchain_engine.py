@@ -140,7 +140,7 @@ class LangChainEngine:
         """
         body = json.loads(request.body)
         call = partial(_call, self._wrapped, body["query"], body["count"])
-        outcome = await run_blocking(call, self._timeout)
+        outcome = await _run_blocking(call, self._timeout)
         if isinstance(outcome, BaseException):
             raise make_transport_error(f"{type(outcome).__name__}: {outcome}", *self.secrets)
         if self._alternative and not json.loads(outcome)["results"]:
@@ -271,7 +271,7 @@ def _select_scalars(fields: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in fields.items() if isinstance(value, str | int | float)}
 
 
-async def run_blocking(call: Callable[[], str], seconds: float) -> str | BaseException:
+async def _run_blocking(call: Callable[[], str], seconds: float) -> str | BaseException:
     """Return the result of `call` in a daemon thread, or its exception; TimeoutError after `seconds`.
 
     Only the called package knows what it raises, so an exception is a value here. A call that takes too long

@@ -94,7 +94,7 @@ def raise_input_errors() -> Any:  # noqa: ANN401 - what pydantic finds in the bo
             return validate(data)
         except ValidationError as error:
             values = (data.kwargs or {}) if isinstance(data, ArgsKwargs) else data
-            raise InputError(explain(error, list_fields(cls), values)) from None
+            raise InputError(_describe_invalid(error, list_fields(cls), values)) from None
 
     return model_validator(mode="wrap")(classmethod(translate_errors))  # type: ignore[arg-type]
 
@@ -139,10 +139,12 @@ def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) ->
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        raise InputError(add_place(explain(error, list_fields(model), table), place)) from None
+        raise InputError(add_place(_describe_invalid(error, list_fields(model), table), place)) from None
 
 
-def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Mapping[str, Any]) -> Message:
+def _describe_invalid(
+    error: ValidationError, fields: Mapping[str, FieldInfo], values: Mapping[str, Any]
+) -> Message:
     """Return what is wrong with the first invalid one of `values`: key, value and what it has to be."""
     detail = error.errors(include_url=False)[0]
     name = str(detail["loc"][0])

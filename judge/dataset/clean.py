@@ -7,18 +7,15 @@ flags of the snippet, also that a text was read in a wrong encoding. Nothing her
 from __future__ import annotations
 
 import hashlib
-import html
 import re
 import unicodedata
-from collections.abc import Set
 from functools import lru_cache
 from itertools import pairwise
 
-from selectolax.lexbor import LexborHTMLParser
-
-from judge.characters import HAN_CHARACTER, SURROGATE
+from judge.characters import CONTROL, HAN_CHARACTER, SURROGATE
 from judge.dataset.injection import detect_injection
-from judge.dataset.validation import hash_parts
+from judge.dataset.markup import extract_visible_text
+from judge.json_text import hash_parts
 from judge.records import Snippet
 
 #: Flags of a snippet without text: it has only a title, it is empty, or its text is missing.
@@ -51,7 +48,6 @@ _TOKEN_START = re.compile(r"[<>[\]◁]")
 _TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁|\uff5c>\ufe65\uff1e\\]\ufe48\uff3d]")
 # How the prompts of older models begin a turn.
 _TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # A sequence that isn't finished is not a reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
 _BLANK_LINES = re.compile("\n{3,}")
@@ -188,117 +184,14 @@ def _drop_unreadable(text: str, unusual: str, flags: set[str]) -> str:
         text = unusual = _repair_surrogates(text, flags)
     for line_break in ("\r\n", "\r", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"):
         text = text.replace(line_break, "\n")
-    if _CONTROL.search(unusual) and _CONTROL.search(text):
+    if CONTROL.search(unusual) and CONTROL.search(text):
         flags.add("control")
-        text = _CONTROL.sub("", _ANSI.sub("", text))
+        text = CONTROL.sub("", _ANSI.sub("", text))
     if has_invisible(unusual):
         text, dropped = drop_invisible(text)
         if dropped:
             flags.add("invisible")
     return text
-
-
-# Only the names of HTML elements are markup; other brackets are text.
-_ELEMENTS = frozenset(
-    "a abbr acronym address applet area article aside audio b base basefont bdi bdo big blink blockquote "
-    "body br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog "
-    "dir div dl dt em embed fieldset figcaption figure font footer form h1 h2 h3 h4 h5 h6 "
-    "head header hgroup hr html i iframe img input ins kbd label legend li link main map mark marquee "
-    "menu meta meter nav nobr noembed noscript object ol optgroup option output p param picture "
-    "pre progress q rp rt ruby s samp script section select slot small source span strike "
-    "strong style sub summary sup svg table tbody td template textarea tfoot th thead time title tr track "
-    "tt u ul var video wbr".split()
-)
-# Without a closing tag these would remove the rest of the text: then the tag is a part of the text
-# ("the <script> tag loads …").
-_PAIRED = "head iframe noembed noscript script select style svg template textarea title".split()
-_CLOSING = re.compile(rf"</({'|'.join(_PAIRED)})(?=[\s/>])[^>]*>", re.IGNORECASE)
-_OPENING = re.compile(r"<(?:(/?)([A-Za-z][A-Za-z0-9]*)(?=[\s/>])|(!--))?")
-_NO_TAG = re.compile(r"<(?![A-Za-z/!])")
-_HIDDEN = re.compile(
-    r"<(script|style|template|noscript|noembed|iframe|svg|head)(?=[\s/>]).*?</\1(?=[\s/>])[^>]*>|<!--.*?-->",
-    re.IGNORECASE | re.DOTALL,
-)
-_BLOCK = re.compile(
-    r"</?(?:p|div|li|tr|h[1-6]|t[dh]|d[dt]|[ou]l|table|section|article|[bh]r|blockquote|pre|option)(?=[\s/>])",
-    re.IGNORECASE,
-)
-_BRACKET = re.compile("[<>]")
-# A name of an entity without its semicolon, which HTML takes for one: `&sect` in `&section=2`.
-_PARAMETER = re.compile(
-    r"&(?=[A-Za-z][A-Za-z0-9]*(?![A-Za-z0-9;]))(?!(?:amp|lt|gt|quot|nbsp)(?![A-Za-z0-9=]))"
-)
-# Elements whose names are types of programs, too: `List<object>`. As elements, they have a closing tag.
-_TYPES = "data dir label map menu object output time var".split()
-_CLOSED_TYPE = re.compile(rf"</({'|'.join(_TYPES)})(?=[\s/>])", re.IGNORECASE)
-_TAG = re.compile(r"<[^>]*>")
-# A parser takes quadratic time with thousands of nested tags or attributes. A text with this many tags is
-# stripped tag by tag.
-_MAX_TAGS = 2_000
-_MAX_CHARS = 100_000
-
-
-def extract_visible_text(source: str) -> str:
-    """Return the text of `source` without markup: entities decoded once, a line break at each block.
-
-    Only the names of HTML elements are markup, so `vector<int>`, `List<Object>`, `a <b` and `<-`
-    stay, and so do parameters of an address, such as `&section=2`. `source` holds no lone surrogates.
-    """
-    if "&" in source:
-        source = _PARAMETER.sub("&amp;", source)
-    if "<" not in source:
-        return html.unescape(source) if "&" in source else source
-    visible = _HIDDEN.sub("", _escape_others(source))
-    tags = visible.count("<")
-    if not tags:
-        return html.unescape(visible)
-    broken = _BLOCK.sub(r"\n\g<0>", visible)
-    if tags > _MAX_TAGS or len(visible) > _MAX_CHARS:
-        end = broken.rfind(">") + 1  # behind it each search would run to the end of the text
-        return html.unescape(_TAG.sub("", broken[:end]) + broken[end:])
-    root = LexborHTMLParser(broken).root
-    return "" if root is None else root.text()
-
-
-def _escape_others(source: str) -> str:
-    """Return `source` with every `<` that opens no element or comment as an entity."""
-    last = source.rfind(">")
-    closed = dict.fromkeys(_PAIRED, -1)
-    # Search up to the last bracket only: behind it each search would run to the end of the text.
-    closed |= {match[1].lower(): match.start() for match in _CLOSING.finditer(source, 0, last + 1)}
-    closed["!--"] = source.rfind("-->")
-    types = {*_TYPES} - {match[1].lower() for match in _CLOSED_TYPE.finditer(source)}
-
-    def escape(match: re.Match[str]) -> str:
-        slash, name, comment = match.groups()
-        opened = comment or (name or "").lower()
-        ends = last if slash else closed.get(opened, last)
-        is_markup = (comment or opened in _ELEMENTS) and match.start() < ends
-        if is_markup and (slash or not _is_generic(source, match, name, types)):
-            return match[0]
-        return "&lt;" + match[0][1:]
-
-    return _OPENING.sub(escape, _NO_TAG.sub("&lt;", source))
-
-
-def _is_generic(source: str, match: re.Match[str], name: str | None, types: Set[str]) -> bool:
-    """Return True when the bracket holds a type, as in `List<Object>`, or a comparison, as in `a<b and c>d`.
-
-    Tags are not written `Like` that, and a tag with a single letter has no bare words behind its name.
-    `types` are names of elements that have no closing tag in the text.
-    """
-    if name is not None and len(name) == 1:
-        # Only up to the next bracket, so that many of them take linear time together.
-        bracket = _BRACKET.search(source, match.end())
-        rest = source[match.end() : bracket.start() if bracket else None].strip(" /\n")
-        is_closed = bracket is not None and bracket[0] == ">"
-        return (bool(rest) or not is_closed) and "=" not in rest
-    before = source[match.start() - 1 : match.start()] if match.start() else ""
-    is_type = name is not None and (
-        name.istitle()
-        or (name in types and before.isascii() and source[match.end() : match.end() + 1] == ">")
-    )
-    return is_type and (before.isalnum() or before == "_")
 
 
 # Soft hyphen, combining grapheme joiner, Arabic letter mark, Hangul fillers, Mongolian marks, zero-width

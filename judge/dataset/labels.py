@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
@@ -10,7 +10,7 @@ from judge.dataset.pool import canonicalise_url, read_query_results
 from judge.dataset.validation import escape_column, unescape_candidates
 from judge.errors import InputError
 from judge.messages import Message
-from judge.records import BINARY, GRADED, Dataset, Pair, Pool, Scale, ScaleName
+from judge.records import BINARY, GRADED, Dataset, Pair, PairKey, Pool, Scale, ScaleName
 from judge.stored_records import QueryResults
 
 
@@ -220,31 +220,13 @@ def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
             total=len(dataset.queries),
             query_id=missing[0],
         )
-    grades: dict[tuple[str, str], int] = {}
+    grades: dict[PairKey, int] = {}
     unreturned = 0
     by_text: list[tuple[str, str]] = []
     for each in read_query_results(dataset, pool):
         relevant, others = _match_documents(each)
         unreturned += len(others)
-        results = [
-            (snippet, name)
-            for ranking in each.rankings
-            for snippet, name in zip(ranking.snippets, each.documents[ranking.key], strict=False)
-        ]
-        for snippet, name in results:
-            key, grade = (each.query.id, snippet.id), int(name in relevant)
-            if EMPTY_SNIPPET in snippet.flags and grades.get(key, grade) != grade:
-                raise InputError(
-                    "query {query_id!r}: results without a text show an expected document and another"
-                    " one, but equal texts are one pair; write null for a text that is not known",
-                    query_id=each.query.id,
-                )
-            grades[key] = max(grade, grades.get(key, 0))
-        by_text += [
-            (each.query.id, name)
-            for snippet, name in results
-            if grades[each.query.id, snippet.id] and name not in relevant
-        ]
+        by_text += _grade_results(each, relevant, grades)
     if not by_text:
         return ExpectedLabels(grades, unreturned)
     query_id, docno = by_text[0]
@@ -256,6 +238,33 @@ def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
         query_id=query_id,
     )
     return ExpectedLabels(grades, unreturned, (warning,))
+
+
+def _grade_results(
+    results: QueryResults, relevant: Collection[str], grades: dict[PairKey, int]
+) -> list[tuple[str, str]]:
+    """Add the grade of each result of a query to `grades`: 1 for the `relevant` documents.
+
+    Return the query and the document of each other result that shows the text of a relevant one.
+    """
+    query_id = results.query.id
+    shown = [
+        (snippet, name)
+        for ranking in results.rankings
+        for snippet, name in zip(ranking.snippets, results.documents[ranking.key], strict=False)
+    ]
+    for snippet, name in shown:
+        key, grade = (query_id, snippet.id), int(name in relevant)
+        if EMPTY_SNIPPET in snippet.flags and grades.get(key, grade) != grade:
+            raise InputError(
+                "query {query_id!r}: results without a text show an expected document and another"
+                " one, but equal texts are one pair; write null for a text that is not known",
+                query_id=query_id,
+            )
+        grades[key] = max(grade, grades.get(key, 0))
+    return [
+        (query_id, name) for snippet, name in shown if grades[query_id, snippet.id] and name not in relevant
+    ]
 
 
 def list_unreturned(dataset: Dataset, pool: Pool) -> dict[str, tuple[str, ...]]:

@@ -27,7 +27,7 @@ from judge.stored_lines import TemporaryLines, decode_line, encode_line
 #: The engine of rows that name none.
 ONLY_ENGINE = "engine"
 #: A larger rank is taken as a mistake.
-MAX_RANK = 1_000_000
+_MAX_RANK = 1_000_000
 #: Queries whose rows are in memory together.
 _QUERIES = 200
 #: Bytes of rows that are not written yet.
@@ -171,7 +171,7 @@ class RowsByQuery:
 def parse_row(number: int, row: InputRow) -> ParsedRow:
     """Return a row with parsed fields; raise InputError where one of them alone is wrong."""
     query, query_id = _parse_query(row)
-    reference_text = read_text_field(row, "reference")
+    reference_text = _read_text_field(row, "reference")
     has_snippet = "snippet" in row.values
     snippet = (
         validation.parse_snippet_text(row.location, row.find_column("snippet"), row.values["snippet"])
@@ -180,7 +180,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
     )
     engine = parse_identifier(row.location, row.find_column("engine"), row.values.get("engine"), ONLY_ENGINE)
     rank = row.values.get("rank") if has_snippet else None
-    title, url, date = (read_text_field(row, name) for name in ("title", "url", "date"))
+    title, url, date = (_read_text_field(row, name) for name in ("title", "url", "date"))
     docno = validation.parse_text(
         row.location,
         row.find_column("docno"),
@@ -203,7 +203,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
         rank=None if rank is None else _parse_rank(row, rank),
         fields=(snippet or "", title, url, date, docno) if has_snippet else None,
         has_text=snippet is not None,
-        error=read_text_field(row, "error"),
+        error=_read_text_field(row, "error"),
         latency_ms=None if has_snippet else _read_latency(row),
         is_cut=clean.is_query_cut(query) or clean.is_query_cut(reference_text),
     )
@@ -273,17 +273,17 @@ def _parse_rank(row: InputRow, value: object) -> int:
     rank = validation.restore_whole_number(value)
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}(\.0*)?\s*", value):
         rank = int(float(value))
-    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
+    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= _MAX_RANK:
         text = f"{value!r:.40}"
         raise InputError(
             "{place} is {value}, not a whole number from 1 to {most:,}; 1 is best",
             place=row.locate_field("rank"),
             value=text,
-            most=MAX_RANK,
+            most=_MAX_RANK,
         )
     return rank
 
 
-def read_text_field(row: InputRow, name: str) -> str:
+def _read_text_field(row: InputRow, name: str) -> str:
     """Return the text in a field, empty where it is missing."""
     return validation.parse_text(row.location, row.find_column(name), row.values.get(name))

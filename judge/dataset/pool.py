@@ -10,7 +10,7 @@ from operator import attrgetter
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from judge.characters import SURROGATE
-from judge.dataset.validation import hash_parts
+from judge.json_text import hash_parts
 from judge.records import Dataset, Pair, Pool, Ranking, Snippet
 from judge.stored_records import QueryResults, StoredRankings
 

@@ -20,8 +20,9 @@ from judge.dataset.clean import EMPTY_SNIPPET, TEXT_MISSING
 from judge.dataset.parsed_rows import ONLY_ENGINE, ParsedRow, RowsByQuery
 from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, read_mappings
-from judge.dataset.validation import hash_parts, normalise_text
+from judge.dataset.validation import normalise_text
 from judge.errors import InputError
+from judge.json_text import hash_parts
 from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
@@ -207,20 +208,19 @@ class QueryReader:
                 " {columns} names it, add --columns engine=COLUMN",
                 columns=SeparatedNames(map(repr, sorted(self.other_columns)[:5])),
             )
-        cut = self._cut
-        if cut[1:]:
+        if self._cut[1:]:
             yield Message(
                 "{count:,} queries or their references are cut at {limit:,} characters in prompts, first of"
                 " query {query_id!r}",
-                count=len(cut),
+                count=len(self._cut),
                 limit=clean.MAX_QUERY_CHARS,
-                query_id=cut[0],
+                query_id=self._cut[0],
             )
-        elif cut:
+        elif self._cut:
             yield Message(
                 "query {query_id!r} or its reference is cut at {limit:,} characters in prompts",
                 limit=clean.MAX_QUERY_CHARS,
-                query_id=cut[0],
+                query_id=self._cut[0],
             )
         if self._repeated:
             query_id, other_id = self._repeated[0]
@@ -243,23 +243,27 @@ class QueryReader:
                     query_id=ids[0],
                 )
         for engine in self.engines:
-            if missing := self.queries - self._answered[engine]:
-                yield Message(
-                    "engine {engine!r} has no row for {missing:,} of {queries:,} queries, left out for it. If"
-                    " it returned no results there, write the dataset in the form with one query a line,"
-                    " where its list can be empty",
-                    engine=engine,
-                    missing=missing,
-                    queries=self.queries,
-                )
-            if gaps := self._gaps.get(engine):
-                yield Message(
-                    "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
-                    " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
-                    engine=engine,
-                    lists=len(gaps),
-                    query_id=gaps[0],
-                )
+            yield from self._describe_engine(engine)
+
+    def _describe_engine(self, engine: str) -> Iterator[str]:
+        """Yield what the lists of an engine lack: queries, or ranks."""
+        if missing := self.queries - self._answered[engine]:
+            yield Message(
+                "engine {engine!r} has no row for {missing:,} of {queries:,} queries, left out for it. If"
+                " it returned no results there, write the dataset in the form with one query a line,"
+                " where its list can be empty",
+                engine=engine,
+                missing=missing,
+                queries=self.queries,
+            )
+        if gaps := self._gaps.get(engine):
+            yield Message(
+                "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
+                " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
+                engine=engine,
+                lists=len(gaps),
+                query_id=gaps[0],
+            )
 
     def collect(self) -> Dataset:
         """Return the dataset in memory."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: What receives a warning.
 Warn = Callable[[str], object]
 #: The maximum number of characters of a line: a line holds one record.
-MAX_LINE_CHARS = 64 << 20
+_MAX_LINE_CHARS = 64 << 20
 #: A gzip file, or a workbook, may unpack to this many bytes, or this many times its own size if that is more.
 MAX_UNPACKED, MAX_RATIO = 1 << 30, 100
 _CHUNK = 1 << 20
@@ -146,14 +146,14 @@ def read_text_file(path: Path, warn: Warn | None = None) -> str:
 
 
 def number_lines(file: TextIO, path: Path) -> Iterator[tuple[int, str]]:
-    """Yield every line with its number, from 1; raise InputError for one above `MAX_LINE_CHARS`."""
-    for number, line in enumerate(iter(partial(file.readline, MAX_LINE_CHARS + 1), ""), start=1):
-        if len(line) > MAX_LINE_CHARS:
+    """Yield every line with its number, from 1; raise InputError for one above `_MAX_LINE_CHARS`."""
+    for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_CHARS + 1), ""), start=1):
+        if len(line) > _MAX_LINE_CHARS:
             raise InputError(
                 "{file}:{number}: the line has more than {most:,} characters; a line holds one record",
                 file=path,
                 number=number,
-                most=MAX_LINE_CHARS,
+                most=_MAX_LINE_CHARS,
             )
         yield number, line
 
@@ -183,7 +183,7 @@ def _is_utf8(head: bytes, file: IO[bytes]) -> bool:
             decoder.decode(chunk)
             line_end = chunk.rfind(b"\n")
             length = length + len(chunk) if line_end < 0 else len(chunk) - line_end
-            if length > 4 * MAX_LINE_CHARS:
+            if length > 4 * _MAX_LINE_CHARS:
                 return True  # `number_lines` refuses it
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:

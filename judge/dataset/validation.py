@@ -1,15 +1,10 @@
-"""Values of fields: identifiers and texts are validated, cells and columns of files are escaped.
-
-Also short hashes that are the same on every machine.
-"""
+"""Values of fields: identifiers and texts are validated, cells and columns of files are escaped."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from datetime import datetime, time
 from decimal import Decimal
@@ -18,18 +13,13 @@ from math import isfinite
 from urllib.parse import quote
 
 from judge.errors import InputError
+from judge.json_text import hash_parts
 
 _UNSAFE = re.compile(
     r"[/\\\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 #: The id of an engine becomes a part of a file name; file systems limit its bytes.
 _MAX_ID_BYTES = 200
-
-
-def hash_parts(parts: Sequence[str], length: int) -> str:
-    """Return the first `length` hex digits of a hash of `parts`; it depends on where each part ends."""
-    # As `json.dumps` writes the list, in less time.
-    return hashlib.sha256(f"[{', '.join(map(json.dumps, parts))}]".encode()).hexdigest()[:length]
 
 
 def make_query_id(text: str) -> str:

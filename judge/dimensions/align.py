@@ -24,11 +24,11 @@ from judge.measure.score import score_rankings
 from judge.records import Pair, Ranking, Scale
 
 #: The measures of an alignment; the first one decides.
-MEASURES = ("RR", "Success@4")
+_MEASURES = ("RR", "Success@4")
 BEFORE, AFTER = "before", "after"
 #: Of this many parts of the queries, each is measured by a map that is trained on the others.
 FOLDS = 5
-MIN_QUERIES = 10
+_MIN_QUERIES = 10
 MARGIN, STEPS, LEARNING_RATE = 0.2, 30, 0.01
 #: The most triplets of a query.
 _MAX_TRIPLETS = 64
@@ -116,12 +116,12 @@ def select_judged_pool(run: JudgedRun) -> JudgedPool:
             by_query.setdefault(pair.query.id, []).append(pair)
     pool = JudgedPool(tuple(map(tuple, by_query.values())), grades, run.spec.scale)
     mixed = tuple(pairs for pairs in pool.pairs if len(set(map(pool.is_relevant, pairs))) > 1)
-    if len(mixed) < MIN_QUERIES:
+    if len(mixed) < _MIN_QUERIES:
         raise InputError(
             "{count} of {queries} queries have relevant and other snippets; an alignment needs {least}",
             count=len(mixed),
             queries=len(run.data.queries),
-            least=MIN_QUERIES,
+            least=_MIN_QUERIES,
         )
     return replace(pool, pairs=mixed)
 
@@ -129,7 +129,7 @@ def select_judged_pool(run: JudgedRun) -> JudgedPool:
 def align_embeddings(embeddings: str, pool: JudgedPool, vectors: Floats, seed: int = 0) -> Alignment:
     """Return the alignment of the `embeddings` of `pool.texts`; `seed` draws the parts and the triplets."""
     generator = np.random.default_rng(seed)
-    triplets = _draw_triplets(pool, generator)
+    triplets = draw_triplets(pool, generator)
     order = generator.permutation(len(pool.pairs))
     identity = np.eye(vectors.shape[1])
     rankings = []
@@ -161,7 +161,9 @@ def _measure_rankings(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str
     documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in rankings}
     depth = max(4, *map(len, pool.pairs))
     judgments = convert_to_judgments(pool.grades)
-    scores = score_rankings(rankings, documents, judgments, parse_measures(MEASURES), pool.scale, depth=depth)
+    scores = score_rankings(
+        rankings, documents, judgments, parse_measures(_MEASURES), pool.scale, depth=depth
+    )
     means = average_engines(scores)
     measures = {}
     for pair in compare_engines(scores):
@@ -235,7 +237,7 @@ def _find_query_indices(pool: JudgedPool) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)[:-1]])
 
 
-def _draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Ints]:
+def draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Ints]:
     """Return for each query (triplets, 3) indices of query, relevant and other snippet in `pool.texts`."""
     drawn = []
     for start, pairs in zip(_find_query_indices(pool), pool.pairs, strict=True):

@@ -30,14 +30,19 @@ from judge.messages import Message
 from judge.records import Dataset, Pool, Ranking
 
 #: The results that an answer is made from: the context of a model is paid by the token.
-TOP = 5
+_TOP_RESULTS = 5
 #: Tokens that an answer, or a grade with its reason, takes.
 _REPLY_TOKENS = 80
 #: The most answers that the summary holds.
 _MAX_NOTES = 100
 AnswerGrade = Literal["perfect", "acceptable", "missing", "incorrect"]
-VALUES: Mapping[AnswerGrade, float] = {"perfect": 1.0, "acceptable": 0.5, "missing": 0.0, "incorrect": -1.0}
-SCORE = f"answer_score@{TOP}"
+_GRADE_VALUES: Mapping[AnswerGrade, float] = {
+    "perfect": 1.0,
+    "acceptable": 0.5,
+    "missing": 0.0,
+    "incorrect": -1.0,
+}
+_SCORE = f"answer_score@{_TOP_RESULTS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ GRADE_ANSWER = QuestionKind(
     "answers",
     Message("grades of answers"),
     GradedAnswer,
-    {"reason": _STRING, "grade": {**_STRING, "enum": list(VALUES)}},
+    {"reason": _STRING, "grade": {**_STRING, "enum": list(_GRADE_VALUES)}},
     lambda answer, _: is_readable(answer.reason, MAX_LINE),
 )
 _MISSING = GradedAnswer("", "missing")
@@ -79,7 +84,8 @@ def count_answer_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> It
     """Return the most questions: two for each list of a query with a reference."""
     lists = _select_lists(data)
     tokens = [
-        estimate_tokens("".join(snippet.text for snippet in ranking.snippets[:TOP])) for ranking in lists
+        estimate_tokens("".join(snippet.text for snippet in ranking.snippets[:_TOP_RESULTS]))
+        for ranking in lists
     ]
     tokens_a_list = sum(tokens) / max(len(lists), 1)
     kinds = ((ANSWER, tokens_a_list), (GRADE_ANSWER, 100.0))
@@ -99,7 +105,10 @@ def measure_answers(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> Di
         # The model that answers does not see the reference.
         ranking.key: make_question_pair(
             replace(queries[ranking.query_id], reference=None),
-            [show_snippet(rank, snippet) for rank, snippet in enumerate(ranking.snippets[:TOP], start=1)],
+            [
+                show_snippet(rank, snippet)
+                for rank, snippet in enumerate(ranking.snippets[:_TOP_RESULTS], start=1)
+            ],
         )
         for ranking in lists
         if ranking.snippets
@@ -115,13 +124,13 @@ def measure_answers(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> Di
         is_missing = not ranking.snippets or (key in answers and key not in texts)
         grade = _MISSING if is_missing else graded.get(key)
         values[key] = {
-            SCORE: VALUES[grade.grade] if grade else None,
-            **{str(name): float(grade.grade == name) if grade else None for name in VALUES},
+            _SCORE: _GRADE_VALUES[grade.grade] if grade else None,
+            **{str(name): float(grade.grade == name) if grade else None for name in _GRADE_VALUES},
         }
         if grade and not is_missing:
             text = f"{texts[key]} – {grade.reason.strip()}"
             note = make_note(queries[ranking.query_id], ranking.engine, text, heading=grade.grade)
-            notes.append((VALUES[grade.grade], note))
+            notes.append((_GRADE_VALUES[grade.grade], note))
     notes.sort(key=lambda note: note[0])
     with_reference = sum(bool(query.reference) for query in queries.values())
     remark = Message(
@@ -130,7 +139,7 @@ def measure_answers(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> Di
         queries=len(queries),
     )
     worst = tuple(note for _, note in notes[:_MAX_NOTES])
-    ranges = {SCORE: (-1.0, 1.0)}
+    ranges = {_SCORE: (-1.0, 1.0)}
     result = summarise_dimension(values, run.data.engines, (remark,), worst, ranges, largest=1.0)
     return _add_correlations(run, result)
 
@@ -144,12 +153,14 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
         pairs = [
             (answer, score)
             for query_id in run.data.queries
-            if (answer := result.values.get((engine, query_id), {}).get(SCORE)) is not None
+            if (answer := result.values.get((engine, query_id), {}).get(_SCORE)) is not None
             and (score := scores.get((engine, query_id))) is not None
         ]
         x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-        correlation = estimate_statistic(cells, _correlate, "") if pairs else StatisticValue(None, None)
+        correlation = (
+            estimate_statistic(cells, compute_pearson_r, "") if pairs else StatisticValue(None, None)
+        )
         engines[engine] = {
             **means,
             f"r({measure})": DimensionMean(correlation.value, correlation.ci95, len(pairs)),
@@ -157,7 +168,7 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
     return replace(result, summary=replace(result.summary, engines=engines))
 
 
-def _correlate(sums: Floats) -> Floats:
+def compute_pearson_r(sums: Floats) -> Floats:
     """Return Pearson's r of the sums (..., 6) of 1, x, y, x², y², xy; NaN where x or y is constant."""
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     spread = (n * xx - x * x) * (n * yy - y * y)

@@ -3,7 +3,7 @@
 Only embeddings of a server make calls.
 
 Snippets are compared by their resemblance, the Jaccard index of the sets of their character 3-grams (Broder
-1997). A near-duplicate resembles a snippet at a higher rank by `NEAR_DUPLICATE` or more. The intra-list
+1997). A near-duplicate resembles a snippet at a higher rank by `_NEAR_DUPLICATE` or more. The intra-list
 similarity is the mean resemblance of all pairs of a list (Ziegler et al. 2005). With embeddings, snippets are
 compared by their cosine instead.
 """
@@ -33,9 +33,9 @@ from judge.messages import Message
 from judge.records import Snippet
 
 #: From this resemblance on a snippet is a near-duplicate.
-NEAR_DUPLICATE = 0.8
+_NEAR_DUPLICATE = 0.8
 #: How much relevance weighs against similarity in MMR.
-TRADE_OFF = 0.5
+_TRADE_OFF = 0.5
 
 
 def measure_diversity(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
@@ -87,7 +87,7 @@ def measure_list(snippets: Sequence[Snippet], similarity: Floats, depth: int) ->
     above = np.tril(similarity, -1)
     return {
         f"sites@{depth}": None if None in sites else float(len(set(sites))),
-        f"near-duplicates@{depth}": float((above >= NEAR_DUPLICATE).any(1).mean()) if snippets else None,
+        f"near-duplicates@{depth}": float((above >= _NEAR_DUPLICATE).any(1).mean()) if snippets else None,
         f"similarity@{depth}": _average_pairs(similarity),
     }
 
@@ -109,7 +109,7 @@ def compare_snippets(snippets: Sequence[Snippet]) -> Floats:
     return similarity
 
 
-def order_by_mmr(similarity: Floats, trade_off: float = TRADE_OFF) -> list[int]:
+def order_by_mmr(similarity: Floats, trade_off: float = _TRADE_OFF) -> list[int]:
     """Return the indices of a list in the order of maximal marginal relevance (Carbonell & Goldstein 1998).
 
     The next result has the largest `trade_off` * relevance - (1 - `trade_off`) * the largest similarity to a

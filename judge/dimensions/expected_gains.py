@@ -17,12 +17,10 @@ from judge.dimensions import DimensionOptions
 from judge.measure.formulas import Floats, apply_formula, compute_gains, dcg, find_largest_value
 from judge.measure.measures import Measure
 from judge.messages import Message
-from judge.records import Ranking
+from judge.records import PairKey, Ranking
 
 #: Measures that are sums over ranks, so that their mean over grades follows from the mean gains.
 _SUMS = ("nDCG", "sDCG", "DCG", "P")
-
-_Key = tuple[str, str]
 
 
 def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
@@ -42,7 +40,7 @@ def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResu
         return summarise_dimension({}, run.data.engines, (remark,))
     measures = [each for each in run.spec.measures if each.name in _SUMS and each.compares_engines]
     measures = measures or [Measure("sDCG", depth)]
-    values: dict[_Key, dict[str, float | None]] = defaultdict(dict)
+    values: dict[tuple[str, str], dict[str, float | None]] = defaultdict(dict)
     rankings = [each for each in run.data.rankings if each.error is None]
     for measure in measures:
         gains = compute_gains(measure, scale)
@@ -64,14 +62,14 @@ def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResu
     return summarise_dimension(values, run.data.engines, ranges=ranges, largest=1.0)
 
 
-def _average_shares(run: JudgedRun) -> tuple[dict[_Key, Floats], dict[_Key, float]]:
+def _average_shares(run: JudgedRun) -> tuple[dict[PairKey, Floats], dict[PairKey, float]]:
     """Return the (grades,) mean probabilities of each graded pair, and the mean probability of its grade.
 
     The second has only pairs whose grades have probabilities.
     """
     top = run.spec.scale.top
-    rows: dict[_Key, list[Floats]] = defaultdict(list)
-    certain: dict[_Key, list[float]] = defaultdict(list)
+    rows: dict[PairKey, list[Floats]] = defaultdict(list)
+    certain: dict[PairKey, list[float]] = defaultdict(list)
     for judgment in run.judgments:
         if judgment.grade is None:
             continue
@@ -88,7 +86,7 @@ def _average_shares(run: JudgedRun) -> tuple[dict[_Key, Floats], dict[_Key, floa
 
 
 def _list_gains(
-    run: JudgedRun, ranking: Ranking, expected: Mapping[_Key, float], cutoff: int
+    run: JudgedRun, ranking: Ranking, expected: Mapping[PairKey, float], cutoff: int
 ) -> Floats | None:
     """Return the gains down to `cutoff`, 0 where a document comes again; None where one is unknown."""
     gains = [
@@ -101,7 +99,7 @@ def _list_gains(
     return np.array(known + [0.0] * (cutoff - len(known)))
 
 
-def _sum_ideals(run: JudgedRun, expected: Mapping[_Key, float], measure: Measure) -> dict[str, float]:
+def _sum_ideals(run: JudgedRun, expected: Mapping[PairKey, float], measure: Measure) -> dict[str, float]:
     """Return the DCG of the best order of the documents of each query that has an nDCG."""
     best: dict[str, dict[str, float]] = defaultdict(dict)
     relevant = {judgment.query_id for judgment in run.judgments if judgment.grade}

@@ -7,7 +7,7 @@ score of an engine on one of the queries with the lowest scores.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -31,7 +31,7 @@ from judge.records import Dataset, Judgment, Lang, Pool, Ranking
 FailureClass = Literal[
     "off_topic", "other_meaning", "too_general", "cut_off", "outdated", "contradicts", "no_content", "other"
 ]
-CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
+_CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
 #: The most reasons of one question; further ones of a query are asked in another one.
 _MAX_SHOWN = 30
 
@@ -48,7 +48,7 @@ CLASSIFY_REASONS = QuestionKind(
     "failures",
     Message("classes of reasons"),
     ReasonClasses,
-    {"classes": {"type": "array", "items": {"type": "string", "enum": list(CLASSES)}}},
+    {"classes": {"type": "array", "items": {"type": "string", "enum": list(_CLASSES)}}},
     lambda answer, lines: len(answer.classes) == len(lines),
 )
 
@@ -79,15 +79,27 @@ def measure_failures(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> D
         names = [classes[key] for key in keys if key in classes]
         is_known = all(key in judgments and (key not in failed or key in classes) for key in keys)
         values[engine, query_id] = {
-            str(name): names.count(name) / len(keys) if is_known else None for name in CLASSES
+            str(name): names.count(name) / len(keys) if is_known else None for name in _CLASSES
         }
         for key in filter(classes.get, keys):
             query = run.data.queries[query_id]
             note = make_note(query, engine, failed[key].reason, heading=classes[key])
             examples.setdefault((engine, classes[key]), []).append(note)
-    remarks = []
-    for engine in run.data.engines:
-        counts = Counter({name: len(examples.get((engine, name), ())) for name in CLASSES})
+    remarks = tuple(_list_remarks(run.data.engines, examples, failed.values()))
+    most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
+    return summarise_dimension(
+        values, run.data.engines, remarks, tuple(notes[0] for notes in most_frequent), largest=1.0
+    )
+
+
+def _list_remarks(
+    engines: Iterable[str],
+    examples: Mapping[tuple[str, FailureClass], Sequence[DimensionNote]],
+    failed: Collection[Judgment],
+) -> Iterator[Message]:
+    """Yield how many results of each engine are in each class, and how many judgments have no reason."""
+    for engine in engines:
+        counts = Counter({name: len(examples.get((engine, name), ())) for name in _CLASSES})
         named = [
             Message("{name} {count:,}", name=MeasureName(name), count=count)
             for name, count in counts.most_common()
@@ -95,21 +107,15 @@ def measure_failures(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> D
         ]
         if named:
             joined = join_messages(named, "{left}, {right}")
-            remarks.append(Message("not relevant at {engine}: {classes}", engine=engine, classes=joined))
-    if without := sum(not judgment.reason for judgment in failed.values()):
-        remarks.append(
-            Message(
-                "{count:,} of {failed:,} pairs that are not relevant have no reason, such as those that"
-                " people labelled. A list with one has no value, so the shares are over lists with fewer"
-                " failures.",
-                count=without,
-                failed=len(failed),
-            )
+            yield Message("not relevant at {engine}: {classes}", engine=engine, classes=joined)
+    if without := sum(not judgment.reason for judgment in failed):
+        yield Message(
+            "{count:,} of {failed:,} pairs that are not relevant have no reason, such as those that"
+            " people labelled. A list with one has no value, so the shares are over lists with fewer"
+            " failures.",
+            count=without,
+            failed=len(failed),
         )
-    most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
-    return summarise_dimension(
-        values, run.data.engines, tuple(remarks), tuple(notes[0] for notes in most_frequent), largest=1.0
-    )
 
 
 def _classify_reasons(

@@ -52,7 +52,7 @@ COMPARE_LISTS = QuestionKind(
     lambda answer, _: is_readable(answer.reason, _MAX_REASON),
 )
 #: The measure that is the win rate of the list that is shown first: 0.5 without a position bias.
-FIRST_LIST = "win_rate of the first list"
+_FIRST_LIST = "win_rate of the first list"
 #: The preference for the list that is shown first.
 _VALUES = {"A": 1.0, "tie": 0.0, "B": -1.0}
 
@@ -148,7 +148,7 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: TextAsker) ->
     )
     engines = (plan.a, plan.b)
     position = average_values(((1 + value) / 2 for value in positions), most=1.0)
-    pairs = (EnginePair(plan.a, plan.b, FIRST_LIST, position),)
+    pairs = (EnginePair(plan.a, plan.b, _FIRST_LIST, position),)
     return summarise_dimension(values, engines, remarks, tuple(notes[:_MAX_NOTES]), pairs=pairs, largest=1.0)
 
 

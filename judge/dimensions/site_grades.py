@@ -28,7 +28,7 @@ from judge.dimensions.sources import (
 from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, Pair, Pool, Query, Snippet
 
-GRADES = ("authority", "freshness", "clarity", "objectivity")
+_GRADES = ("authority", "freshness", "clarity", "objectivity")
 #: The results of a site that the model sees, and the characters of each.
 _EXAMPLES, _EXAMPLE_CHARS = 3, 300
 #: The ranks down to which `quality` is averaged, beside the depth of the run.
@@ -63,7 +63,7 @@ class SiteGrades:
     @property
     def quality(self) -> float | None:
         """Return the mean of the grades that are known."""
-        grades = [grade for name in GRADES if (grade := getattr(self, name)) is not None]
+        grades = [grade for name in _GRADES if (grade := getattr(self, name)) is not None]
         return fmean(grades) if grades else None
 
 
@@ -75,7 +75,7 @@ GRADE_SITE = QuestionKind(
     SiteGrades,
     {
         "site_class": {"type": "string", "enum": list(get_args(SiteClass))},
-        **dict.fromkeys(GRADES, _GRADE),
+        **dict.fromkeys(_GRADES, _GRADE),
         "may_be_ai_made": {"type": "boolean"},
     },
     lambda _, __: True,
@@ -118,7 +118,7 @@ def measure_site_grades(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -
         has_answers = all(site in grades for site in ranked if site)
         values[key] = row if has_answers else dict.fromkeys(row)
     names = {name for row in values.values() for name in row}
-    ranges = {name: (1.0, 5.0) for name in names if name.partition("@")[0] in ("quality", *GRADES)}
+    ranges = {name: (1.0, 5.0) for name in names if name.partition("@")[0] in ("quality", *_GRADES)}
     remarks = tuple(_describe_sites(grades, counts)) if counts else (NO_URL,)
     return summarise_dimension(values, run.data.engines, remarks, ranges=ranges, largest=1.0)
 
@@ -138,7 +138,7 @@ def _average_grades(ranked: Sequence[SiteGrades | None], depth: int) -> QueryVal
     """
     cutoffs = [("quality", cutoff) for cutoff in (*_CUTOFFS, depth) if cutoff <= depth]
     values: dict[str, float | None] = {}
-    for name, cutoff in [*cutoffs, *((name, depth) for name in GRADES)]:
+    for name, cutoff in [*cutoffs, *((name, depth) for name in _GRADES)]:
         grades = [grade for site in ranked[:cutoff] if site and (grade := getattr(site, name)) is not None]
         values[f"{name}@{cutoff}"] = fmean(grades) if grades else None
     return values

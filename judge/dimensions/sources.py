@@ -86,7 +86,7 @@ def measure_sites(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
 def list_hosts(data: Dataset, depth: int) -> dict[tuple[str, str], list[str | None]]:
     """Return the hosts of the results, None without one, by (engine, query_id), of lists without an error."""
     return {
-        ranking.key: [read_host(snippet.url) for snippet in ranking.snippets[:depth]]
+        ranking.key: [_read_host(snippet.url) for snippet in ranking.snippets[:depth]]
         for ranking in data.rankings
         if ranking.error is None
     }
@@ -111,11 +111,11 @@ def measure_classes(
 
 def find_site(url: str) -> str | None:
     """Return the registrable domain of a URL by the public suffix list, else its host, None without one."""
-    host = read_host(url)
+    host = _read_host(url)
     return host and find_domain(host)
 
 
-def read_host(url: str) -> str | None:
+def _read_host(url: str) -> str | None:
     """Return the host of a URL, with or without a scheme, None for another text."""
     try:
         host = urlsplit(url).hostname
@@ -154,7 +154,7 @@ def _load_suffixes() -> PublicSuffixList:
 _FRESH = "fresh"
 _NOT_FRESH = frozenset(("", "0", "0.0", "false", "no", "n", "否"))
 #: Ages in days: a measure is the share of results that are older.
-AGE_BOUNDS = (7, 30, 365)
+_AGE_BOUNDS = (7, 30, 365)
 #: When no result is from this many days before the newest date, the date may be wrong.
 _MAX_GAP = 60
 _DAY = re.compile(r"(\d{4})(?:[-/.]|\s*年\s*)(\d{1,2})(?:[-/.]|\s*月\s*)(\d{1,2})(?!\d)")
@@ -215,7 +215,7 @@ def measure_ages(texts: Sequence[str], today: date | None, depth: int) -> QueryV
         f"median age in days@{depth}": float(median(ages)) if ages else None,
         **{
             f"older than {bound} days@{depth}": sum(age > bound for age in ages) / len(ages) if ages else None
-            for bound in AGE_BOUNDS
+            for bound in _AGE_BOUNDS
         },
         f"undated@{depth}": 1 - len(days) / len(texts) if texts else None,
     }

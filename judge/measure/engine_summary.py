@@ -123,8 +123,8 @@ def summarise_engines(
             duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
             unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
             measures=means,
-            latency_ms=measure_latency(results.latency_ms[row][~results.errors[row]]),
-            tokens=measure_tokens(results.tokens[row]),
+            latency_ms=_measure_latency(results.latency_ms[row][~results.errors[row]]),
+            tokens=_measure_tokens(results.tokens[row]),
             no_snippet_share=no_snippet_shares[engine],
             rerank_relevancy=_measure_rerank_relevancy(results.pair[row], rerank_scores),
         )
@@ -202,7 +202,7 @@ def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> Reran
     )
 
 
-def measure_latency(latencies: Floats) -> Latency | None:
+def _measure_latency(latencies: Floats) -> Latency | None:
     """Return the latency of one engine from its latencies, None without one; NaN is unknown."""
     latencies = latencies[~np.isnan(latencies)]
     if not latencies.size:
@@ -211,7 +211,7 @@ def measure_latency(latencies: Floats) -> Latency | None:
     return Latency(float(median), float(p95), latencies.size)
 
 
-def measure_tokens(tokens: Floats) -> TokenCount | None:
+def _measure_tokens(tokens: Floats) -> TokenCount | None:
     """Return the size of one engine's raw results from the tokens of its lists, None without an answer.
 
     An empty result list has 0 tokens; NaN stands for a query without an answer.

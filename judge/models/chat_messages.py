@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     import aiohttp
 
 #: Types of content parts that are not the final answer.
-REASONING = frozenset({"reasoning", "thinking"})
+_REASONING = frozenset({"reasoning", "thinking"})
 #: A larger count of tokens is an error of the server, and more than an integer of SQLite holds.
-MAX_TOKEN_COUNT = 2**53
+_MAX_TOKEN_COUNT = 2**53
 #: Maximum size of a body in bytes, before and after it is unpacked.
 MAX_BYTES = 8 * 2**20
 #: Compressions that can be unpacked in pieces with a limit, as a request header.
 ACCEPTED = "gzip, deflate"
+#: Makes the body of a request. `json.dumps` would make an encoder for each.
+encode_json = json.JSONEncoder(ensure_ascii=False).encode
 #: Makes `zlib` detect whether a body is gzip or zlib.
 _ANY_HEADER = zlib.MAX_WBITS | 32
 #: The beginning of an HTML page, and its title.
@@ -141,7 +143,7 @@ def _has_reasoning(message: Mapping[str, Any]) -> bool:
         return True
     content = message.get("content")
     return isinstance(content, list) and any(
-        isinstance(part, Mapping) and str(part.get("type")) in REASONING for part in content
+        isinstance(part, Mapping) and str(part.get("type")) in _REASONING for part in content
     )
 
 
@@ -162,7 +164,7 @@ def extract_message_text(content: object) -> str:
     if isinstance(content, list):
         return "".join(extract_message_text(part) for part in content)
     if isinstance(content, Mapping):
-        final = str(content.get("type", "text")) not in REASONING
+        final = str(content.get("type", "text")) not in _REASONING
         return content["text"] if final and isinstance(content.get("text"), str) else ""
     return content if isinstance(content, str) else ""
 
@@ -194,7 +196,7 @@ def read_count(counts: Mapping[str, Any], *names: str) -> int | None:
     """Return the first whole number under one of `names`."""
     for name in names:
         count = counts.get(name)
-        if type(count) is int and 0 <= count < MAX_TOKEN_COUNT:
+        if type(count) is int and 0 <= count < _MAX_TOKEN_COUNT:
             return count
     return None
 

@@ -75,7 +75,7 @@ class Endpoint:
     def read_key(self, variable: str, url: str) -> str:
         """Return the key in `variable`; only a server on a private network may have none."""
         key = self.read_header_value(variable)
-        if not key and not is_private(url):
+        if not key and not _is_private(url):
             raise SetupError(
                 "no key for {address}: set {variable}",
                 address=redact_url(url, *self.secrets),
@@ -117,7 +117,7 @@ class Server:
         return replace(self, url=url, public=redact_url(url, *self.access.secrets))
 
 
-def is_private(url: str) -> bool:
+def _is_private(url: str) -> bool:
     """Return whether `url` names this machine or a private network."""
     host = urlsplit(url).hostname or ""
     try:
@@ -140,7 +140,7 @@ def find_proxy(url: str) -> str | None:
     prompts and the key. Raises SetupError for a proxy that is not HTTP.
     """
     parts = urlsplit(url)
-    if is_private(url) or proxy_bypass(parts.netloc.rpartition("@")[2]):
+    if _is_private(url) or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     proxies = getproxies()
     address = proxies.get(parts.scheme) or proxies.get("all")
@@ -208,7 +208,7 @@ def build_thinking_params(url: str, thinking: bool) -> dict[str, Any]:
         return {"thinking": {"type": "enabled" if thinking else "disabled"}}
     if _is_in_domain(url, "ollama.com") or _is_in_domain(url, "openai.com") or urlsplit(url).port == 11434:
         return {} if thinking else {"reasoning_effort": "none"}
-    if is_private(url):
+    if _is_private(url):
         return {"chat_template_kwargs": {"enable_thinking": thinking}}
     return {}
 

@@ -35,11 +35,11 @@ _HANDSHAKE_ERRORS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBE
 _MAX_READ = 5000
 
 #: The parameters that judge sends; a refusal that names one concerns every request, not one pair.
-PARAMETERS = (
+_PARAMETERS = (
     r"(?:temperature|top_p|seed|max_tokens|max_completion_tokens|enable_thinking|thinking|reasoning_effort"
     r"|chat_template\w*|response_format|json_schema|json_object|result_format|stream)"
 )
-REFUSING = (
+_REFUSED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected|available)|invalid|not (?:supported|permitted|allowed)"
     r"|(?:does not|doesn't|only) support|extra inputs|extra_forbidden"
     r"|must be|should be|range of|please enable)"
@@ -128,14 +128,14 @@ class ErrorRule:
 
 
 #: A limit per day, which outlasts a run.
-A_DAY = r"(?:per[ _-]?day|\b[RT]PD\b|daily)"
+_A_DAY = r"(?:per[ _-]?day|\b[RT]PD\b|daily)"
 #: Messages of providers about an account without credit, or without credit for today.
-USED_UP = (
-    rf"{A_DAY}|usage limit|total request limit|monthly quota|plan and billing|balance is insufficient"
+_USED_UP = (
+    rf"{_A_DAY}|usage limit|total request limit|monthly quota|plan and billing|balance is insufficient"
     r"|account\b.{0,60}\b(?:suspended|locked|deactivated|in arrears)"
     r"|欠费|余额(?:不足|已用完)|额度(?:不足|已用)|使用上限|今日.{0,10}限额|每日.{0,10}限额|套餐已到期|账户.{0,8}(?:锁定|非活动)"
 )
-ACCOUNT = Message("check the account's plan, balance and daily limits")
+_ACCOUNT = Message("check the account's plan, balance and daily limits")
 #: The first row that fits decides: codes and messages come before statuses.
 ERROR_RULES = (
     ErrorRule(
@@ -151,7 +151,7 @@ ERROR_RULES = (
         "rate_limit",
         RetryableError,
         among={429},
-        says=rf"(?s)^(?!.*{A_DAY}).*(?:per[ _-]?(?:minute|second)|\b[RT]PM\b|\bQPS\b)",
+        says=rf"(?s)^(?!.*{_A_DAY}).*(?:per[ _-]?(?:minute|second)|\b[RT]PM\b|\bQPS\b)",
     ),
     ErrorRule(
         "quota",
@@ -161,9 +161,9 @@ ERROR_RULES = (
         r"|commodity_?not_?purchased",
         says=r"exceeded your current quota|overdue|insufficient.{0,20}balance|credit balance"
         r"|(?:free|hour|week|month) allocated quota|free tier",
-        hint=ACCOUNT,
+        hint=_ACCOUNT,
     ),
-    ErrorRule("quota", AccountError, among={*range(200, 300), 403, 429}, says=USED_UP, hint=ACCOUNT),
+    ErrorRule("quota", AccountError, among={*range(200, 300), 403, 429}, says=_USED_UP, hint=_ACCOUNT),
     ErrorRule(
         "rate_limit",
         RetryableError,
@@ -241,7 +241,7 @@ ERROR_RULES = (
     ErrorRule(
         "bad_parameter",
         AccountError,
-        says=rf"{REFUSING}.{{0,80}}\b{PARAMETERS}\b|\b{PARAMETERS}\b.{{0,80}}{REFUSING}|support http call",
+        says=rf"{_REFUSED}.{{0,80}}\b{_PARAMETERS}\b|\b{_PARAMETERS}\b.{{0,80}}{_REFUSED}|support http call",
         hint=Message("change that parameter, or use another model"),
     ),
     ErrorRule(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from judge.models.proxied import ProxiedConnections
 
 #: Seconds for which a connection without a request is used again.
-_KEEP_ALIVE = 30.0
+KEEP_ALIVE = 30.0
 #: Seconds after which a second address of a host is tried, too (RFC 8305).
 _NEXT_ADDRESS = 0.25
 #: Bytes of a response besides its body.
@@ -96,7 +96,7 @@ class Http1Connections:
         finally:
             connection.deadline = inf
             if connection.is_reusable:
-                connection.free_until = loop.time() + _KEEP_ALIVE
+                connection.free_until = loop.time() + KEEP_ALIVE
                 self._free.append(connection)
             else:
                 connection.transport.abort()

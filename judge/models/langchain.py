@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 #: Fields of a chat model that a server may refuse.
 _SAMPLING = ("temperature", "top_p", "seed")
 #: The form in which the community's Tongyi reports an error of the server.
-TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)", re.DOTALL)
+_TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)", re.DOTALL)
 
 
 class LangChainModel:
@@ -236,7 +236,7 @@ def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
 
 def _find_error_response(error: Exception) -> error_mapping.ErrorResponse | None:
     """Return the response of the server in `error`, None when there is none."""
-    match = TONGYI_REFUSAL.search(str(error))
+    match = _TONGYI_REFUSAL.search(str(error))
     if match:
         return error_mapping.ErrorResponse(int(match[1]), match[2], match[3])
     if error.args and isinstance(error.args[0], Mapping):

@@ -19,11 +19,11 @@ from judge.records import Sampling
 Form = Literal["json_schema", "json_object", "text"]
 
 NEGOTIABLE = frozenset({400, 404, 422})
-UNSUPPORTED = (
+_UNSUPPORTED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected)|not (?:supported|permitted)"
     r"|(?:does not|doesn't) support|extra)"
 )
-ABOUT_FORM = (
+_ABOUT_FORM = (
     r"response_format|json[ _]schema|json[ _]object|json[ _]mode|guided_json|structured.?outputs?"
     r"|contain the word ['\"]?json"
 )
@@ -41,7 +41,7 @@ class Concession:
 
     def is_in(self, message: str) -> bool:
         """Return whether `message` refuses the parameter, or names the one that the server wants instead."""
-        about = rf"{UNSUPPORTED}.{{0,80}}\b{self.parameter}\b|\b{self.parameter}\b.{{0,80}}{UNSUPPORTED}"
+        about = rf"{_UNSUPPORTED}.{{0,80}}\b{self.parameter}\b|\b{self.parameter}\b.{{0,80}}{_UNSUPPORTED}"
         return re.search(rf"{self.instead}|{about}" if self.instead else about, message, re.I) is not None
 
 
@@ -105,7 +105,7 @@ class Negotiation:
         return None if reduced is None else ParametersRejected("conceded", shorten(response.message))
 
     def _reduce(self, params: RequestParams, message: str) -> RequestParams | None:
-        if re.search(ABOUT_FORM, message, re.I) and params.form != self._forms[-1]:
+        if re.search(_ABOUT_FORM, message, re.I) and params.form != self._forms[-1]:
             return RequestParams(params.params, self._forms[self._forms.index(params.form) + 1])
         for concession in CONCESSIONS:
             if concession.parameter in params.params and concession.is_in(message):

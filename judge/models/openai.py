@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from judge.models import OPENAI, Service
-from judge.models.chat_messages import build_messages, parse_response, read_chat_completion
+from judge.models.chat_messages import build_messages, encode_json, parse_response, read_chat_completion
 from judge.models.endpoint import Endpoint, build_thinking_params
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error
 from judge.models.http_connections import HttpConnections
@@ -21,7 +20,6 @@ from judge.records import Completion, Prompt, Sampling
 if TYPE_CHECKING:
     from judge.models.batch_api import BatchApi
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 #: Stands for the user's message where the rest of a request is encoded.
 _ANY_USER = "\0"
 
@@ -95,8 +93,8 @@ class OpenAI:
             )
             sent = next(alike, None) or params.add_format(prompt.schema)
             messages = build_messages(replace(prompt, user=_ANY_USER))
-            body = _encode({"model": self._model, "messages": messages, **sent})
-            before, _, after = body.partition(_encode(_ANY_USER))
+            body = encode_json({"model": self._model, "messages": messages, **sent})
+            before, _, after = body.partition(encode_json(_ANY_USER))
             frame = _RequestFrame(params, prompt.schema, sent, before.encode(), after.encode())
             self._frames[key] = frame
         return frame

@@ -11,10 +11,7 @@ from yarl import URL
 
 from judge.models.chat_messages import read_body
 from judge.models.endpoint import Proxy
-from judge.models.http_connections import HttpResponse, NotConnected
-
-#: Seconds for which a connection without a request stays open.
-_KEEP_ALIVE = 30
+from judge.models.http_connections import KEEP_ALIVE, HttpResponse, NotConnected
 
 
 class ProxiedConnections:
@@ -28,7 +25,7 @@ class ProxiedConnections:
         # Not those of the session: aiohttp would send them, with the key, to the proxy, too.
         self._headers = {**headers, **self._proxy.headers}
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=limit, keepalive_timeout=_KEEP_ALIVE, ssl=tls),
+            connector=aiohttp.TCPConnector(limit=limit, keepalive_timeout=KEEP_ALIVE, ssl=tls),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             auto_decompress=False,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from math import isfinite
@@ -16,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError
-from judge.models.chat_messages import as_mapping, parse_response, read_count
+from judge.models.chat_messages import as_mapping, encode_json, parse_response, read_count
 from judge.models.endpoint import Server
 from judge.models.error_mapping import (
     ErrorResponse,
@@ -30,7 +29,6 @@ from judge.models.redaction import redact
 from judge.records import Completion, Prompt, Usage, parse_score
 
 _LIBRARY = "sentence_transformers"
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 #: Where DashScope has its rerankers; other servers have `/rerank`.
@@ -59,7 +57,7 @@ class Reranker:
         """Return the relevance score of the snippet as text; raise a subclass of `CallError` without one."""
         is_tei = self._is_tei
         try:
-            body = _encode(self._build_body(prompt, is_tei)).encode()
+            body = encode_json(self._build_body(prompt, is_tei)).encode()
         except UnicodeEncodeError as error:
             raise make_encoding_error(error) from None
         response = await self._connections.post(body)
@@ -89,7 +87,7 @@ class Reranker:
         result = as_mapping(results[0]) if isinstance(results, list) and results else {}
         score = result.get("relevance_score", result.get("score"))
         if type(score) not in (int, float) or parse_score(str(score)) is None:
-            body = redact(_encode(answer)[:200], *self._secrets)
+            body = redact(encode_json(answer)[:200], *self._secrets)
             raise make_transport_error(f"the response holds no relevance score: {body}")
         tokens = read_count(as_mapping(answer.get("usage")), "total_tokens")
         request_id = answer.get("id") or answer.get("request_id")

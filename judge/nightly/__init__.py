@@ -1,1 +1,14 @@
-"""Every night: collect, judge, compare with a frozen baseline, say what changed and whom to ask about it."""
+"""Every night: collect, judge, compare with a frozen baseline, say what changed.
+
+    job                               the steps of a night
+    context, baseline                 what a night works with; the run that it is compared with
+    assessor_drift, query_drift       whether the assessor changed, and the queries
+    regression_test                   whether engines became worse
+    evidence, decision                all that changed; the status that follows from it
+    record, stores                    night.json; the verdict stores of nights
+    night_texts, notifications        the texts about a night, and where they are sent
+    trend, trend_page, trend_drawing  the values of all nights, and their page
+    schedules                         timers and workflows that start the job
+
+The runs of a night are those of `judge.pipeline`.
+"""

@@ -24,8 +24,8 @@ import numpy as np
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
-from judge.dataset.validation import hash_parts
 from judge.errors import ASSESSOR_ERRORS
+from judge.json_text import hash_parts
 from judge.measure.formulas import Floats
 from judge.measure.resampling import SEED
 from judge.messages import Message, NameList

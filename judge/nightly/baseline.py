@@ -48,9 +48,9 @@ from judge.nightly.record import (
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, load_run, load_summary, read_config
 
-BASELINE_FOLDER = "baseline"
+_BASELINE_FOLDER = "baseline"
 #: What is stored about the requests to engines, beside the dataset of a night.
-COLLECTION_FILE = "collected.json"
+_COLLECTION_FILE = "collected.json"
 _POINTER_FILE = "baseline.json"
 #: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
 _FOLDER_NAME = re.compile(r"(?=.{1,255}\Z)[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*", re.DOTALL)
@@ -58,9 +58,9 @@ _FolderName = Annotated[str, make_name_validator(_FOLDER_NAME)]
 _StoreName = Annotated[str, make_name_validator(QUARANTINED_STORE)]
 _FILES = (CONFIG_FILE, "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
-_OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)
+_OPTIONAL_FILES = ("members.jsonl", _COLLECTION_FILE)
 #: The least share of its pairs that a baseline must have judged.
-MIN_COVERAGE = 0.99
+_MIN_COVERAGE = 0.99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,15 +105,15 @@ class CollectionInfo:
 
 def read_collection(folder: RunFolder) -> CollectionInfo:
     """Return what collected.json holds, nothing without the file; raise InputError when it is damaged."""
-    values = folder.read_if_there(COLLECTION_FILE) or {}
+    values = folder.read_if_there(_COLLECTION_FILE) or {}
     # Version 1 calls the settings "asked".
     values = {"engine_settings": values.get("asked"), **values}
-    return parse_record(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
+    return parse_record(CollectionInfo, values, str(folder.path / _COLLECTION_FILE))
 
 
 def write_collection(folder: RunFolder, info: CollectionInfo) -> None:
     """Write collected.json; raise StoreError when the disk does not take it."""
-    folder.write_json(COLLECTION_FILE, asdict(info))
+    folder.write_json(_COLLECTION_FILE, asdict(info))
 
 
 def find_nights_folder(run: Path) -> Path:
@@ -145,7 +145,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
         canaries=bool(canaries),
         quarantined_store=quarantined_store,
     )
-    folder = nights / BASELINE_FOLDER
+    folder = nights / _BASELINE_FOLDER
     for file, text in texts.items():
         _write_copy(text, folder / pointer.id / file)
     _load_baseline(folder, pointer)  # before it is in force: an unreadable copy would end all later nights
@@ -191,12 +191,12 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
             " in [nightly], run judge nightly again, and set its night"
         )
     summary = load_summary(RunFolder(run))
-    if summary.coverage < MIN_COVERAGE:
+    if summary.coverage < _MIN_COVERAGE:
         return Message(
             "only {coverage:.2%} of its pairs are judged, and a baseline needs {least:.0%}; run the command"
             " that made it again to judge the rest",
             coverage=summary.coverage,
-            least=MIN_COVERAGE,
+            least=_MIN_COVERAGE,
         )
     if record and not record.complete:
         return Message("the night is incomplete ({reasons})", reasons=join_reasons(record.reasons))
@@ -230,7 +230,7 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
 
     Raises InputError when it is damaged.
     """
-    path = nights / BASELINE_FOLDER / _POINTER_FILE
+    path = nights / _BASELINE_FOLDER / _POINTER_FILE
     values = RunFolder(path.parent).read_if_there(_POINTER_FILE)
     if values is None:
         return None
@@ -249,7 +249,7 @@ def show_baseline(nights: Path) -> BaselinePointer:
         raise InputError(
             "{folder}: has no baseline; to set one: {command}",
             folder=nights,
-            command=format_set_command(nights),
+            command=_format_set_command(nights),
         )
     return pointer
 
@@ -259,7 +259,7 @@ def load_baseline(nights: Path) -> Baseline | None:
     pointer = read_pointer(nights)
     if pointer is None:
         return None
-    folder = nights / BASELINE_FOLDER
+    folder = nights / _BASELINE_FOLDER
     try:
         return _load_baseline(folder, pointer)
     except InputError as error:
@@ -270,10 +270,10 @@ def load_baseline(nights: Path) -> Baseline | None:
 
 
 def _set_again(nights: Path) -> str:
-    return Message("set the baseline again: {command}", command=format_set_command(nights))
+    return Message("set the baseline again: {command}", command=_format_set_command(nights))
 
 
-def format_set_command(nights: Path) -> str:
+def _format_set_command(nights: Path) -> str:
     """Return the command that makes the latest complete night the baseline, with RUN where there is none."""
     rules = NightlyConfig(folder=str(nights))
     for path in sorted(nights.glob(f"*/{NIGHT_FILE}"), reverse=True):

@@ -22,9 +22,9 @@ from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
-from judge.dataset.validation import hash_parts
 from judge.errors import InputError
 from judge.filesystem import hold_lock, read_text
+from judge.json_text import hash_parts
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, SeparatedNames, Translator, join_messages
 from judge.models.endpoint import redact_url
@@ -330,11 +330,11 @@ def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo
 
         config = CollectConfig.load(toml, out=str(path))
         collected = collect(config)
-        write_collection(folder, CollectionInfo(tuple(collected.remarks), read_engine_settings(config)))
+        write_collection(folder, CollectionInfo(tuple(collected.remarks), _read_engine_settings(config)))
     return path, read_collection(folder)
 
 
-def read_engine_settings(config: CollectConfig) -> EngineSettings:
+def _read_engine_settings(config: CollectConfig) -> EngineSettings:
     """Return the settings that shape what engines answer, without keys.
 
     An engine's table may hold anything, so only digests of its parts are stored.

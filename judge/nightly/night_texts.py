@@ -181,7 +181,7 @@ def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
     title = t("judge {date}: {status}", date=record.date, status=t(record.status))
     if names:
         title = t("{title}: {engines}", title=title, engines=t.list_names(names))
-    remarks = tuple(_join_lines(t(remark)) for remark in record.remarks)
+    remarks = tuple(_shorten_sentence(t(remark)) for remark in record.remarks)
     return NightMessage(title, tuple(_describe_night(record, t)), remarks)
 
 
@@ -261,7 +261,7 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
 def list_other_reasons(record: NightRecord, t: Translator = ENGLISH) -> Iterator[str]:
     """Yield the reasons of the night except its regressions, which come first and have lines of their own."""
     regressions = len(record.select_outcomes("regression"))
-    yield from map(_join_lines, translate_reasons(record, t)[regressions:])
+    yield from map(_shorten_sentence, translate_reasons(record, t)[regressions:])
 
 
 def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
@@ -372,7 +372,7 @@ def _describe_cost(cost: CallCost, t: Translator) -> str:
     return t("this night made {calls}, canaries included{price}", calls=calls, price=price)
 
 
-def _join_lines(text: str) -> str:
+def _shorten_sentence(text: str) -> str:
     return " ".join(truncate_with_ellipsis(text, _MESSAGE_SENTENCE_LENGTH).split())
 
 

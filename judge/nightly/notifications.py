@@ -64,8 +64,8 @@ _SUMMARY_LENGTH = 300_000
 #: The child element of the test case of an outcome.
 _JUNIT_RESULTS: Mapping[RegressionVerdict, str] = {"regression": "failure", "incomplete": "error"}
 #: The time-out of one attempt in seconds, and the number of attempts.
-TIMEOUT = 10.0
-ATTEMPTS = 3
+_TIMEOUT = 10.0
+_ATTEMPTS = 3
 #: The most bytes of a response that are read.
 _RESPONSE_BYTES = 10_000
 _RETRYABLE = frozenset({408, 425, 429, *range(500, 600)})
@@ -89,11 +89,11 @@ def publish(
     files.write("junit.xml", [format_junit(record)])
     # A night that was never judged has no report.
     report = "" if record.coverage is None else "report.html"
-    link = make_job_url(environ) or (report and str(folder / report))
+    link = _make_job_url(environ) or (report and str(folder / report))
     lines, commands = format_terminal(message, link, t), []
-    if is_github_actions(environ):
+    if _is_github_actions(environ):
         commands = format_annotations(record, t)
-        lines += append_step_summary(format_markdown(message, link, t), environ, t)
+        lines += _append_step_summary(format_markdown(message, link, t), environ, t)
     if webhook is not None:
         lines.append(_send(files, webhook, environ, record, message, t))
     files.write("summary.md", [format_markdown(make_message(record), report)])
@@ -105,7 +105,7 @@ def escape_commands(lines: Iterable[str], environ: Mapping[str, str]) -> list[st
 
     A runner reads a command at `##[` anywhere and at `::` at the beginning of a line.
     """
-    if not is_github_actions(environ):
+    if not _is_github_actions(environ):
         return list(lines)
     return [re.sub(r"^(\s*):(?=:)", r"\1: ", line.replace("##[", "# #[")) for line in lines]
 
@@ -123,7 +123,7 @@ def _send(
         webhook = Webhook.from_options(options, environ)
     except InputError as error:
         return t("webhook: not sent: {error}", error=escape_controls(t(error.message)))
-    link = webhook.link.replace("{date}", record.date.isoformat()) or make_job_url(environ)
+    link = webhook.link.replace("{date}", record.date.isoformat()) or _make_job_url(environ)
     text = "\n".join(
         (*_truncate_lines(map(format_plain, (message.title, *message.lines))), *filter(None, [link]))
     )
@@ -181,7 +181,7 @@ def _add_case(suite: ET.Element, title: tuple[str, str], result: str | None, kin
         ET.SubElement(case, result, type=kind, message=why).text = why
 
 
-def is_github_actions(environ: Mapping[str, str]) -> bool:
+def _is_github_actions(environ: Mapping[str, str]) -> bool:
     """Return whether this is a job of GitHub Actions."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
@@ -209,7 +209,7 @@ def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def append_step_summary(markdown: str, environ: Mapping[str, str], t: Translator) -> list[str]:
+def _append_step_summary(markdown: str, environ: Mapping[str, str], t: Translator) -> list[str]:
     """Append the Markdown to the step's summary; return a line with the error, if there is one."""
     path = environ.get("GITHUB_STEP_SUMMARY")
     try:
@@ -221,7 +221,7 @@ def append_step_summary(markdown: str, environ: Mapping[str, str], t: Translator
     return []
 
 
-def make_job_url(environ: Mapping[str, str]) -> str:
+def _make_job_url(environ: Mapping[str, str]) -> str:
     """Return the address of the job's page, empty outside of GitHub Actions."""
     names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
     server, repository, run = (environ.get(name, "") for name in names)
@@ -262,14 +262,14 @@ def post_message(
     record: NightRecord,
     *,
     pause: float = 1.0,
-    timeout: float = TIMEOUT,
+    timeout: float = _TIMEOUT,
 ) -> str:
     """Post the text about a night, with retries; return the error, empty without one.
 
     `pause` is the first wait between two attempts in seconds, `timeout` the limit of a whole attempt.
     """
     retrying = Retrying(
-        stop=stop_after_attempt(ATTEMPTS),
+        stop=stop_after_attempt(_ATTEMPTS),
         wait=wait_exponential(multiplier=pause),
         retry=retry_if_result(lambda attempt: attempt.retryable),
         retry_error_callback=lambda last: last.outcome and last.outcome.result(),

@@ -51,7 +51,7 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
             "{folder}, {file}: a schedule cannot hold a path with a control character", folder=here, file=toml
         )
     # No schedule for a file that every night would refuse.
-    needs = read_needs(toml) if toml.exists() or kind == "github" else None
+    needs = _read_needs(toml) if toml.exists() or kind == "github" else None
     if kind == "github" and needs and not (needs.nights + needs.store).isprintable():
         raise InputError("{file}: a schedule cannot hold a path with a control character", file=toml)
     # Without a file, or where it needs none, these are examples.
@@ -94,7 +94,7 @@ def _quote_for_systemd(word: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class JobNeeds:
+class _JobNeeds:
     """What the job needs: `variables` of the environment, `extras` of the package, the folder `nights`.
 
     `store` is the file of the verdicts when judge.toml puts it outside of that folder, else "".
@@ -106,7 +106,7 @@ class JobNeeds:
     store: str
 
 
-def read_needs(toml: Path) -> JobNeeds:
+def _read_needs(toml: Path) -> _JobNeeds:
     """Return what the nights of `toml` need; raise InputError when it is missing or wrong."""
     if not toml.exists():
         raise InputError("{file}: no such file; the schedule is made from this file", file=toml)
@@ -126,7 +126,7 @@ def read_needs(toml: Path) -> JobNeeds:
     store = config.store or ""
     if store and nights in PurePosixPath(store).parents:
         store = ""
-    return JobNeeds(tuple(variables), tuple(sorted(_list_extras(config, collect))), str(nights), store)
+    return _JobNeeds(tuple(variables), tuple(sorted(_list_extras(config, collect))), str(nights), store)
 
 
 def _list_model_variables(config: Config) -> Iterator[str]:

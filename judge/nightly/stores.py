@@ -209,7 +209,7 @@ _LEDGER_FILE = "paid.json"
 
 
 @dataclass(frozen=True, slots=True)
-class CostLedger:
+class _CostLedger:
     """What a night paid so far, and up to which call number each of its stores is counted."""
 
     cost_total: CallCost
@@ -244,20 +244,20 @@ def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
             calls += new.calls
     cost_total = sum_call_costs([costs.cost_total, *_compute_costs(calls, configs)])
     cost_total = replace(cost_total, lost=cost_total.lost + lost_count)
-    _write_ledger(night, CostLedger(cost_total, counted))
+    _write_ledger(night, _CostLedger(cost_total, counted))
     return cost_total
 
 
-def _read_ledger(night: RunFolder) -> CostLedger:
+def _read_ledger(night: RunFolder) -> _CostLedger:
     values = night.read_if_there(_LEDGER_FILE)
     if values is None:
-        return CostLedger(sum_call_costs([]), {})
+        return _CostLedger(sum_call_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}
-    return parse_record(CostLedger, values, str(night.path / _LEDGER_FILE))
+    return parse_record(_CostLedger, values, str(night.path / _LEDGER_FILE))
 
 
-def _write_ledger(night: RunFolder, costs: CostLedger) -> None:
+def _write_ledger(night: RunFolder, costs: _CostLedger) -> None:
     if costs != _read_ledger(night) or not (night.path / _LEDGER_FILE).exists():
         night.path.mkdir(parents=True, exist_ok=True)
         night.write_json(_LEDGER_FILE, asdict(costs))

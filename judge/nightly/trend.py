@@ -16,7 +16,7 @@ from judge.config import is_day
 from judge.errors import InputError
 from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record, translate_reasons
-from judge.report.charts.svg import Axis, make_axis
+from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
 
 Change = Literal["model", "prompt", "scale", "assessor", "baseline", "queries"]
@@ -142,9 +142,9 @@ def make_trend(
     if not nights:
         raise InputError("no night can be read: {reasons}", reasons=join_messages(history.damaged))
     kinds = list_trend_measures(nights)
-    chosen = _check_name(measure, kinds, Message("measure")) if measure else next(iter(kinds), "")
+    chosen = _match_name(measure, kinds, Message("measure")) if measure else next(iter(kinds), "")
     engines = (
-        (_check_name(engine, list_engines(nights), Message("engine")),) if engine else list_engines(nights)
+        (_match_name(engine, list_engines(nights), Message("engine")),) if engine else list_engines(nights)
     )
     kind = kinds.get(chosen, "mean")
     counted = _mark_counted_nights(nights)
@@ -170,7 +170,7 @@ def make_trend(
     )
 
 
-def _check_name(name: str, names: Collection[str], what: str) -> str:
+def _match_name(name: str, names: Collection[str], what: str) -> str:
     """Return the one of `names` that `name` is, in upper or lower case; raise InputError for none."""
     if name in names:
         return name

@@ -20,7 +20,8 @@ from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendValue, find_changes, make_axes
 from judge.report.charts import svg
-from judge.report.charts.svg import Axis, Picture
+from judge.report.charts.plot import Axis
+from judge.report.charts.svg import Picture
 from judge.report.display_text import NOTHING, format_number, format_range
 
 #: A break of more than this many usual intervals between nights is a gap.

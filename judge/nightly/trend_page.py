@@ -41,7 +41,7 @@ TREND_SCRIPTS = (
 
 
 #: The most nights that a picture shows.
-MAX_NIGHTS_ON_PAGE = 366
+_MAX_NIGHTS_ON_PAGE = 366
 _NIGHT = make_text("night")
 _DOT = make_tag("circle", cx=9, cy=0, r=3, class_="dot")
 _HOLLOW = make_tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
@@ -60,15 +60,15 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         raise InputError(
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
         )
-    text = render_trend_page(trend.read_history(folder), relpath(folder, path.parent))
+    text = _render_trend_page(trend.read_history(folder), relpath(folder, path.parent))
     return RunFolder(path.parent).write(path.name, text)
 
 
-def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[str]:
+def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[str]:
     """Return the text of trend.html in pieces; `nights_folder` is relative to the page."""
     nights = history.nights
     charts = [
-        draw_measure(nights, measure, kind) for measure, kind in trend.list_trend_measures(nights).items()
+        _draw_measure(nights, measure, kind) for measure, kind in trend.list_trend_measures(nights).items()
     ]
     return render_page(
         "judge.nightly",
@@ -77,8 +77,8 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
         TREND_SCRIPTS,
         headline=night_texts.make_headline(nights),
         reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
-        shown_nights=night_texts.describe_shown_nights(nights, MAX_NIGHTS_ON_PAGE),
-        charts=[chart for chart in (*charts, draw_canaries(nights)) if chart],
+        shown_nights=night_texts.describe_shown_nights(nights, _MAX_NIGHTS_ON_PAGE),
+        charts=[chart for chart in (*charts, _draw_canaries(nights)) if chart],
         nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
         prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
         exit_codes=EXIT_CODES,
@@ -101,9 +101,9 @@ def _shorten(t: Translator, sentence: str) -> str:
 # The charts: every engine by a measure, night by night, and the canaries
 
 
-def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Chart | None:
+def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Chart | None:
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
-    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
+    timeline = Timeline(nights[-_MAX_NIGHTS_ON_PAGE:])
     engines = trend.list_engines(timeline.nights)
     rows = [_make_engine_row(timeline.nights, engine, engines, measure, kind) for engine in engines]
     rows = [row for row in rows if row.measured]
@@ -125,9 +125,9 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
     return make_chart(id_, title, desc, picture, (_NIGHT, *chain.from_iterable(heads)), table)
 
 
-def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
+def _draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     """Return the chart of the canaries: the unchanged share and the mean grade; None without any."""
-    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
+    timeline = Timeline(nights[-_MAX_NIGHTS_ON_PAGE:])
     canaries = [night.canaries for night in timeline.nights]
     if not any(canaries):
         return None

@@ -41,7 +41,7 @@ _VARIANT = re.compile(
 #: Words in a key beside the verdict's own that make its value a later one.
 _LATER = re.compile("final|correct|revis|updat|actual|instead|最终|更正|修正|修订|实际")
 #: Words that announce a value in prose, by scale, as alternatives of a regular expression.
-LABELS: dict[ScaleName, str] = {
+_GRADE_LABELS: dict[ScaleName, str] = {
     "binary": r"verdict|answer|judge?ment|decision|conclusion|relevan(?:t|ce)|label"
     r"|评定|判定|结论|判断|判决|答案|结果|是否相关|相关性|标签",
     "graded": r"grade|score|rating|answer|relevance|label"
@@ -287,7 +287,7 @@ def build_label_pattern(scale_name: ScaleName | None) -> str:
 
     None stands for the labels of both scales.
     """
-    labels = LABELS[scale_name] if scale_name else "|".join(LABELS.values())
+    labels = _GRADE_LABELS[scale_name] if scale_name else "|".join(_GRADE_LABELS.values())
     return (
         rf"(?:{labels})(?: (?:score|grade|rating|level|label|verdict)|等级|评分|分数|得分|级别"
         rf"|结果)?(?: (?:for|of) (?:this|the) (?:snippet|pair|result))?"

@@ -24,7 +24,7 @@ from judge.messages import Message
 from judge.records import Usage
 
 #: The share of the price that a request in a batch costs, at OpenAI and at Alibaba Cloud.
-BATCH_SHARE = 0.5
+_BATCH_SHARE = 0.5
 #: The table that comes with judge.
 SHIPPED_PRICES = Path(__file__).with_name("prices.toml")
 #: The most results of a query that the list price of an engine is for.
@@ -45,7 +45,7 @@ class Price:
     cached: float
     as_of: str | None = None
     source: str = "--price"
-    batch: float = BATCH_SHARE
+    batch: float = _BATCH_SHARE
 
     def compute_usd(self, usage: Usage, *, in_batch: bool = False) -> float:
         """Return the cost of `usage` in US dollars."""
@@ -81,7 +81,7 @@ class PriceRow(BaseModel, frozen=True):
     cached: _Money | None = None
     batch: Annotated[
         ShareValue, Field(description=Message("the share of the price in a batch, such as 0.5"))
-    ] = BATCH_SHARE
+    ] = _BATCH_SHARE
     as_of: Annotated[date, Field(description=Message("the day of the price, such as 2026-11-01"))]
     source: str = ""
 

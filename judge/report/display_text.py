@@ -16,7 +16,7 @@ from judge.analysis.summary import DecidingQueries, DimensionSummary, EnginePair
 from judge.characters import escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
 from judge.measure.bias import SharedVendor
-from judge.measure.compare import PairComparison
+from judge.measure.compare import Outcome, PairComparison
 from judge.measure.resampling import Interval
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedWinners, OwnListReversal
@@ -174,6 +174,13 @@ def mark_names(sentence: str) -> Markup:
 
 #: What stands on a page where there is no value.
 NOTHING = "–"
+#: What stands between the engines of a pair, by the outcome.
+OUTCOME_SIGNS: Mapping[Outcome, str] = {"better": ">", "not separated": "≈", "undetermined": "?"}
+
+
+def translate_remark(t: Translator, remark: str) -> str:
+    """Return a remark, which a file can hold in any form, as one that a page can show."""
+    return escape_hidden(t(remark))
 
 
 def count_queries(t: Translator, count: int) -> str:

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.messages import Text, build_text, build_texts, make_text
-from judge.report import assessor_sentences, sentences, statements
+from judge.report import assessor_sentences, page_tables, sentences, statements
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
@@ -42,7 +42,7 @@ REPORT_SCRIPTS = tuple(
 #: How many comparisons stand as sentences under the answer.
 _SENTENCES = 6
 #: Files of ours, each by package and name.
-OwnFiles = Sequence[tuple[str, str]]
+_OwnFiles = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +113,13 @@ def render_report(
             build_text(assessor_sentences.warn_false_positives, summary),
         ],
         differences=_describe_differences(named_summary),
-        engines=statements.make_engines_table(named_summary),
+        engines=page_tables.make_engines_table(named_summary),
         warnings=[warning for warning in build_texts(statements.list_warnings, named_summary) if warning.en],
         facts=list(statements.list_facts(summary, extras)),
         charts=draw_charts(summary, chart_data, extras.agreement),
-        pairs=list(statements.list_pair_tables(named_summary)),
-        segment_tables=list(statements.list_segment_tables(named_summary)),
-        dimensions=list(statements.list_dimensions(named_summary)),
+        pairs=list(page_tables.list_pair_tables(named_summary)),
+        segment_tables=list(page_tables.list_segment_tables(named_summary)),
+        dimensions=list(page_tables.list_dimensions(named_summary)),
         deciding_queries=named_summary.deciding_queries,
         deciding_note=build_text(sentences.describe_deciding_queries, named_summary),
         sampled=statements.describe_sample(page_data),
@@ -193,7 +193,7 @@ def read_own_files(*names: tuple[str, str]) -> Markup:
 
 
 def render_page(
-    package: str, template: str, style: OwnFiles, scripts: OwnFiles, /, **values: object
+    package: str, template: str, style: _OwnFiles, scripts: _OwnFiles, /, **values: object
 ) -> Iterator[str]:
     """Return the text of a page in pieces, with our own style and scripts in it.
 

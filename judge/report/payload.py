@@ -30,7 +30,7 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.dataset.validation import hash_parts
+from judge.json_text import hash_parts
 from judge.messages import Translator, make_text
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
 from judge.runs.results_file import (
@@ -180,7 +180,7 @@ def _drop_empty_tail(first: Any, *others: Any) -> list[Any]:  # noqa: ANN401
     return [first, *values]
 
 
-SAMPLE_KINDS = ("worst", "disagreeing", "random")
+_SAMPLE_KINDS = ("worst", "disagreeing", "random")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +242,13 @@ def select_queries(
     if len(lines) == len(keys):
         return PageData(list(lines.values()), pairs, len(keys), pairs, None)
     # A query that turns out too large makes way for others, which are packed in the next round.
-    while missing := choose_queries(keys, limits).keys() - lines.keys():
+    while missing := _choose_queries(keys, limits).keys() - lines.keys():
         for index, entry in zip(sorted(missing), read_queries(missing), strict=True):
             lines[index] = dump_script_json(pack_query(entry, summary))
             keys[index] = replace(keys[index], size=len(lines[index].encode()))
-    chosen = choose_queries(keys, limits)
+    chosen = _choose_queries(keys, limits)
     counts = Counter(chosen.values())
-    sample = {kind: counts[kind] for kind in SAMPLE_KINDS}
+    sample = {kind: counts[kind] for kind in _SAMPLE_KINDS}
     page = [lines[index] for index in sorted(chosen)]
     return PageData(page, sum(keys[index].pairs for index in chosen), len(keys), pairs, sample)
 
@@ -271,7 +271,7 @@ def _measure_query(index: int, entry: QueryEntry, summary: Summary) -> _QueryFig
     )
 
 
-def choose_queries(keys: Sequence[_QueryFigures], limits: PageLimits) -> dict[int, str]:
+def _choose_queries(keys: Sequence[_QueryFigures], limits: PageLimits) -> dict[int, str]:
     """Return the indices of the selected queries and their kinds; the three kinds take turns.
 
     A query that exceeds the limits alone is never taken.
@@ -285,7 +285,7 @@ def choose_queries(keys: Sequence[_QueryFigures], limits: PageLimits) -> dict[in
     }
     chosen: dict[int, str] = {}
     size = pairs = 0
-    for kind in cycle(SAMPLE_KINDS):
+    for kind in cycle(_SAMPLE_KINDS):
         key = next((key for key in orders[kind] if key.index not in chosen), None)
         if key is None:
             break

@@ -22,7 +22,7 @@ from judge.records import CONTENT_FILTER
 from judge.report.display_text import count_pairs, count_queries, format_interval
 
 #: Below this many queries the simultaneous intervals are only approximate.
-FEW_QUERIES = 10
+_FEW_QUERIES = 10
 
 
 def name_dimension(t: Translator, name: str) -> str:
@@ -35,11 +35,11 @@ def warn_few_queries(t: Translator, summary: Summary) -> str:
     """Return the warning about intervals over few queries; empty when there are enough."""
     counts = [pair.n for pair in summary.select_pairs(summary.deciding_measure) if pair.n]
     means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
-    if min(counts or (mean.n for mean in means if mean.ci95), default=FEW_QUERIES) >= FEW_QUERIES:
+    if min(counts or (mean.n for mean in means if mean.ci95), default=_FEW_QUERIES) >= _FEW_QUERIES:
         return ""
     return t(
         "With fewer than {few} queries, intervals are approximate and show only large differences.",
-        few=FEW_QUERIES,
+        few=_FEW_QUERIES,
     )
 
 

@@ -19,7 +19,7 @@ from judge.json_text import dump_json
 from judge.messages import Message, join_messages
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
-DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, without a call")
+_DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, without a call")
 #: What the user can do about a damaged file that a command reads before it begins, and does not replace.
 _REMOVE_FILE_ADVICE = Message("remove the file and run the command that made it again")
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -59,7 +59,7 @@ def _find_code(error: BaseException) -> str:
 
 def make_damage_error(template: str, /, *, place: str | Path, **values: object) -> InputError:
     """Return the error of a damaged file of a run at `place`; the message ends with what the user can do."""
-    advice = _REMOVE_FILE_ADVICE if Path(place).name in _READ_FIRST else DAMAGED_FILE_ADVICE
+    advice = _REMOVE_FILE_ADVICE if Path(place).name in _READ_FIRST else _DAMAGED_FILE_ADVICE
     return InputError(join_messages([Message(template, place=place, **values), advice]))
 
 

@@ -19,9 +19,9 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import check_without_labels, count_queries_without_value
 from judge.analysis.pair_plan import DrawSize, PairPlan, check_plan, plan_pairs
 from judge.dataset.labels import select_labellable
-from judge.dataset.validation import escape_cell, hash_parts, protect_cell
+from judge.dataset.validation import escape_cell, protect_cell
 from judge.errors import InputError
-from judge.json_text import dump_json
+from judge.json_text import dump_json, hash_parts
 from judge.measure import ppi
 from judge.measure.measures import parse_measure
 from judge.records import Dataset, Pool, Query, Snippet

@@ -213,7 +213,7 @@ def _load(
         summary.labels,
         summary.controls,
     )
-    read: Callable[[], Iterator[Judgment]] = partial(_read_judgments, folder)
+    read: Callable[[], Iterator[Judgment]] = partial(read_judgments, folder)
     if in_memory:
         read = tuple(map(_share_values, read())).__iter__
     judgments = TabulatedJudgments(read, columns, tabulate_judgments(read(), columns))
@@ -342,13 +342,14 @@ def _read_members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgme
     members: dict[str, list[Judgment]] = {member.name: [] for member in summary.panel.members}
     for place, text in folder.read_texts("members.jsonl"):
         line = folder.parse_object(place, text)
-        members[line.pop("member")].append(_share_values(_read_judgment(line, place)))
+        members[line.pop("member")].append(_share_values(parse_judgment(line, place)))
     return {name: tuple(judgments) for name, judgments in members.items()}
 
 
-def _read_judgments(folder: RunFolder) -> Iterator[Judgment]:
+def read_judgments(folder: RunFolder) -> Iterator[Judgment]:
+    """Yield the judgments of judgments.jsonl; raise InputError for a line that is none."""
     for place, text in folder.read_texts("judgments.jsonl"):
-        yield decode_json(Judgment, text) or _read_judgment(folder.parse_object(place, text), place)
+        yield decode_json(Judgment, text) or parse_judgment(folder.parse_object(place, text), place)
 
 
 def _share_values(judgment: Judgment) -> Judgment:
@@ -360,7 +361,7 @@ def _share_values(judgment: Judgment) -> Judgment:
     return judgment
 
 
-def _read_judgment(line: dict[str, Any], place: str) -> Judgment:
+def parse_judgment(line: dict[str, Any], place: str) -> Judgment:
     """Return the judgment in a JSON object; raise InputError, which names `place`, for another object."""
     try:
         return msgspec.convert(line, Judgment)

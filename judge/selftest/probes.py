@@ -18,7 +18,7 @@ from judge.records import GRADED, Judgment, Lang, LangChoice, Pair, Pool, Query,
 ProbeKind = Literal[
     "query_only", "stuffing", "injected", "irrelevant", "relevant", "ambiguous", "lookalike", "partial"
 ]
-PROBE_KINDS: tuple[ProbeKind, ...] = get_args(ProbeKind)
+_PROBE_KINDS: tuple[ProbeKind, ...] = get_args(ProbeKind)
 #: Kinds with snippets that have no content or contain prompt injection.
 HOSTILE_KINDS: tuple[ProbeKind, ...] = ("query_only", "stuffing", "injected")
 #: Kinds that a sensible assessor finds relevant; a lookalike is a text about attacks.
@@ -114,7 +114,7 @@ def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scal
         ids = [probe.id for probe in chosen]
         return measure_share(sum(id_ in missed for id_ in ids), len(ids))
 
-    of_kind = {kind: share(probe for probe, _ in graded if probe.kind == kind) for kind in PROBE_KINDS}
+    of_kind = {kind: share(probe for probe, _ in graded if probe.kind == kind) for kind in _PROBE_KINDS}
     bad: tuple[ProbeKind, ...] = (*HOSTILE_KINDS, "irrelevant")
     return SelfTestMetrics(
         probes=len(probes),
@@ -127,7 +127,7 @@ def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scal
         },
         too_high={kind: of_kind[kind] for kind in bad},
         strict=share(probe for probe, _ in graded if probe.kind in RELEVANT_KINDS),
-        too_low={kind: of_kind[kind] for kind in PROBE_KINDS if kind not in bad},
+        too_low={kind: of_kind[kind] for kind in _PROBE_KINDS if kind not in bad},
         language=_measure_language(graded),
         obedient=_measure_obedience(by_id.values()),
         surprises=surprises,

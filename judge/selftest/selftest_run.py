@@ -19,9 +19,8 @@ from judge.assess.question_plan import list_request_keys
 from judge.assess.runner import JudgingResult, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.dataset.validation import hash_parts
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
-from judge.json_text import dump_json
+from judge.json_text import dump_json, hash_parts
 from judge.pricing import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder
@@ -38,7 +37,7 @@ _LABELS: Mapping[Lang, tuple[str, str]] = {"zh": ("查询：", "摘要："), "en
 #: What the names of models without reasons begin with.
 _NOT_TESTED = (RERANKER, DECISION_MODEL, EXPECTED)
 #: The two prompts that are compared: the one that runs use, and one without any defence.
-PROMPT_NAMES = ("shipped", "plain")
+_PROMPT_NAMES = ("shipped", "plain")
 
 
 def make_plain_prompts(scale: Scale) -> Prompts:
@@ -77,7 +76,7 @@ class SelfTest:
 
 @dataclass(frozen=True, slots=True)
 class _PreparedTest:
-    """A self-test before it runs: one assessor for each of `PROMPT_NAMES`."""
+    """A self-test before it runs: one assessor for each of `_PROMPT_NAMES`."""
 
     config: Config
     pool: Pool
@@ -116,7 +115,7 @@ def run_selftest(config: Config, progress: ProgressListener | None = None) -> Se
             )
         for judging in judgings:
             _check_judging(judging, test.config)
-        result = _make_result(test, identify_assessor(shipped, test.config), judgings)
+        result = _make_result(test, _identify_assessor(shipped, test.config), judgings)
         name = make_result_file_name(shipped.name, result.id)
         path = folder.write_json(name, to_json(result))
     return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
@@ -180,7 +179,7 @@ def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[JudgingR
     model = test.assessors[0].model
     text = dump_json([asdict(probe) for probe in shipped_probes])
     prompts = {}
-    for prompt, assessor, judging in zip(PROMPT_NAMES, test.assessors, judgings, strict=True):
+    for prompt, assessor, judging in zip(_PROMPT_NAMES, test.assessors, judgings, strict=True):
         judgments = (each for each in judging.judgments if each.repeat == config.repeats)
         metrics = compute_metrics(shipped_probes, judgments, config.grading)
         values = {name: getattr(metrics, name) for name in SelfTestMetrics.__slots__}
@@ -234,7 +233,7 @@ class SelfTestResult:
     prompts: Mapping[str, PromptResult]
 
 
-def identify_assessor(assessor: Assessor, config: Config) -> str:
+def _identify_assessor(assessor: Assessor, config: Config) -> str:
     """Return what identifies an assessor: model, server, parameters, prompts, scale, language."""
     model = assessor.model
     parts = [
@@ -251,7 +250,7 @@ def identify_assessor(assessor: Assessor, config: Config) -> str:
 def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
     """Return the identity of each assessor by its name; without those that have no prompt of judge."""
     return {
-        each.name: identify_assessor(each, config)
+        each.name: _identify_assessor(each, config)
         for each in assessors
         if config.assessor == "judge" and not each.model.name.startswith(_NOT_TESTED)
     }

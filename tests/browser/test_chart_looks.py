@@ -13,8 +13,8 @@ import pytest
 from judge.measure.resampling import StatisticValue
 from judge.report.charts import Chart
 from tests.support.browser import find_violations, make_file_url, open_page
+from tests.unit.analysis.labelled import make_favouring_run, make_run
 from tests.unit.report.charted import draw_run_charts, make_agreement
-from tests.unit.report.labelled import make_favouring_run, make_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy
 
-from judge.dimensions.answers import _correlate
+from judge.dimensions.answers import compute_pearson_r
 from tests.support.command_line import make_words, run_judge
 from tests.support.factories import extract_fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -67,4 +67,4 @@ def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
 def test_the_correlation_is_pearsons() -> None:
     x, y = np.random.default_rng(3).random((2, 20))
     sums = np.stack([np.ones(20), x, y, x * x, y * y, x * y], axis=1).sum(0)
-    assert float(_correlate(sums)) == pytest.approx(scipy.stats.pearsonr(x, y).statistic, abs=1e-12)
+    assert float(compute_pearson_r(sums)) == pytest.approx(scipy.stats.pearsonr(x, y).statistic, abs=1e-12)

@@ -123,7 +123,7 @@ def test_a_file_that_a_baseline_copies_is_a_regular_file(
     shutil.copytree(finished_run, run)
     replace(run / name)
     with pytest.raises(InputError, match=NO_FILE):
-        baseline._read_files(run)
+        baseline.freeze_baseline(run, tmp_path / "nights")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from judge.cli.render import Screen
-from judge.cli.terminal import _Printed
+from judge.cli.terminal import SafeTextStream
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, write_rows
@@ -154,7 +154,7 @@ def test_lines_break_between_words_and_between_chinese_characters(text: str, lin
 )
 def test_a_build_runner_finds_no_command_in_the_output(pieces: list[str], printed: str) -> None:
     raw = io.BytesIO()
-    stream = _Printed(raw, encoding="utf-8", newline="\n")
+    stream = SafeTextStream(raw, encoding="utf-8", newline="\n")
     assert [stream.write(piece) for piece in pieces] == [len(piece) for piece in pieces]
     stream.write_command("")
     stream.write_command("::warning::ours")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,11 +11,8 @@ from rich.segment import Segment, Segments
 from rich.table import Column, Table
 from rich.text import Text
 
-from judge.characters import escape_controls, find_line_breaks
+from judge.characters import CONTROL, escape_controls, find_line_breaks
 from judge.messages import Translator
-
-# Control characters, which a terminal may execute. Rich adds its own, from styles, after this.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 #: Names longer than this fold where a table is too wide.
 _NAME_WIDTH = 20
@@ -157,8 +153,9 @@ class Screen(Console, RenderHook):
                 line.rstrip()
             renderable = renderable.blank_copy("\n").join(lines)
         for segment in super().render(renderable, options):
-            if segment.control is None and _CONTROL.search(segment.text):
-                text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", segment.text)
+            # Rich adds the control characters of styles after this.
+            if segment.control is None and CONTROL.search(segment.text):
+                text = CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", segment.text)
                 yield Segment(text, segment.style)
             else:
                 yield segment

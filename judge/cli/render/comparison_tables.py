@@ -24,11 +24,8 @@ from judge.measure.segments import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
 from judge.report import assessor_sentences, sentences
-from judge.report.display_text import count_queries, format_p_value
-from judge.report.statements import COUNT_COLUMNS
-
-#: What stands between the engines of a pair, by the outcome.
-_SIGNS = {"better": ">", "not separated": "≈", "undetermined": "?"}
+from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
+from judge.report.page_tables import COUNT_COLUMNS
 
 
 def print_comparison(
@@ -179,7 +176,7 @@ def _make_pair_table(title: str, pairs: Iterable[PairComparison], t: Translator)
     table = make_table(title, "a - b", t("95% interval"), t("won/tied/lost"), t("p adjusted"))
     for pair in pairs:
         table.add_row(
-            escape_line(f"{pair.a} {_SIGNS[pair.outcome]} {pair.b}"),
+            escape_line(f"{pair.a} {OUTCOME_SIGNS[pair.outcome]} {pair.b}"),
             format_decimal(pair.difference, "+.4f"),
             format_decimal_range(t, pair.ci95, "+.3f"),
             f"{pair.wins}/{pair.ties}/{pair.losses}",

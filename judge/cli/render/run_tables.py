@@ -25,8 +25,8 @@ from judge.messages import Translator
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.display_text import count_new_calls, format_run_cost
+from judge.report.page_tables import COUNT_COLUMNS, SHARE_COLUMNS
 from judge.report.payload import name_error
-from judge.report.statements import COUNT_COLUMNS, SHARE_COLUMNS
 from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.

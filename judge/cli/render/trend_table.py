@@ -16,7 +16,7 @@ from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, make_axes
 from judge.nightly.trend_drawing import format_value
-from judge.report.charts.svg import Axis, make_axis
+from judge.report.charts.plot import Axis, make_axis
 from judge.report.display_text import fit_on_line, format_number, truncate_with_ellipsis
 
 #: The most nights that a line shows.

@@ -15,9 +15,10 @@ from judge.measure.formulas import TIE
 from judge.measure.measures import name_mean
 from judge.messages import Text, build_text, make_text
 from judge.report import display_text
-from judge.report.charts import svg
-from judge.report.charts.svg import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, Chart, Picture, PlotArea, ValueRange
-from judge.report.display_text import NOTHING, format_number, format_p_value, format_range
+from judge.report.charts import plot, svg
+from judge.report.charts.plot import NAMES, Axis, PlotArea, ValueRange
+from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
+from judge.report.display_text import NOTHING, OUTCOME_SIGNS, format_number, format_p_value, format_range
 from judge.runs.results_file import QueryEntry
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
@@ -26,7 +27,6 @@ _LISTED = 200
 _MARKS = (0.34, 0.38)
 _VERDICTS = 0.75
 _TOP = 36
-_SIGNS = {"better": ">", "not separated": "≈", "undetermined": "?"}
 _OUTCOMES = {
     "better": make_text("ahead"),
     "not separated": make_text("not separated"),
@@ -85,7 +85,7 @@ def _list_cells(pair: PairComparison) -> tuple[str, ...]:
     difference = _make_range(pair)
     return (
         display_text.fit_on_line(pair.a),
-        _SIGNS[pair.outcome],
+        OUTCOME_SIGNS[pair.outcome],
         display_text.fit_on_line(pair.b),
         format_number(pair.difference, "+.4f"),
         format_range(pair.ci95, "+.4f"),
@@ -96,7 +96,7 @@ def _list_cells(pair: PairComparison) -> tuple[str, ...]:
 
 
 def _make_range(pair: PairComparison) -> ValueRange | None:
-    return svg.make_range(pair.difference, pair.ci95, pair.bounds)
+    return plot.make_range(pair.difference, pair.ci95, pair.bounds)
 
 
 def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Picture:
@@ -104,11 +104,11 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
     groups = [(engine, list(rows)) for engine, rows in groupby(first_pairs, key=lambda pair: pair.a)]
     bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first_pairs))
     numbers = [number for pair in first_pairs if (cell := _make_range(pair)) for number in cell.numbers]
-    area = PlotArea(svg.make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
+    area = PlotArea(plot.make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
     legend = (
-        (0.0, svg.DOT, _OUTCOMES["better"]),
-        (70.0, svg.HOLLOW, make_text("not ahead")),
-        (165.0, svg.WHISKER, make_text("95% interval, {mean}", mean=measure)),
+        (0.0, plot.DOT, _OUTCOMES["better"]),
+        (70.0, plot.HOLLOW, make_text("not ahead")),
+        (165.0, plot.WHISKER, make_text("95% interval, {mean}", mean=measure)),
     )
     parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2
@@ -135,7 +135,7 @@ def _draw_pair(pair: PairComparison, area: PlotArea, y: float) -> Iterator[Marku
     if cell := _make_range(pair):
         size = f"{format_number(cell.value, '+.4f')} ({format_range(cell.interval, '+.4f')})"
         title = f"{display_text.fit_on_line(pair.a)} − {display_text.fit_on_line(pair.b)}: {size}"
-        mark = svg.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
+        mark = plot.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
         yield area.place([svg.add_tooltip(title, mark)])
     outcome = _OUTCOMES[pair.outcome] if pair.n or ahead else make_text("nothing shared")
     yield svg.draw_text(outcome, "verdict ahead" if ahead else "verdict", _VERDICTS, y + 4)
@@ -256,7 +256,7 @@ def _describe_differences(differences: QueryDifferences, a: str, b: str) -> Text
 
 
 def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceBar]) -> Picture:
-    scale = svg.make_axis([0.0, *(bar.value for bar in bars)], 4)
+    scale = plot.make_axis([0.0, *(bar.value for bar in bars)], 4)
     heights = [(tick, _find_height(scale, tick)) for tick in scale.ticks]
     grid = [svg.draw_line(0, 1, y, y, "grid") for tick, y in heights if tick]
     zero = _find_height(scale, 0.0)

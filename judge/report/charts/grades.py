@@ -20,7 +20,7 @@ from judge.report.display_text import NOTHING, format_share
 from judge.runs.results_file import QueryEntry
 
 #: How many ranks are shown.
-MAX_RANKS = 20
+_MAX_RANKS = 20
 #: The columns of the picture: names, then bars, then numbers that end at the right edge.
 _NAMES = 0.27
 _BARS = (0.29, 0.56)
@@ -112,7 +112,7 @@ def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
     measure = summary.main_measure
     graded = _GradedRanks(
         summary.sort_engines(measure),
-        range(1, min(MAX_RANKS, counts.longest) + 1),
+        range(1, min(_MAX_RANKS, counts.longest) + 1),
         svg.GRADE_NAMES[summary.scale],
         summary.relevant_from,
         counts,
@@ -161,9 +161,9 @@ def _describe_grades(graded: _GradedRanks) -> Iterator[Text]:
     yield make_text(
         "Grades below the heavy line are relevant. A gap at the top means that the list has no result there."
     )
-    if graded.counts.longest > MAX_RANKS:
+    if graded.counts.longest > _MAX_RANKS:
         ranks = graded.counts.longest
-        yield make_text("The first {shown} of {ranks} ranks are shown.", shown=MAX_RANKS, ranks=ranks)
+        yield make_text("The first {shown} of {ranks} ranks are shown.", shown=_MAX_RANKS, ranks=ranks)
 
 
 def _draw_grades_picture(graded: _GradedRanks) -> Picture:

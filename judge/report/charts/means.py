@@ -13,17 +13,9 @@ from judge.measure.measures import name_mean, parse_measure
 from judge.measure.stability import MeasureStability, RepeatStability
 from judge.messages import Text, Translator, build_text, join_sentences, make_text
 from judge.report import display_text
-from judge.report.charts import svg
-from judge.report.charts.svg import (
-    AXIS_HEIGHT,
-    MAX_ENGINES,
-    ROW_HEIGHT,
-    Axis,
-    Chart,
-    Picture,
-    PlotArea,
-    ValueRange,
-)
+from judge.report.charts import plot, svg
+from judge.report.charts.plot import Axis, PlotArea, ValueRange
+from judge.report.charts.svg import AXIS_HEIGHT, MAX_ENGINES, ROW_HEIGHT, Chart, Picture
 from judge.report.display_text import format_number, format_range
 
 #: The columns with the marks; before them stand the names, after them numbers that end at the right edge.
@@ -57,7 +49,7 @@ class _Means:
         steps = 5 if measure == self.measures[0] else 3
         cells = (self.cells[engine, measure] for engine in self.engines)
         numbers = [number for cell in cells if cell for number in cell.numbers]
-        scale = svg.make_axis([*numbers, *([self.ideal[measure]] if measure in self.ideal else [])], steps)
+        scale = plot.make_axis([*numbers, *([self.ideal[measure]] if measure in self.ideal else [])], steps)
         return PlotArea(scale, *across, top, top + row * len(self.engines))
 
     def draw_marks(self, area: PlotArea, measure: str) -> Iterator[Markup]:
@@ -70,7 +62,7 @@ class _Means:
         for engine, y in zip(self.engines, area.list_rows(len(self.engines)), strict=True):
             if cell := self.cells[engine, measure]:
                 mean = f"{name_mean(measure)} {_format_mean(cell)} ({format_range(cell.interval)})"
-                mark = svg.draw_whisker(area.scale, y, cell, "dot", radius)
+                mark = plot.draw_whisker(area.scale, y, cell, "dot", radius)
                 yield svg.add_tooltip(f"{display_text.fit_on_line(engine)}: {mean}", mark)
 
 
@@ -84,7 +76,7 @@ def draw_means(summary: Summary) -> Chart | None:
         for engine in order
         for measure in measures
     }
-    cells = {key: svg.make_range(mean.mean, mean.ci95, mean.bounds) for key, mean in results.items()}
+    cells = {key: plot.make_range(mean.mean, mean.ci95, mean.bounds) for key, mean in results.items()}
     if not any(cells.values()):
         return None
     controls = summary.controls.ideal if summary.controls else {}
@@ -148,11 +140,11 @@ def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
 
 def _draw_means_picture(means: _Means, engines: int) -> Picture:
     first, *others = means.measures
-    legend = [(0.0, svg.DOT, make_text("mean")), (70.0, svg.WHISKER, make_text("95% interval"))]
+    legend = [(0.0, plot.DOT, make_text("mean")), (70.0, plot.WHISKER, make_text("95% interval"))]
     if any(cell and cell.bounds for (engine, _), cell in means.cells.items() if engine in means.engines):
-        legend.append((190.0, svg.BOUNDS, make_text("unjudged, worst to best")))
+        legend.append((190.0, plot.BOUNDS, make_text("unjudged, worst to best")))
     if means.ideal:
-        legend.append((350.0 if len(legend) > 2 else 190.0, svg.IDEAL, make_text("best order of the pool")))
+        legend.append((350.0 if len(legend) > 2 else 190.0, plot.IDEAL, make_text("best order of the pool")))
     area = means.make_area(first, _MARKS, _TOP, ROW_HEIGHT)
     cells = [means.cells[engine, first] for engine in means.engines]
     numbers = [format_number(cell.value if cell else None) for cell in cells]
@@ -176,7 +168,7 @@ def _draw_band(means: _Means, measures: Sequence[str], columns: int, y: float) -
         x = _MARKS[0] + at * width
         area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
         if not at:
-            yield from svg.draw_row_names(means.engines, area.list_rows(len(means.engines)))
+            yield from plot.draw_row_names(means.engines, area.list_rows(len(means.engines)))
         yield svg.draw_name(name_mean(measure), 7, "head small", x, y + 12)
         yield area.draw_grid(ends=True)
         yield area.place(means.draw_marks(area, measure))
@@ -234,7 +226,7 @@ def _draw_repeats_picture(repeated: MeasureStability, order: Sequence[str], meas
     engines = order[:MAX_ENGINES]
     means = [repeated.engines[engine].means for engine in engines]
     rows = [[mean for mean in row if mean is not None] for row in means]
-    scale = svg.make_axis(mean for row in rows for mean in row)
+    scale = plot.make_axis(mean for row in rows for mean in row)
     area = PlotArea(scale, *_REPEAT_MARKS, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
     bottom = area.bottom + AXIS_HEIGHT
     note = svg.note_omitted_engines(len(order), bottom + 16)
@@ -302,7 +294,7 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
     points, others = [], []
     for engine in summary.sort_engines(measure):
         result = summary.engines[engine].measures[measure]
-        mean = svg.make_range(result.mean, result.ci95, None)
+        mean = plot.make_range(result.mean, result.ci95, None)
         usd = costs.find_mean(engine, PRICE).mean
         if mean and usd is not None:
             points.append(_Point(engine, usd, mean))
@@ -344,11 +336,11 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
 
 def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
     drawn_points = points[:MAX_ENGINES]
-    across = svg.make_axis([0.0, *(point.usd for point in drawn_points)])
-    up = svg.make_axis(number for point in drawn_points for number in point.mean.numbers)
+    across = plot.make_axis([0.0, *(point.usd for point in drawn_points)])
+    up = plot.make_axis(number for point in drawn_points for number in point.mean.numbers)
     yield svg.draw_text(name_mean(measure), "head", 0, 12)
     yield svg.draw_legend(
-        32, (0.0, svg.DOT, make_text("mean")), (70.0, svg.WHISKER, make_text("95% interval"))
+        32, (0.0, plot.DOT, make_text("mean")), (70.0, plot.WHISKER, make_text("95% interval"))
     )
     for tick in up.ticks:
         y = _locate(up, tick)

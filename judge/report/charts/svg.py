@@ -1,4 +1,4 @@
-"""SVG elements of charts, their axes, and marks with intervals in rows along an axis.
+"""SVG elements of charts, and charts made of them.
 
 Widths are percentages, so that a chart fills any column while its text keeps its size; heights are
 pixels. Elements have classes and no styles: charts.css holds the styles.
@@ -7,22 +7,20 @@ pixels. Elements have classes and no styles: charts.css holds the styles.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from math import ceil, floor, log10
 from os.path import commonprefix
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
 from judge.characters import count_columns
-from judge.measure.formulas import TIE
 from judge.messages import Text, make_text
 from judge.report import display_text
 
 #: How a page names the languages.
-LANGS = {"en": "en", "zh": "zh-Hans"}
+_LANGS = {"en": "en", "zh": "zh-Hans"}
 _ELLIPSIS = "…"
 #: How high a row's name may be, in pixels.
 _LABEL = 22
@@ -41,12 +39,6 @@ GRADE_NAMES = {
 UNJUDGED = make_text("unjudged")
 ENGINE = make_text("engine")
 INTERVAL = Text("95%", "95%")
-#: Below this a span is rounding, not a difference.
-_FLAT = 1e-9
-#: How much is shown around values that are all the same.
-_AROUND = 0.1
-#: The width of the names of the rows, as a fraction of the column.
-NAMES = 0.31
 #: The height of a row in pixels, and of the numbers under a panel.
 ROW_HEIGHT = 24
 AXIS_HEIGHT = 22
@@ -129,7 +121,7 @@ def draw_text(text: Text | str, kind: str, x: float | str, y: float, anchor: str
         words = text if isinstance(text, str) else text.en
         return make_tag("text", words, class_=kind, x=place, y=y, text_anchor=anchor)
     return join_markup(
-        make_tag("text", words, class_=f"{kind} {lang}", lang=LANGS[lang], x=place, y=y, text_anchor=anchor)
+        make_tag("text", words, class_=f"{kind} {lang}", lang=_LANGS[lang], x=place, y=y, text_anchor=anchor)
         for lang, words in text._asdict().items()
     )
 
@@ -220,7 +212,7 @@ def make_chart(
     """Return the chart; its picture is named by `title` and described by `desc` in both languages."""
     mark = f"chart-{id_}"
     descriptions = [
-        make_tag(kind, words, id=f"{mark}-{kind}-{lang}", lang=LANGS[lang])
+        make_tag(kind, words, id=f"{mark}-{kind}-{lang}", lang=_LANGS[lang])
         for kind, both in (("title", title), ("desc", desc))
         for lang, words in both._asdict().items()
     ]
@@ -261,161 +253,6 @@ def name_grade(grade: int, name: Text) -> Text:
     return Text(f"{grade} {name.en}", f"{grade} {name.zh}")
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """Numbers along a line from `low` to `high`; `ticks` are round and evenly spaced."""
-
-    low: float
-    high: float
-    ticks: tuple[float, ...]
-    decimals: int
-
-    def locate(self, value: float) -> float:
-        """Return the position of the value: 0 at the low end, 1 at the high one, clipped to both."""
-        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
-
-    def cut(self, low: float, high: float) -> Axis:
-        """Return the part of the axis from `low` to `high`."""
-        ticks = tuple(tick for tick in self.ticks if low <= tick <= high)
-        return Axis(low, high, ticks, self.decimals)
-
-    def format_tick(self, tick: float, *, signed: bool = False, short: bool = False) -> str:
-        """Return the tick as text: `signed` adds a plus, except for 0; `short` drops zeros at the end."""
-        text = f"{abs(tick):.{self.decimals}f}"
-        if self.decimals and (short or (signed and not tick)):
-            text = text.rstrip("0").rstrip(".")
-        sign = "−" if tick < 0 else "+" if signed and tick > 0 else ""
-        return sign + text
-
-
-def make_axis(values: Iterable[float], count: int = 5) -> Axis:
-    """Return an axis that holds all values, with about `count` steps of 1, 2 or 5 times a power of ten.
-
-    Its first and last tick are its ends.
-
-    Values that are all equal, or none, get an axis around them that stays within 0 to 1 if they do.
-    """
-    numbers = list(values) or [0.0, 1.0]
-    low, high = min(numbers), max(numbers)
-    if high - low < _FLAT:
-        inside = low >= 0 and high <= 1
-        low, high = low - _AROUND, high + _AROUND
-        low, high = (max(0.0, low), min(1.0, high)) if inside else (low, high)
-    times, power = choose_step(high - low, count)
-    size = times * 10.0**power
-    # A value that is a tick but for rounding needs no further one.
-    first, last = floor(low / size + _FLAT), ceil(high / size - _FLAT)
-    decimals = max(0, -power)
-    ticks = tuple(round(index * times * 10.0**power, decimals) for index in range(first, last + 1))
-    return Axis(ticks[0], ticks[-1], ticks, decimals)
-
-
-def choose_step(span: float, count: int) -> tuple[int, int]:
-    """Return (times, power): the smallest round step, times * 10^power, of which `count` cover the span."""
-    power = floor(log10(span / count))
-    times = next(times for times in (1, 2, 5, 10) if times * 10.0**power * count >= span * (1 - _FLAT))
-    return (1, power + 1) if times == 10 else (times, power)
-
-
-#: Marks as a key shows them, around (9, 0).
-DOT = make_tag("circle", cx=9, cy=0, r=4, class_="dot")
-HOLLOW = make_tag("circle", cx=9, cy=0, r=3.5, class_="dot hollow")
-IDEAL = make_tag("path", d="M9 -7V7", class_="ideal")
-WHISKER = make_tag("path", d="M1 0H17M1 -4V4M17 -4V4", class_="whisker")
-BOUNDS = make_tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
-
-
-@dataclass(frozen=True, slots=True)
-class ValueRange:
-    """A value, its 95% interval, and its bounds when unjudged snippets leave it bounds."""
-
-    value: float
-    interval: tuple[float, float] | None
-    bounds: tuple[float, float] | None
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """Return every number that is drawn."""
-        return self.value, *(self.interval or ()), *(self.bounds or ())
-
-
-def make_range(
-    value: float | None, interval: Sequence[float] | None, bounds: Sequence[float | None] | None
-) -> ValueRange | None:
-    """Return the value of summary.json with its interval and bounds; None where there is no value."""
-    if value is None:
-        return None
-    low, high = bounds or (None, None)
-    unsure = None
-    if low is not None and high is not None and max(value - low, high - value) > TIE:
-        unsure = low, high
-    return ValueRange(value, (interval[0], interval[1]) if interval else None, unsure)
-
-
-def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: float = 4) -> Markup:
-    """Return a dot of class `kind` with its interval as a line and its bounds as a bar around height `y`."""
-    parts = []
-    if cell.bounds:
-        first, last = map(scale.locate, cell.bounds)
-        parts.append(draw_box(first, last - first, y - radius - 2, 2 * radius + 4, "bounds"))
-    if cell.interval:
-        first, last = map(scale.locate, cell.interval)
-        parts.append(draw_line(first, last, y, y, "whisker"))
-        parts += [draw_line(end, end, y - radius, y + radius, "whisker") for end in (first, last)]
-    parts.append(draw_dot(scale.locate(cell.value), y, kind, radius))
-    return join_markup(parts)
-
-
 def add_tooltip(title: str, *parts: str) -> Markup:
     """Return the marks with a text that the browser shows when the pointer is on them."""
     return make_tag("g", make_tag("title", title), *parts)
-
-
-@dataclass(frozen=True, slots=True)
-class PlotArea:
-    """The area for rows of marks: `x` and `width` are fractions of the column, `top` and `bottom` pixels."""
-
-    scale: Axis
-    x: float
-    width: float
-    top: float
-    bottom: float
-
-    def place(self, parts: Iterable[str]) -> Markup:
-        """Return the parts, placed by fractions of the width of the area."""
-        return draw_inset(self.x, self.width, *parts)
-
-    def draw_grid(self, *, signed: bool = False, ends: bool = False) -> Markup:
-        """Return the grid lines and the numbers under them; `ends` writes the first and last number only."""
-        ticks = self.scale.ticks
-        numbers = zip((ticks[0], ticks[-1]), ("start", "end"), strict=True)
-        parts = []
-        for tick in ticks:
-            at, kind = self.scale.locate(tick), "zero" if signed and tick == 0 else "grid"
-            parts.append(draw_line(at, at, self.top, self.bottom, kind))
-        for tick, anchor in numbers if ends else ((tick, "middle") for tick in ticks):
-            number = self.scale.format_tick(tick, signed=signed, short=ends)
-            parts.append(draw_text(number, "tick", self.scale.locate(tick), self.bottom + 15, anchor))
-        return self.place(parts)
-
-    def list_rows(self, count: int) -> list[float]:
-        """Return the heights of the middles of `count` rows that share the area."""
-        row = (self.bottom - self.top) / count
-        return [self.top + row * (at + 0.5) for at in range(count)]
-
-    def draw_rows(
-        self, names: Sequence[str], marks: Iterable[Markup], numbers: Sequence[str]
-    ) -> Iterator[Markup]:
-        """Yield the names of the rows, the grid, the marks, and a number at the right edge of each row."""
-        rows = self.list_rows(len(names))
-        yield from draw_row_names(names, rows)
-        yield self.draw_grid()
-        yield self.place(marks)
-        yield from (
-            draw_text(number, "number", 1, y + 4, "end") for number, y in zip(numbers, rows, strict=True)
-        )
-
-
-def draw_row_names(names: Sequence[str], rows: Iterable[float]) -> Iterator[Markup]:
-    """Yield the names of engines left of their rows, around the heights `rows`."""
-    return (draw_row_label(name, 15, NAMES, y, names) for name, y in zip(names, rows, strict=True))

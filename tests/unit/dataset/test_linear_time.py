@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from judge.characters import escape_controls
-from judge.dataset import clean
+from judge.dataset import clean, markup
 from judge.dataset.clean import drop_invisible, looks_misdecoded
 from judge.dataset.injection import detect_injection
 from judge.dataset.injection_patterns import INJECTION_PATTERNS
@@ -256,7 +256,7 @@ def replace_unencodable(step: Callable[[str], object]) -> Callable[[str], object
 STEPS: dict[str, Callable[[str], object]] = {
     "snippet": clean_text,
     "query": clean_shown_query,
-    "markup": replace_unencodable(clean.extract_visible_text),
+    "markup": replace_unencodable(markup.extract_visible_text),
     "hidden characters": drop_invisible,
     "encoding": replace_unencodable(looks_misdecoded),
     "suspicion": detect_injection_alone,

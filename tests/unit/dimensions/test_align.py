@@ -14,6 +14,7 @@ from judge.dimensions.align import (
     align_embeddings,
     compute_gradient,
     compute_triplet_loss,
+    draw_triplets,
     train_map,
 )
 from judge.measure.formulas import Floats
@@ -115,11 +116,9 @@ def test_the_means_are_those_of_ir_measures() -> None:
     import ir_measures
     from ir_measures import RR, Qrel, ScoredDoc, Success
 
-    from judge.dimensions.align import _draw_triplets
-
     pool, vectors = make_pool(), make_vectors(noise=3.0)
     generator = np.random.default_rng(0)
-    triplets = _draw_triplets(pool, generator)
+    triplets = draw_triplets(pool, generator)
     order = generator.permutation(QUERIES)
     runs: dict[str, list[ScoredDoc]] = {BEFORE: [], AFTER: []}
     for part in range(FOLDS):

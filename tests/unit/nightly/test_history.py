@@ -15,7 +15,7 @@ from judge.errors import InputError
 from judge.nightly import trend
 from judge.nightly.record import NightRecord
 from judge.nightly.trend import TrendValue, make_axes
-from judge.report.charts.svg import make_axis
+from judge.report.charts.plot import make_axis
 from tests.support.cases import check_each
 from tests.unit.nightly.records import (
     make_canaries,

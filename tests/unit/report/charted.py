@@ -14,7 +14,7 @@ from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
 from judge.runs import results_file
-from tests.unit.report.labelled import make_people, make_run
+from tests.unit.analysis.labelled import make_people, make_run
 
 
 def compute_run_scores(run: JudgedRun) -> Scores:

@@ -9,8 +9,8 @@ from typing import Any
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import MeasureMean
+from tests.unit.analysis.labelled import make_run
 from tests.unit.report.charted import summarise_run
-from tests.unit.report.labelled import make_run
 
 BASE = summarise_run(make_run({"A": {"q": ["text"]}}, {("q", "text"): 2}, measures="P@5", depth=5))
 

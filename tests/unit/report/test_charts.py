@@ -23,6 +23,7 @@ from judge.report.charts.grades import GradeCounts
 from judge.runs.record_json import from_json, to_json
 from judge.runs.results_file import EngineEntry, QueryEntry
 from tests.support.cases import count_examples
+from tests.unit.analysis.labelled import make_run
 from tests.unit.report.charted import (
     draw_run_charts,
     list_entries,
@@ -30,7 +31,6 @@ from tests.unit.report.charted import (
     make_chart_data,
     summarise_run,
 )
-from tests.unit.report.labelled import make_run
 from tests.unit.report.pages import make_snippet_entry, parse_queries
 from tests.unit.report.test_charts_svg import hostile
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import judge
 from judge import example
-from judge.report import statements
+from judge.report import page_tables
 from judge.report.display_text import (
     END,
     ISOLATE,
@@ -265,7 +265,7 @@ def test_the_page_shows_the_remarks_of_an_assessor_in_both_languages(demo: Path)
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
     summary = load_summary(RunFolder(demo))
     row = replace(summary.comparisons[0], p_adjusted=8e-6)
-    (table,) = statements.list_pair_tables(replace(summary, comparisons=(row,)))
+    (table,) = page_tables.list_pair_tables(replace(summary, comparisons=(row,)))
     shown = [cell.main.en for cell in table.rows[0][1]]
     assert shown[4] == "<0.0001"
 

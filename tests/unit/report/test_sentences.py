@@ -21,9 +21,9 @@ from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
 from tests.support.cases import check_each
+from tests.unit.analysis.labelled import make_run
 from tests.unit.measure.tables import NAN, tabulate_scores
 from tests.unit.report.charted import summarise_run
-from tests.unit.report.labelled import make_run
 from tests.unit.report.summaries import BASE, make_mean, make_pair, make_summary
 
 CLEAR = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8, 0.9, 0.75]

@@ -15,7 +15,7 @@ from judge.json_text import dump_json
 from judge.judgment_log import dump_judgments
 from judge.records import Judgment, Usage
 from judge.runs.folder import RunFolder
-from judge.runs.load import _read_judgment, _read_judgments
+from judge.runs.load import parse_judgment, read_judgments
 from judge.runs.record_json import decode_json
 
 UNUSUAL = ("\ud800", "\ud800\udc00", "\u2028", "\x7f", '"\\\b\f\x00')
@@ -42,7 +42,7 @@ def test_lines_are_those_of_the_standard_library(judgments: list[Judgment]) -> N
 @given(JUDGMENTS)
 def test_a_line_is_read_as_by_the_standard_library(judgment: Judgment) -> None:
     [line] = dump_judgments([judgment])
-    assert decode_json(Judgment, line) in (_read_judgment(json.loads(line), "line"), None)
+    assert decode_json(Judgment, line) in (parse_judgment(json.loads(line), "line"), None)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_values_of_another_type_are_refused(tmp_path: Path, change: dict[str, ob
     halves = asdict(judgment) | {"reason": "\ud800"}
     lines = [json.dumps(each) + "\n" for each in (asdict(judgment), halves, asdict(judgment) | change)]
     (tmp_path / "judgments.jsonl").write_text("".join(lines), encoding="ascii")
-    read = _read_judgments(RunFolder(tmp_path))
+    read = read_judgments(RunFolder(tmp_path))
     assert next(read) == judgment
     assert next(read).reason == "\ud800"
     with pytest.raises(InputError, match=rf"judgments\.jsonl:3: {message}"):
@@ -91,10 +91,10 @@ def test_a_line_without_a_field_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"judgments\.jsonl:1: is no judgment \(Object missing required field `query_id`\)"
     ):
-        next(_read_judgments(RunFolder(tmp_path)))
+        next(read_judgments(RunFolder(tmp_path)))
 
 
 def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
     (tmp_path / "judgments.jsonl").write_text("{}}\n", encoding="ascii")
     with pytest.raises(InputError, match=r"judgments\.jsonl:1: is not JSON"):
-        next(_read_judgments(RunFolder(tmp_path)))
+        next(read_judgments(RunFolder(tmp_path)))

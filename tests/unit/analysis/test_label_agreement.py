@@ -13,7 +13,7 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import count_queries_without_value
 from judge.json_text import dump_json
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
-from tests.unit.report.labelled import (
+from tests.unit.analysis.labelled import (
     GradesByText,
     Shown,
     label_first,

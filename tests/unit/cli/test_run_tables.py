@@ -19,7 +19,7 @@ from judge.cli.render.comparison_tables import print_comparison
 from judge.cli.render.run_tables import print_run
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
-from judge.report.statements import make_engines_table
+from judge.report.page_tables import make_engines_table
 from judge.runs.run_result import RunResult
 
 

@@ -18,7 +18,7 @@ from judge.measure.agreement import PUBLISHED_AGREEMENT
 from judge.messages import ENGLISH
 from judge.records import BINARY
 from judge.runs.record_json import from_json
-from tests.unit.report.labelled import (
+from tests.unit.analysis.labelled import (
     GradesByText,
     Shown,
     label_first,

@@ -1,0 +1,206 @@
+"""Tables of the report: engines, pairs of engines, segments and dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from judge.analysis.summary import DimensionMean, DimensionNote, Summary
+from judge.measure.compare import PairComparison, describe_pair_outcome
+from judge.measure.engine_summary import MeasureMean
+from judge.measure.measures import name_mean
+from judge.measure.segments import SegmentMean, SegmentResult
+from judge.messages import Text, Translator, build_text, make_text
+from judge.report import sentences
+from judge.report.display_text import (
+    NOTHING,
+    fit_on_line,
+    format_number,
+    format_p_value,
+    format_range,
+    translate_remark,
+)
+
+#: How many pairs of engines a table lists; summary.json has them all.
+_MAX_PAIRS = 60
+#: The titles of columns of what came back by field, and those that are shares.
+COUNT_COLUMNS = {
+    "answered": make_text("answered"),
+    "empty": make_text("empty"),
+    "errors": make_text("errors"),
+    "absent": make_text("not asked"),
+    "judged": make_text("judged"),
+    "duplicates": make_text("duplicates"),
+    "unique": make_text("unique"),
+}
+SHARE_COLUMNS = frozenset({"judged", "duplicates", "unique"})
+_PAIR_HEAD = (
+    make_text("pair"),
+    make_text("result"),
+    make_text("difference"),
+    make_text("95% interval"),
+    make_text("won / tied / lost"),
+    make_text("p, adjusted"),
+    make_text("worst case"),
+    make_text("detectable"),
+)
+
+
+class Cell(NamedTuple):
+    """The text of a cell, and a text in small letters under it."""
+
+    main: Text
+    under: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table whose rows begin with a name; `more` rows are left out."""
+
+    caption: Text
+    head: tuple[Text, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    more: int = 0
+
+
+def repeat_in_both(text: str) -> Text:
+    """Return a text that is the same in both languages."""
+    return Text(text, text)
+
+
+def _make_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
+    """Return a cell with a number, or a dash."""
+    return Cell(repeat_in_both(format_number(value, form)), under)
+
+
+def make_engines_table(summary: Summary) -> PageTable:
+    """Return one row for each engine, best first: means with intervals, and what the engine returned.
+
+    A column of what it returned is there where it has a number but 0; that of the judged results is there
+    at 0 too, because it is the coverage of the means.
+    """
+    engines = summary.engines.values()
+    columns = {
+        key: name
+        for key, name in COUNT_COLUMNS.items()
+        if any(getattr(row, key) or (key == "judged" and row.judged is not None) for row in engines)
+    }
+    head = [make_text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
+    head += make_text("queries"), *columns.values()
+    timed = any(row.latency_ms for row in engines)
+    head += [make_text("ms, median"), make_text("tokens")] if timed else []
+    scored = any(row.rerank_relevancy for row in engines)
+    head += [make_text("score mean"), make_text("score max")] if scored else []
+    rows = []
+    for engine in summary.sort_engines(summary.main_measure):
+        row = summary.engines[engine]
+        cells = [_format_mean(row.measures[measure]) for measure in summary.measures]
+        cells.append(_make_cell(row.measures[summary.main_measure].n, ","))
+        cells += [_make_cell(getattr(row, key), ".1%" if key in SHARE_COLUMNS else ",") for key in columns]
+        if timed:
+            latency, tokens = row.latency_ms, row.tokens
+            p95 = f"p95: {latency.p95:,.0f}" if latency else ""
+            cells.append(_make_cell(latency.median if latency else None, ",.0f", p95))
+            cells.append(_make_cell(tokens.mean if tokens else None, ",.0f"))
+        if scored:
+            relevancy = row.rerank_relevancy
+            cells.append(_make_cell(relevancy.mean if relevancy else None, ".4f"))
+            cells.append(_make_cell(relevancy.max if relevancy else None, ".4f"))
+        rows.append((engine, tuple(cells)))
+    caption = make_text("Engines: means with 95% interval, and what came back")
+    return PageTable(caption, tuple(head), tuple(rows))
+
+
+def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
+    return _make_cell(mean.mean, under=format_range(mean.ci95) if mean.ci95 else "")
+
+
+def _format_mean_and_queries(mean: DimensionMean) -> Cell:
+    cell = _format_mean(mean)
+    return cell if mean.mean is None else cell._replace(under=f"{cell.under} n = {mean.queries:,}".lstrip())
+
+
+def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
+    """Yield a table of all pairs of engines for each measure that compares engines."""
+    deciding = summary.deciding_measure
+    for measure in dict.fromkeys(row.measure for row in summary.comparisons):
+        rows = summary.select_pairs(measure)
+        caption = make_text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
+        if measure == deciding:
+            caption = make_text("Pairs by {measure}", measure=name_mean(measure))
+        first_rows = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:_MAX_PAIRS])
+        yield PageTable(caption, _PAIR_HEAD, first_rows, len(rows) - len(first_rows))
+
+
+def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
+    return (
+        Cell(build_text(describe_pair_outcome, row)),
+        _make_cell(row.difference, "+.4f"),
+        Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
+        Cell(repeat_in_both(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
+        Cell(repeat_in_both(format_p_value(row.p_adjusted, NOTHING))),
+        Cell(repeat_in_both(format_range(row.bounds if sentences.is_unsure(row) else None, "+.4f"))),
+        _make_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),
+    )
+
+
+def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
+    """Yield a table of the engines' means in each segment for each column that divides the queries."""
+    measure = summary.main_measure
+    for column, values in summary.segments.items():
+        caption = make_text("By {column}: mean {measure}", column=column, measure=name_mean(measure))
+        order = summary.sort_engines(measure)
+        rows = tuple((value, _list_segment_cells(part, order, measure)) for value, part in values.items())
+        head = (
+            repeat_in_both(column),
+            make_text("queries"),
+            *map(repeat_in_both, order),
+            make_text("separated"),
+        )
+        yield PageTable(caption, head, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionSection:
+    """A dimension on the page: the table of its means, its remarks, and its notes with their texts."""
+
+    table: PageTable
+    remarks: Sequence[Text] = ()
+    notes: Sequence[tuple[DimensionNote, Text]] = ()
+
+
+def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
+    """Yield the section of each dimension."""
+    order = summary.sort_engines(summary.main_measure)
+    for name, dimension in summary.dimensions.items():
+        head = (
+            make_text("engine"),
+            *(build_text(Translator.name_measure, each) for each in dimension.measures),
+        )
+        rows = []
+        for engine in (name for name in order if name in dimension.engines):
+            means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
+            rows.append((engine, tuple(map(_format_mean_and_queries, means))))
+        remarks = [build_text(translate_remark, remark) for remark in dimension.remarks]
+        caption = build_text(sentences.name_dimension, name)
+        table = PageTable(caption, head, tuple(rows) if dimension.measures else ())
+        notes = [(note, build_text(_fit_note, note)) for note in dimension.notes]
+        yield DimensionSection(table, remarks, notes)
+        for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
+            pairs = [pair for pair in dimension.pairs if pair.measure == measure]
+            rows = [(f"{pair.a} / {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs]
+            head = (make_text("engines"), build_text(Translator.name_measure, measure))
+            yield DimensionSection(PageTable(caption, head, tuple(rows)))
+
+
+def _fit_note(t: Translator, note: DimensionNote) -> str:
+    return fit_on_line(t(note.text))
+
+
+def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
+    means = [part.engines.get(engine, {}).get(measure) for engine in order]
+    verdicts = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
+    separated = Text(*(mark.join(verdicts) for mark in make_text("; "))) if verdicts else make_text("none")
+    cells = [_format_mean(mean) if mean else _make_cell(None) for mean in means]
+    return (_make_cell(part.queries, ","), *cells, Cell(separated))
