@@ -212,10 +212,7 @@ class ModelClient:
             self._record_error(error, permit)
             raise
         finally:
-            answered = call.outcome == ANSWERED
-            self.spend_limit.settle(
-                call.usage, price, most=most, answered=answered, maybe_billed=call.maybe_billed
-            )
+            self.spend_limit.settle(call, price, most)
             permit.hooks.end_call(call)
         self._has_response = True
         self._retry_budget.deposit()

@@ -23,7 +23,7 @@ from judge.errors import (
 )
 from judge.messages import CHINESE
 from judge.pricing.prices import Price
-from judge.records import Call, Completion, Prompt, Usage
+from judge.records import ANSWERED, Call, Completion, Prompt, Usage
 from tests.support import virtual_time
 from tests.unit.client.simulation import CallList, ScriptedModel, SilentModel, make_prompt
 
@@ -96,7 +96,7 @@ def test_a_cancelled_call_counts_as_maybe_billed() -> None:
     async def ask() -> list[Call]:
         client = ModelClient(SilentModel(), limits, CancelToken())
         client.spend_limit.reserve()
-        client.spend_limit.settle(Usage(completion_tokens=20), price, answered=True)
+        client.spend_limit.settle(Call(ANSWERED, Usage(completion_tokens=20)), price)
         log = CallList(client.cancel_token)
         async with client.make_permit(log) as permit:
             with suppress(TimeoutError):
@@ -121,7 +121,7 @@ def test_a_call_that_waits_for_the_budget_holds_no_permit_and_goes_on_when_anoth
             waiting = asyncio.create_task(client.complete(make_prompt("tea " * 100), permit))
             await asyncio.sleep(0.1)
             permits_in_use = [client.limiter.in_flight]
-            client.spend_limit.settle(Usage(completion_tokens=1), price, most=40e-6, answered=True)
+            client.spend_limit.settle(Call(ANSWERED, Usage(completion_tokens=1)), price, 40e-6)
             await asyncio.sleep(0.1)
             permits_in_use.append(client.limiter.in_flight)
             waiting.cancel()
@@ -143,7 +143,7 @@ def test_a_call_that_waits_for_the_budget_ends_with_the_run() -> None:
             waiting = asyncio.create_task(client.complete(make_prompt("tea"), permit))
             await asyncio.sleep(0.1)
             client.cancel_token.cancel(RunIncomplete("enough"))
-            client.spend_limit.settle(Usage(completion_tokens=1), price, most=60e-6, answered=True)
+            client.spend_limit.settle(Call(ANSWERED, Usage(completion_tokens=1)), price, 60e-6)
             with pytest.raises(Cancelled):
                 await waiting
         return client.spend_limit.calls
