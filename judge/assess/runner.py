@@ -3,7 +3,7 @@
 Each pair takes four steps:
 
     lease     `LeaseWindow.acquire`, for several pairs at a time and ahead of the permits
-    permit    `ModelClient.make_permit`
+    permit    `PairPermit`, of `AdaptiveLimiter`
     complete  `Assessor.ask` → `ModelClient.complete` → `parse_verdict`
     save      `PairLease.save`
 
@@ -60,7 +60,6 @@ class JudgingResult:
     graded: int
     failures: Sequence[Judgment]
     cost: Cost
-    calls_made: int
     stopped: JudgeError | None
     warnings: tuple[str, ...] = ()
     in_batches: int = 0
@@ -169,7 +168,6 @@ async def judge_pool(
         graded=log.graded,
         failures=StoredRecords(log.read_failures, len(log) - log.graded),
         cost=sum_cost(store.read_calls(plan.list_distinct_keys(to_ask)), client.limits.price),
-        calls_made=client.spend_limit.calls,
         stopped=client.cancel_token.reason,
         warnings=(*_describe_corrupt(store, store.corrupt_keys[known_corrupt:]), *client.warnings),
         in_batches=sum(key in in_batch for key in missing_keys),
@@ -420,7 +418,7 @@ class _PoolRun:
                     answer = await self._ask_with_reply(question, lease, reply)
                     self._update_run_state(answer)
                 else:
-                    async with self.client.make_permit(lease) as permit:
+                    async with PairPermit(self.client.limiter, lease) as permit:
                         answer = await self.assessor.ask(
                             question, partial(self.client.complete, permit=permit)
                         )
@@ -456,7 +454,7 @@ class _PoolRun:
                 if first is not None and is_final(first):
                     raise first
                 if permit is None:
-                    permit = await permits.enter_async_context(self.client.make_permit(lease))
+                    permit = await permits.enter_async_context(PairPermit(self.client.limiter, lease))
                 return await self.client.complete(prompt, permit)
 
             return await self.assessor.ask(question, complete)
@@ -504,7 +502,6 @@ def combine_results(results: Collection[JudgingResult]) -> JudgingResult:
         graded=sum(result.graded for result in results),
         failures=chain_records([result.failures for result in results]),
         cost=add_costs([result.cost for result in results]),
-        calls_made=max(result.calls_made for result in results),
         stopped=next((result.stopped for result in results if result.stopped), None),
         warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
         in_batches=sum(result.in_batches for result in results),
