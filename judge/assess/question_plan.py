@@ -84,7 +84,7 @@ class QuestionPlan:
         return self.list_keys(self.select_requests(indices)[0])
 
     def read_blocks(self) -> Iterator[list[IndexedQuestion]]:
-        """Yield all questions with their indices, pair by pair."""
+        """Yield all questions with their indices, pair by pair, in lists of about a thousand."""
         pairs = enumerate(self._pool.pairs)
         while block := list(islice(pairs, max(1, _BLOCK // self._repeats))):
             yield [

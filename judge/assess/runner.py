@@ -49,11 +49,11 @@ _MIN_PAIRS = 16
 
 @dataclass(frozen=True, slots=True)
 class JudgingResult:
-    """The judgments of a pool. `stopped` is the reason when pairs have no judgment.
+    """The judgments of a pool, which stay on the disk: each use reads them again.
 
-    They stay on the disk: each use reads them again. `graded` of them have a grade, `failures` have none.
-    `cost` is what they cost since they were first asked for. `in_batches` pairs are in batches that have not
-    ended.
+    `graded` of them have a grade, `failures` are those without one. `cost` is what they cost since they were
+    first asked for. `stopped` is the reason when pairs have no judgment, `in_batches` the number of those in
+    batches that have not ended. `warnings` are about the store and the server.
     """
 
     judgments: Sequence[Judgment]
