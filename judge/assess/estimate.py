@@ -173,7 +173,7 @@ def estimate_run(
 ) -> AssessorEstimate:
     """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
     plan = QuestionPlan(pool, assessor, repeats, FileCache(make_cache_path(store.path)) if store else None)
-    missing = _find_missing(plan, assessor, store)
+    missing = _find_missing(plan, store)
     keys = list(plan.list_keys(missing))
     past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
     in_batch = store.batches.find(keys) if store else {}
@@ -262,13 +262,12 @@ def _bound_thinking(
     )
 
 
-def _find_missing(plan: QuestionPlan, assessor: Assessor, store: VerdictStore | None) -> Indices:
+def _find_missing(plan: QuestionPlan, store: VerdictStore | None) -> Indices:
     """Return the indices of the questions that neither a rule nor the store answers."""
     missing: list[int] = []
     for block in plan.read_blocks():
-        questions = [(index, each.key) for index, each in block if not assessor.judge_by_rule(each)]
-        stored = store.find_answers(key for _, key in questions) if store else {}
-        missing += [index for index, key in questions if key not in stored]
+        stored = store.find_answers(each.key for _, each in block.for_model) if store else {}
+        missing += [index for index, each in block.for_model if each.key not in stored]
     return np.array(sorted(missing), np.int64)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from judge.assess.assessor import Assessor, Question
 from judge.cache import FileCache
 from judge.judgment_log import Indices
-from judge.records import Pair, Pool
+from judge.records import Judgment, Pair, Pool
 
 #: Bytes of a key; the store has it in hexadecimal digits.
 _KEY_SIZE = 32
@@ -33,6 +33,14 @@ class VerdictRequest:
     def questions(self) -> tuple[IndexedQuestion, ...]:
         """All questions with their indices."""
         return (self.index, self.question), *self.others
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionBlock:
+    """Some questions: the judgments that follow from a rule, by index, and the questions for the model."""
+
+    by_rule: dict[int, Judgment]
+    for_model: list[IndexedQuestion]
 
 
 class QuestionPlan:
@@ -83,24 +91,23 @@ class QuestionPlan:
         """Yield the keys of the questions at the sorted `indices`, each once."""
         return self.list_keys(self.select_requests(indices)[0])
 
-    def read_blocks(self) -> Iterator[list[IndexedQuestion]]:
-        """Yield all questions with their indices, pair by pair, in lists of about a thousand."""
+    def read_blocks(self) -> Iterator[QuestionBlock]:
+        """Yield all questions, pair by pair, about a thousand at a time."""
         pairs = enumerate(self._pool.pairs)
-        while block := list(islice(pairs, max(1, _BLOCK // self._repeats))):
-            yield [
-                self._make_question(repeat, number, pair)
-                for number, pair in block
-                for repeat in range(self._repeats)
-            ]
+        while some := list(islice(pairs, max(1, _BLOCK // self._repeats))):
+            block = QuestionBlock({}, [])
+            for number, pair in some:
+                for repeat in range(self._repeats):
+                    index, question = self._make_question(repeat, number, pair)
+                    if judgment := self._assessor.judge_by_rule(question):
+                        block.by_rule[index] = judgment
+                    else:
+                        block.for_model.append((index, question))
+            yield block
 
     def select_for_model(self) -> Indices:
         """Return the indices of the questions that no rule answers."""
-        by_rule = [
-            index
-            for block in self.read_blocks()
-            for index, question in block
-            if self._assessor.judge_by_rule(question)
-        ]
+        by_rule = [index for block in self.read_blocks() for index in block.by_rule]
         return np.delete(np.arange(len(self)), np.array(by_rule, np.int64))
 
     def select_requests(self, indices: Indices) -> tuple[Indices, dict[int, list[int]]]:

@@ -28,7 +28,7 @@ from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.batch import BatchReply, BatchRunner, is_final, make_batch_call, make_lookup_error
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.progress import ProgressListener, RepeatCounter
-from judge.assess.question_plan import IndexedQuestion, QuestionPlan, VerdictRequest
+from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_cache_path, make_key
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
@@ -258,16 +258,10 @@ class _PoolRun:
         """
         by_rule, ended = list[int](), list[RepeatProgress]()
         for block in plan.read_blocks():
-            judgments: dict[int, Judgment] = {}
-            others: list[IndexedQuestion] = []
-            for index, question in block:
-                if judgment := self.assessor.judge_by_rule(question):
-                    judgments[index] = judgment
-                else:
-                    others.append((index, question))
+            judgments = dict(block.by_rule)
             by_rule += judgments
-            answers = self.window.store.find_answers(question.key for _, question in others)
-            for index, question in others:
+            answers = self.window.store.find_answers(question.key for _, question in block.for_model)
+            for index, question in block.for_model:
                 if answer := answers.get(question.key):
                     judgments[index] = self.assessor.make_judgment(question, answer)
             self.log.add(list(judgments), list(judgments.values()))
