@@ -189,9 +189,7 @@ def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
     """
     assessors = [build_assessor(config, build_model(config, name, calls=calls)) for name in config.models]
     counts = Counter(assessor.name for assessor in assessors)
-    for assessor in assessors:
-        if counts[assessor.name] > 1:
-            assessor.name += f" at {assessor.model.endpoint}"
+    assessors = [each.name_server() if counts[each.name] > 1 else each for each in assessors]
     name, count = Counter(assessor.name for assessor in assessors).most_common(1)[0]
     if count > 1:
         raise SetupError(

@@ -149,13 +149,11 @@ def _make_judged_run(
 ) -> JudgedRun:
     """Return the run of the judgments of each assessor, with the remarks of the labels and the assessors."""
     labels, pooled = selection.labels, prepared.pooled
-    by_assessor = {
-        assessor.name: selection.add_near_duplicates(
-            assessor.regrade(judging.judgments, labels.grades if labels else {})
-        )
-        for assessor, judging in zip(prepared.assessors, judgings, strict=True)
-    }
-    remarks = dict.fromkeys(remark for assessor in prepared.assessors for remark in assessor.remarks)
+    by_assessor, remarks = {}, dict[str, None]()
+    for unfitted, judging in zip(prepared.assessors, judgings, strict=True):
+        assessor = unfitted.fit(judging.judgments, labels.grades if labels else {})
+        by_assessor[assessor.name] = selection.add_near_duplicates(assessor.regrade(judging.judgments))
+        remarks |= dict.fromkeys(assessor.remarks)
     of_labels = labels.warnings if labels else ()
     dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *of_labels, *remarks))
     pooled = replace(pooled, dataset=dataset)

@@ -59,8 +59,8 @@ class TextAssessor(Assessor):
     """A model that answers questions of one kind."""
 
     def __init__(self, model: Model, prompts: Prompts, kind: QuestionKind[Any]) -> None:
-        super().__init__(model, prompts, GRADED, reader=f"question:{kind.name}")
-        self.name = f"{model.name}/{kind.name}"
+        name = f"{model.name}/{kind.name}"
+        super().__init__(model, prompts, GRADED, reader=f"question:{kind.name}", name=name)
         self.subject = kind.subject
         self._kind = kind
 
