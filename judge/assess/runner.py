@@ -83,11 +83,10 @@ async def judge_with_panel(
             models.push_async_callback(model.aclose)
         for api in filter(None, (member.batch_api for member in panel)):
             models.push_async_callback(api.aclose)
-        with token.handle_signals():
+        async with token.handle_signals():
             for member in panel:
                 window = make_lease_window(store, member.client)
                 results.append(await judge_pool(pool, member, window, repeats, progress))
-            await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
     if isinstance(token.reason, Interrupted):
         total = len(panel) * repeats * len(pool.pairs)
         raise _describe_interrupt(token.reason, panel[0].assessor.subject, results, total)
