@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from judge.analysis.summary import Summary
 from judge.assess.runner import JudgingResult
-from judge.assess.text_assessor import TextAsker
+from judge.assess.text_assessor import DimensionQuestions, TextAsker
 from judge.errors import RunIncomplete
 from judge.messages import Message
 from judge.records import CONTENT_FILTER, Judgment
@@ -30,10 +30,10 @@ def check_run(
         )
     if incomplete is None and (failures := _describe_failures(judging.failures)):
         warnings.append(Message("not every pair has a grade{failures}", failures=failures))
-    for dimension, answers in asker.judgments.items() if asker else ():
-        incomplete = incomplete or check_answers(dimension, answers, least)
-        if incomplete is None and any(answer.grade is None for answer in answers):
-            warnings.append(describe_unanswered_questions(dimension, answers))
+    for dimension, questions in asker.questions.items() if asker else ():
+        incomplete = incomplete or check_answers(dimension, questions, least)
+        if incomplete is None and questions.failures:
+            warnings.append(describe_unanswered_questions(dimension, questions))
     return incomplete, warnings
 
 
@@ -80,27 +80,26 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
     return None
 
 
-def check_answers(dimension: str, judgments: Sequence[Judgment], least: float) -> RunIncomplete | None:
+def check_answers(dimension: str, questions: DimensionQuestions, least: float) -> RunIncomplete | None:
     """Return why the questions of a dimension have too few answers, None when they have enough."""
-    answered = sum(judgment.grade is not None for judgment in judgments)
-    if answered >= least * len(judgments):
+    if questions.count - len(questions.failures) >= least * questions.count:
         return None
     return RunIncomplete(
         "{unanswered}; --min-coverage is {least:.0%}",
-        unanswered=describe_unanswered_questions(dimension, judgments),
+        unanswered=describe_unanswered_questions(dimension, questions),
         least=least,
     )
 
 
-def describe_unanswered_questions(dimension: str, judgments: Sequence[Judgment]) -> Message:
+def describe_unanswered_questions(dimension: str, questions: DimensionQuestions) -> Message:
     """Return how many questions of a dimension have no answer, and the most frequent reason."""
     return Message(
         "{dimension}: {missing:,} of {total:,} questions have no answer{failures}; {advice}",
         dimension=Message(dimension),
-        missing=sum(judgment.grade is None for judgment in judgments),
-        total=len(judgments),
-        failures=_describe_failures(judgments),
-        advice=_advise(judgment for judgment in judgments if judgment.grade is None),
+        missing=len(questions.failures),
+        total=questions.count,
+        failures=_describe_failures(questions.failures),
+        advice=_advise(questions.failures),
     )
 
 

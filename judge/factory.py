@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.assess.assessor import Assessor
+from judge.assess.estimate import QuestionEstimator
 from judge.assess.example_prompts import add_examples
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
@@ -140,25 +141,32 @@ def build_text_asker(
     client: ModelClient | None = None,
     *,
     cancel_token: CancelToken | None = None,
-    stored_only: bool = False,
 ) -> TextAsker:
     """Return what asks questions besides grades; it shares spend limit and cancellation with `client`.
 
     Without a client, `cancel_token` cancels it.
-
-    With `stored_only` it makes no call, and needs no key.
     """
 
     def open_client(kind: QuestionKind[Any]) -> tuple[TextAssessor, ModelClient]:
         nonlocal client
-        assessor = build_text_assessor(config, kind, calls=not stored_only)
+        assessor = build_text_assessor(config, kind, calls=True)
         limits = build_limits(config, assessor.model)
         token = client.cancel_token if client else cancel_token or CancelToken()
         opened = ModelClient(assessor.model, limits, token, client.spend_limit if client else None)
         client = client or opened
         return assessor, opened
 
-    return TextAsker(open_client, store, progress, stored_only=stored_only)
+    return TextAsker(open_client, store, progress)
+
+
+def build_question_estimator(config: Config, store: VerdictStore | None) -> QuestionEstimator:
+    """Return what estimates the cost of questions besides grades; its models need no key."""
+
+    def open_assessor(kind: QuestionKind[Any]) -> tuple[TextAssessor, Price | None]:
+        assessor = build_text_assessor(config, kind, calls=False)
+        return assessor, build_limits(config, assessor.model).price
+
+    return QuestionEstimator(open_assessor, store, thinking=config.thinking)
 
 
 def build_embedder(spec: str, store: Path, base_url: str | None = None) -> Callable[[Sequence[str]], Floats]:
@@ -189,9 +197,7 @@ def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
     """
     assessors = [build_assessor(config, build_model(config, name, calls=calls)) for name in config.models]
     counts = Counter(assessor.name for assessor in assessors)
-    for assessor in assessors:
-        if counts[assessor.name] > 1:
-            assessor.name += f" at {assessor.model.endpoint}"
+    assessors = [each.name_server() if counts[each.name] > 1 else each for each in assessors]
     name, count = Counter(assessor.name for assessor in assessors).most_common(1)[0]
     if count > 1:
         raise SetupError(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from judge import factory
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, DimensionSummary
-from judge.assess import estimate as estimating
+from judge.assess.estimate import QuestionEstimate
 from judge.assess.progress import NullProgress, ProgressListener
+from judge.assess.text_assessor import DimensionQuestions
 from judge.characters import estimate_tokens
 from judge.client.cancel import CancelToken
 from judge.completeness import check_answers, describe_unanswered_questions
@@ -31,24 +33,16 @@ from judge.runs.load import find_store, load_run
 from judge.store.store import VerdictStore
 
 
-def estimate_comparison(config: Config, path: Path, a: str, b: str) -> estimating.QuestionEstimate:
+def estimate_comparison(config: Config, path: Path, a: str, b: str) -> QuestionEstimate:
     """Return what the comparison of two engines of the run in the folder `path` would cost."""
     _, plan = _plan(config, path, a, b)
-    kind, known, calls = COMPARE_LISTS, 0, len(plan.to_ask)
     store_file = find_store(RunFolder(path), config.store)
-    if store_file.exists():
-        with VerdictStore(store_file) as store:
-            asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
-            asker.ask(kind, plan.to_ask)
-            known, calls = asker.count_stored(kind, calls)
-    assessor = factory.build_text_assessor(config, kind, calls=False)
-    tokens = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask.values()) / max(
-        len(plan.to_ask), 1
-    )
-    price = factory.build_limits(config, assessor.model).price
-    return estimating.estimate_questions(
-        assessor, known, calls, tokens, REPLY_TOKENS, price, thinking=config.thinking
-    )
+    with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
+        estimator = factory.build_question_estimator(config, store)
+        estimator.ask(COMPARE_LISTS, plan.to_ask)
+    count = len(plan.to_ask)
+    tokens = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask.values()) / max(count, 1)
+    return estimator.estimate(COMPARE_LISTS, count, tokens, REPLY_TOKENS)
 
 
 def _plan(config: Config, path: Path, a: str, b: str) -> tuple[JudgedRun, ListComparison]:
@@ -81,14 +75,15 @@ def add_comparison(
             )
             result = measure_win_rates(loaded, plan, asker)
         dimension = COMPARE_LISTS.dimension
-        judgments = asker.judgments.get(dimension, [])
-        if stopped := asker.stopped or check_answers(dimension, judgments, config.min_coverage):
-            raise stopped
         price = factory.look_up_price(config, factory.build_model(config, calls=False))
-        cost = asker.costs.get(dimension) or make_run_cost(add_costs(()), price)
+        not_asked = DimensionQuestions(0, (), make_run_cost(add_costs(()), price))
+        questions = asker.questions.get(dimension, not_asked)
+        if stopped := asker.stopped or check_answers(dimension, questions, config.min_coverage):
+            raise stopped
+        cost = questions.cost
         remarks = (*result.summary.remarks, _describe_spending(cost, loaded.spec.cost))
-        if any(judgment.grade is None for judgment in judgments):
-            remarks = (*remarks, describe_unanswered_questions(dimension, judgments))
+        if questions.failures:
+            remarks = (*remarks, describe_unanswered_questions(dimension, questions))
         result = replace(result, summary=replace(result.summary, remarks=remarks, cost=cost))
         export_run(folder, measure_run(path, _add_comparison(loaded, plan, result)))
     return result.summary

@@ -17,12 +17,7 @@ from judge import factory, run_identity, run_input
 from judge.analysis.judged_run import JudgedRun, RunLabels
 from judge.analysis.summary import DimensionResult
 from judge.assess.assessor import Assessor
-from judge.assess.estimate import (
-    QuestionEstimate,
-    RunEstimate,
-    estimate_questions,
-    estimate_run,
-)
+from judge.assess.estimate import QuestionEstimate, RunEstimate, estimate_run
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, PanelMember, combine_results, judge_with_panel
 from judge.assess.text_assessor import TextAsker
@@ -37,7 +32,7 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.dimensions import (
     DIMENSIONS,
     DimensionOptions,
-    QuestionCount,
+    ask_questions,
     count_questions,
     measure_dimensions,
 )
@@ -93,7 +88,8 @@ def run(
         dimensions, asker = _measure_dimensions(config, options, judged, client, store_file, listener)
         dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}
         # A dimension has its own cost, unless asking stopped before it was measured.
-        unmeasured = [cost for name, cost in asker.costs.items() if name not in dimensions] if asker else []
+        questions = asker.questions if asker else {}
+        unmeasured = [each.cost for name, each in questions.items() if name not in dimensions]
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
@@ -149,13 +145,11 @@ def _make_judged_run(
 ) -> JudgedRun:
     """Return the run of the judgments of each assessor, with the remarks of the labels and the assessors."""
     labels, pooled = selection.labels, prepared.pooled
-    by_assessor = {
-        assessor.name: selection.add_near_duplicates(
-            assessor.regrade(judging.judgments, labels.grades if labels else {})
-        )
-        for assessor, judging in zip(prepared.assessors, judgings, strict=True)
-    }
-    remarks = dict.fromkeys(remark for assessor in prepared.assessors for remark in assessor.remarks)
+    by_assessor, remarks = {}, dict[str, None]()
+    for unfitted, judging in zip(prepared.assessors, judgings, strict=True):
+        assessor = unfitted.fit(judging.judgments, labels.grades if labels else {})
+        by_assessor[assessor.name] = selection.add_near_duplicates(assessor.regrade(judging.judgments))
+        remarks |= dict.fromkeys(assessor.remarks)
     of_labels = labels.warnings if labels else ()
     dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *of_labels, *remarks))
     pooled = replace(pooled, dataset=dataset)
@@ -261,38 +255,19 @@ def estimate(config: Config) -> RunEstimate:
         }
         options = DimensionOptions(explain_queries=config.explain_queries)
         names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
-        asker = None
+        estimator = factory.build_question_estimator(config, store)
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
-            asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
             judgings = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, NullProgress()))
             judged = _make_judged_run(config, prepared, selection, judgings)
-            measure_dimensions(judged, names, asker, options)
-    questions: dict[str, QuestionEstimate] = {}
-    for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
-        each = _estimate_questions(config, count, asker)
-        questions[name] = questions[name] + each if name in questions else each
+            ask_questions(judged, names, estimator, options)
+        questions: dict[str, QuestionEstimate] = {}
+        for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
+            each = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
+            questions[name] = questions[name] + each if name in questions else each
     of_examples = dict.fromkeys(remark for each in assessors if each.examples for remark in each.remarks)
     remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, pooled, selection))
     return RunEstimate(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates, questions)
-
-
-def _estimate_questions(config: Config, count: QuestionCount, asker: TextAsker | None) -> QuestionEstimate:
-    """Return the estimate of the questions of a dimension; `asker` knows which have a stored answer."""
-    assessor = factory.build_text_assessor(config, count.kind, calls=False)
-    known, calls = 0, count.questions
-    if asker:
-        known, calls = asker.count_stored(count.kind, calls)
-    price = factory.build_limits(config, assessor.model).price
-    return estimate_questions(
-        assessor,
-        known,
-        calls,
-        count.shown_tokens,
-        count.reply_tokens,
-        price,
-        thinking=config.thinking,
-    )
 
 
 def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[str]:

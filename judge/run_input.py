@@ -67,7 +67,7 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
 
     Raises InputError when the dataset is invalid.
     """
-    reader = _open_reader(config, rows)
+    reader = open_reader(config, rows)
     source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
     paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
     if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
@@ -96,13 +96,8 @@ def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
         return None
 
 
-def load_dataset(config: Config, rows: DatasetRows) -> Dataset:
-    """Return the dataset of `rows` in memory; raise InputError when it is invalid."""
-    return _open_reader(config, rows).collect()
-
-
-def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
-    """Return the reader of `rows`, else of the files in `config`."""
+def open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
+    """Return the reader of `rows`, else of the files in `config`; raise InputError for unfit options."""
     options = _ReadOptions(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
     columns = _check_columns(config)
     if rows is not None:

@@ -11,8 +11,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Self
 
 from judge.assess.prompts import Prompts
 from judge.cache import make_key
@@ -87,7 +89,11 @@ class AssessorAnswer:
 
 
 class Assessor:
-    """A model, a prompt and a scale, which turn a pair into a judgment."""
+    """A model, a prompt and a scale, which turn a pair into a judgment.
+
+    `reader` names what reads the replies where it is not judge. `key_parts` are what the keys of verdicts
+    depend on besides the prompt; without them it is all that `settings_digest` is about.
+    """
 
     #: What it answers questions for, "" where it grades.
     subject = ""
@@ -100,10 +106,13 @@ class Assessor:
         as_of: str | None = None,
         reader: str = "",
         warnings: Sequence[str] = (),
+        *,
+        name: str = "",
+        key_parts: Sequence[object] = (),
     ) -> None:
         self.model = model
         self.scale = scale
-        self.name = f"{model.name}/{scale.name}"
+        self.name = name or f"{model.name}/{scale.name}"
         self._prompts = prompts
         self.examples = prompts.examples
         self._warnings = warnings
@@ -113,12 +122,10 @@ class Assessor:
         #: The parameters of the last reply, and the same as the store gives them back.
         self._sent_params: Mapping[str, object] | None = None
         self._stored_params: Mapping[str, object] = {}
-        key_parts = [model.name, model.endpoint, dict(model.params), scale.name]
-        # What reads the replies is told apart where it is not judge itself.
-        key_parts += [reader] if reader else []
-        self._key = hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode())
-        #: The hash of the model, its server, the parameters and the scale.
-        self.settings_digest = self._key.hexdigest()[:16]
+        settings = [model.name, model.endpoint, dict(model.params), scale.name, *([reader] if reader else [])]
+        #: The hash of the model, its server, the parameters, the scale and the reader.
+        self.settings_digest = _hash_json(settings).hexdigest()[:16]
+        self._key = _hash_json(key_parts or settings)
         #: The hash of the key and the instructions, which most pairs share.
         self._system_hashes: dict[str, hashlib._Hash] = {}
 
@@ -315,10 +322,18 @@ class Assessor:
             ),
         )
 
-    def regrade(
-        self, judgments: Sequence[Judgment], labels: Mapping[tuple[str, str], int]
-    ) -> Sequence[Judgment]:
-        """Return the judgments with the grades that follow from all of them and from `labels` by pair."""
+    def name_server(self) -> Self:
+        """Return a copy whose name contains the server."""
+        assessor = copy(self)
+        assessor.name = f"{self.name} at {self.model.endpoint}"
+        return assessor
+
+    def fit(self, judgments: Sequence[Judgment], labels: Mapping[tuple[str, str], int]) -> Self:
+        """Return the assessor whose grades follow from all `judgments` and from `labels` by pair."""
+        return self
+
+    def regrade(self, judgments: Sequence[Judgment]) -> Sequence[Judgment]:
+        """Return the judgments with the grades of this assessor."""
         return judgments
 
     def judge_by_rule(self, question: Question) -> Judgment | None:
@@ -364,6 +379,10 @@ def _list_substrings(text: str, length: int) -> Iterator[str]:
 def _list_instruction_substrings(system: str, length: int) -> frozenset[str]:
     """Return the substrings of the instructions, which are the same for every pair."""
     return frozenset(_list_substrings(system, length))
+
+
+def _hash_json(value: object) -> hashlib._Hash:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode())
 
 
 def _hash_text(start: hashlib._Hash, text: str) -> hashlib._Hash:

@@ -15,7 +15,7 @@ uploaded file at the server, and only creates one when there is none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryFile
@@ -152,7 +152,7 @@ class BatchRunner:
                         " each reply is as long as --max-tokens allows; raise it and run again",
                         count=len(waiting),
                     )
-            ended = [batch async for batch in self._list_ended(in_batch)]
+            ended = await self._list_ended(in_batch)
             for batch, status in ended:
                 keys = [key for key in waiting if in_batch.get(key) == batch]
                 replies = await self._read(batch, status, {key: waiting[key] for key in keys})
@@ -169,11 +169,12 @@ class BatchRunner:
                 await self.client.cancel_token.sleep(interval)
                 interval = min(interval * _POLL_GROWTH, _MAX_POLL_INTERVAL)
 
-    async def _list_ended(self, in_batch: Mapping[str, str]) -> AsyncIterator[tuple[str, BatchStatus]]:
-        """Yield the batches that have ended, and set `status` to the progress of the first other one.
+    async def _list_ended(self, in_batch: Mapping[str, str]) -> list[tuple[str, BatchStatus]]:
+        """Return the batches that have ended, and set `status` to the progress of the first other one.
 
         Batches that another process has removed, or that are lost, are removed.
         """
+        ended: list[tuple[str, BatchStatus]] = []
         progress = ""
         batches = list(dict.fromkeys(in_batch.values()))
         for name in batches:
@@ -183,7 +184,7 @@ class BatchRunner:
                 continue
             status = await self._retrieve_status(batch)
             if status is not None and status.has_ended:
-                yield name, status
+                ended.append((name, status))
             elif status is not None and not progress:
                 progress = Message(
                     "batch {number} of {batches}: {done:,} of {total:,} done",
@@ -193,6 +194,7 @@ class BatchRunner:
                     total=status.total or batch.requests,
                 )
         self.status = progress
+        return ended
 
     # --- submitting
 

@@ -47,8 +47,7 @@ class DeepEvalAssessor(Assessor):
     def __init__(self, model: Model, as_of: str | None = None) -> None:
         prompts = replace(load_prompts(_PROMPTS, BINARY), schema=_VERDICTS_SCHEMA)
         reader = f"deepeval-{version('deepeval')}"
-        super().__init__(model, prompts, BINARY, as_of, reader)
-        self.name = f"{self.name}/{reader}"
+        super().__init__(model, prompts, BINARY, as_of, reader, name=f"{model.name}/{BINARY.name}/{reader}")
 
     async def _ask_once(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """Return the verdict that DeepEval reads; raise ReplyParseError unless there is exactly one."""

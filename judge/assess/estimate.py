@@ -7,16 +7,18 @@ uses a rule of thumb and says so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import ceil
+from typing import Any
 
 import numpy as np
 
 from judge.assess.assessor import Assessor
 from judge.assess.example_prompts import CACHED_PREFIX
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
+from judge.assess.text_assessor import Answer, Name, QuestionKind, TextAssessor, parse_answers
 from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
@@ -24,8 +26,8 @@ from judge.judgment_log import Indices
 from judge.models.batch_api import MAX_REQUESTS, BatchModel
 from judge.models.negotiation import find_max_tokens
 from judge.pricing.prices import Price
-from judge.records import RERANKER, Pool, Prompt, Usage
-from judge.store.store import UsageHistory, VerdictStore
+from judge.records import RERANKER, Pair, Pool, Prompt, Usage
+from judge.store.store import StoredVerdict, UsageHistory, VerdictStore
 
 #: Tokens that a reason of one or two sentences and its verdict take.
 _REPLY_TOKENS = 80
@@ -144,22 +146,63 @@ class RunEstimate:
     dimensions: Mapping[str, QuestionEstimate] = field(default_factory=dict)
 
 
-def estimate_questions(
-    assessor: Assessor,
-    known: int,
-    questions: int,
-    shown_tokens: float,
-    reply_tokens: int,
-    price: Price | None,
-    *,
-    thinking: bool,
-) -> QuestionEstimate:
-    """Return what `questions` would cost, each with these tokens; `known` more have a stored answer."""
-    tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
-    reply_tokens += _THINKING_TOKENS if thinking else 0
-    usage = Usage(prompt_tokens=round(questions * tokens), completion_tokens=questions * reply_tokens)
-    usd = _compute_usd(price, usage)
-    return QuestionEstimate(known, questions, usage.prompt_tokens, usage.completion_tokens, usd)
+class QuestionEstimator:
+    """Estimates the cost of questions besides grades; asks none, and returns the answers in `store`.
+
+    `open_assessor` opens the assessor of a kind of question, and returns the price of its model.
+    """
+
+    def __init__(
+        self,
+        open_assessor: Callable[[QuestionKind[Any]], tuple[TextAssessor, Price | None]],
+        store: VerdictStore | None,
+        *,
+        thinking: bool,
+    ) -> None:
+        self._open_assessor = open_assessor
+        self._store = store
+        self._thinking = thinking
+        #: The numbers of questions with and without an answer, by dimension and name of the kind.
+        self._counts: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def ask(self, kind: QuestionKind[Answer], pairs: Mapping[Name, Pair]) -> dict[Name, Answer]:
+        """Return the stored answer to each of `pairs` by its name, and count the others."""
+        keys: dict[tuple[str, str], str] = {}
+        if pairs:
+            assessor, _ = self._open_assessor(kind)
+            keys = {pair.key: assessor.make_questions(pair, 1)[0].key for pair in pairs.values()}
+        stored = self._store.find_answers(keys.values()) if self._store else {}
+        known = sum(key in stored for key in keys.values())
+        self._counts[kind.dimension, kind.name] = known, len(keys) - known
+        verdicts = {pair: stored.get(key) for pair, key in keys.items()}
+        replies = {pair: each.reply for pair, each in verdicts.items() if isinstance(each, StoredVerdict)}
+        return parse_answers(kind, pairs, replies)
+
+    def estimate(
+        self, kind: QuestionKind[Any], most: int, shown_tokens: float, reply_tokens: int
+    ) -> QuestionEstimate:
+        """Return what at most `most` questions would cost, each with these tokens."""
+        assessor, price = self._open_assessor(kind)
+        known, calls = self._count_calls(kind, most)
+        tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
+        reply_tokens += _THINKING_TOKENS if self._thinking else 0
+        usage = Usage(prompt_tokens=round(calls * tokens), completion_tokens=calls * reply_tokens)
+        usd = _compute_usd(price, usage)
+        return QuestionEstimate(known, calls, usage.prompt_tokens, usage.completion_tokens, usd)
+
+    def _count_calls(self, kind: QuestionKind[Any], most: int) -> tuple[int, int]:
+        """Return how many of at most `most` questions of a kind have a stored answer, and how many need one.
+
+        The second is an upper bound where the questions are not known: those of a kind that was not asked,
+        or that depend on answers that are missing.
+        """
+        known, missing = self._counts.get((kind.dimension, kind.name), (0, most))
+        for (dimension, name), (_, unanswered) in self._counts.items():
+            if (dimension, name) == (kind.dimension, kind.name):
+                break
+            if dimension == kind.dimension and unanswered:
+                missing = max(most - known, 0)
+        return known, missing
 
 
 def estimate_run(
@@ -173,7 +216,7 @@ def estimate_run(
 ) -> AssessorEstimate:
     """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
     plan = QuestionPlan(pool, assessor, repeats, FileCache(make_cache_path(store.path)) if store else None)
-    missing = _find_missing(plan, assessor, store)
+    missing = _find_missing(plan, store)
     keys = list(plan.list_keys(missing))
     past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
     in_batch = store.batches.find(keys) if store else {}
@@ -262,13 +305,12 @@ def _bound_thinking(
     )
 
 
-def _find_missing(plan: QuestionPlan, assessor: Assessor, store: VerdictStore | None) -> Indices:
+def _find_missing(plan: QuestionPlan, store: VerdictStore | None) -> Indices:
     """Return the indices of the questions that neither a rule nor the store answers."""
     missing: list[int] = []
     for block in plan.read_blocks():
-        questions = [(index, each.key) for index, each in block if not assessor.judge_by_rule(each)]
-        stored = store.find_answers(key for _, key in questions) if store else {}
-        missing += [index for index, key in questions if key not in stored]
+        stored = store.find_answers(each.key for _, each in block.for_model) if store else {}
+        missing += [index for index, each in block.for_model if each.key not in stored]
     return np.array(sorted(missing), np.int64)
 
 

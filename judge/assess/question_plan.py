@@ -12,7 +12,7 @@ import numpy as np
 from judge.assess.assessor import Assessor, Question
 from judge.cache import FileCache
 from judge.judgment_log import Indices
-from judge.records import Pair, Pool
+from judge.records import Judgment, Pair, Pool
 
 #: Bytes of a key; the store has it in hexadecimal digits.
 _KEY_SIZE = 32
@@ -35,6 +35,14 @@ class VerdictRequest:
         return (self.index, self.question), *self.others
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionBlock:
+    """Some questions: the judgments that follow from a rule, by index, and the questions for the model."""
+
+    by_rule: dict[int, Judgment]
+    for_model: list[IndexedQuestion]
+
+
 class QuestionPlan:
     """The questions of `assessor` about each pair of `pool` in each of `repeats`.
 
@@ -45,12 +53,12 @@ class QuestionPlan:
     def __init__(self, pool: Pool, assessor: Assessor, repeats: int, cache: FileCache | None = None) -> None:
         self._pool = pool
         self._assessor = assessor
-        self._repeats = repeats
+        self.repeats = repeats
         self._keys = self._read_keys(cache) if cache and pool.digest else self._make_keys()
 
     def _read_keys(self, cache: FileCache) -> bytes | bytearray:
         """Return the keys in `cache`; make them where it has none, or others."""
-        name = self._assessor.make_cache_key(self._pool, self._repeats)
+        name = self._assessor.make_cache_key(self._pool, self.repeats)
         with suppress(ValueError):
             cached = b"".join(bytes.fromhex(line.decode()) for line in cache.read(name) or ())
             if len(cached) == _KEY_SIZE * len(self):
@@ -60,18 +68,18 @@ class QuestionPlan:
         return keys
 
     def _make_keys(self) -> bytes | bytearray:
-        keys = [bytearray() for _ in range(self._repeats)]
+        keys = [bytearray() for _ in range(self.repeats)]
         for pair in self._pool.pairs:
-            questions = self._assessor.make_questions(pair, self._repeats)
+            questions = self._assessor.make_questions(pair, self.repeats)
             for of_repeat, question in zip(keys, questions, strict=True):
                 of_repeat += bytes.fromhex(question.key)
-        return keys[0] if self._repeats == 1 else b"".join(keys)
+        return keys[0] if self.repeats == 1 else b"".join(keys)
 
     def _read_key(self, index: int) -> str:
         return self._keys[_KEY_SIZE * index : _KEY_SIZE * (index + 1)].hex()
 
     def __len__(self) -> int:
-        return self._repeats * len(self._pool.pairs)
+        return self.repeats * len(self._pool.pairs)
 
     def list_keys(self, indices: Indices) -> Iterator[str]:
         """Yield the key of each question at `indices`."""
@@ -83,24 +91,23 @@ class QuestionPlan:
         """Yield the keys of the questions at the sorted `indices`, each once."""
         return self.list_keys(self.select_requests(indices)[0])
 
-    def read_blocks(self) -> Iterator[list[IndexedQuestion]]:
-        """Yield all questions with their indices, pair by pair."""
+    def read_blocks(self) -> Iterator[QuestionBlock]:
+        """Yield all questions, pair by pair, about a thousand at a time."""
         pairs = enumerate(self._pool.pairs)
-        while block := list(islice(pairs, max(1, _BLOCK // self._repeats))):
-            yield [
-                self._make_question(repeat, number, pair)
-                for number, pair in block
-                for repeat in range(self._repeats)
-            ]
+        while some := list(islice(pairs, max(1, _BLOCK // self.repeats))):
+            block = QuestionBlock({}, [])
+            for number, pair in some:
+                for repeat in range(self.repeats):
+                    index, question = self._make_question(repeat, number, pair)
+                    if judgment := self._assessor.judge_by_rule(question):
+                        block.by_rule[index] = judgment
+                    else:
+                        block.for_model.append((index, question))
+            yield block
 
     def select_for_model(self) -> Indices:
         """Return the indices of the questions that no rule answers."""
-        by_rule = [
-            index
-            for block in self.read_blocks()
-            for index, question in block
-            if self._assessor.judge_by_rule(question)
-        ]
+        by_rule = [index for block in self.read_blocks() for index in block.by_rule]
         return np.delete(np.arange(len(self)), np.array(by_rule, np.int64))
 
     def select_requests(self, indices: Indices) -> tuple[Indices, dict[int, list[int]]]:
@@ -131,7 +138,7 @@ class QuestionPlan:
     def _read(self, indices: Indices) -> Iterator[IndexedQuestion]:
         """Yield the questions at the sorted `indices`; each repeat with one reads the pairs once."""
         count = len(self._pool.pairs)
-        for repeat in range(self._repeats):
+        for repeat in range(self.repeats):
             start, end = np.searchsorted(indices, [repeat * count, (repeat + 1) * count])
             if start == end:
                 continue

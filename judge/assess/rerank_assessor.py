@@ -6,9 +6,10 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from math import inf, nextafter
-from typing import get_args
+from typing import Self, get_args
 
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.prompts import Prompts, Template
@@ -28,13 +29,13 @@ _REASONS: Mapping[Lang, str] = {
 class RerankAssessor(Assessor):
     """A reranker with thresholds: the grade is the number of thresholds that the score reaches.
 
-    Without `thresholds` they are fitted on labels of people (`regrade`); until then every grade is 0.
+    Without `thresholds` they are fitted on labels of people (`fit`); until then every grade is 0.
     """
 
     def __init__(self, model: Model, scale: Scale, thresholds: Sequence[float] | None) -> None:
-        super().__init__(model, _make_prompts(scale), scale)
         # A score depends neither on the scale nor on the thresholds.
-        self._key = hashlib.sha256(json.dumps([model.name, model.endpoint, dict(model.params)]).encode())
+        key_parts = model.name, model.endpoint, dict(model.params)
+        super().__init__(model, _make_prompts(scale), scale, key_parts=key_parts)
         self._fits = thresholds is None
         self._thresholds = tuple(thresholds or ())
         self._labels = 0
@@ -70,19 +71,21 @@ class RerankAssessor(Assessor):
         """Return the record of `question`, with the grade that the thresholds give its score."""
         return self._grade(super().make_judgment(question, answer))
 
-    def regrade(
-        self, judgments: Sequence[Judgment], labels: Mapping[tuple[str, str], int]
-    ) -> tuple[Judgment, ...]:
-        """Return the judgments with the grades of thresholds that are fitted on `labels` by pair."""
-        if self._fits:
-            scores = [
-                ((each.query_id, each.snippet_id), each.score)
-                for each in judgments
-                if each.score is not None and (each.query_id, each.snippet_id) in labels
-            ]
-            self._labels = len({pair for pair, _ in scores})
-            labelled = [(score, labels[pair]) for pair, score in scores]
-            self._thresholds = fit_thresholds(labelled, self.scale.top) if labelled else ()
+    def fit(self, judgments: Sequence[Judgment], labels: Mapping[tuple[str, str], int]) -> Self:
+        """Return a copy with thresholds that are fitted on `labels` by pair, unless they are stated."""
+        if not self._fits:
+            return self
+        scores = [
+            (each.key, each.score) for each in judgments if each.score is not None and each.key in labels
+        ]
+        labelled = [(score, labels[pair]) for pair, score in scores]
+        fitted = copy(self)
+        fitted._labels = len({pair for pair, _ in scores})
+        fitted._thresholds = fit_thresholds(labelled, self.scale.top) if labelled else ()
+        return fitted
+
+    def regrade(self, judgments: Sequence[Judgment]) -> tuple[Judgment, ...]:
+        """Return the judgments with the grades that the thresholds give their scores."""
         return tuple(map(self._grade, judgments))
 
     def _grade(self, judgment: Judgment) -> Judgment:

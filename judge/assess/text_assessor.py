@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from judge.assess.assessor import Assessor, Question
 from judge.assess.progress import ProgressListener
@@ -59,8 +59,8 @@ class TextAssessor(Assessor):
     """A model that answers questions of one kind."""
 
     def __init__(self, model: Model, prompts: Prompts, kind: QuestionKind[Any]) -> None:
-        super().__init__(model, prompts, GRADED, reader=f"question:{kind.name}")
-        self.name = f"{model.name}/{kind.name}"
+        name = f"{model.name}/{kind.name}"
+        super().__init__(model, prompts, GRADED, reader=f"question:{kind.name}", name=name)
         self.subject = kind.subject
         self._kind = kind
 
@@ -77,66 +77,70 @@ class TextAssessor(Assessor):
         return Verdict(0, "")
 
 
+class Asker(Protocol):
+    """Answers questions: a `TextAsker` asks a model, a `QuestionEstimator` reads the store."""
+
+    def ask(self, kind: QuestionKind[Answer], pairs: Mapping[Name, Pair]) -> dict[Name, Answer]:
+        """Return the answer to each of `pairs` by its name, of those that have one that can be read."""
+
+
+def parse_answers(
+    kind: QuestionKind[Answer], pairs: Mapping[Name, Pair], replies: Mapping[tuple[str, str], str]
+) -> dict[Name, Answer]:
+    """Return the answers to `pairs`, by name, that can be read in `replies`, which are by key of a pair."""
+    answers: dict[Name, Answer] = {}
+    for name, pair in pairs.items():
+        # A row that another program wrote can hold another reply.
+        with suppress(ReplyParseError):
+            if pair.key in replies:
+                answers[name] = kind.parse(replies[pair.key], pair.snippet.text)
+    return answers
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionQuestions:
+    """The questions of a dimension: their number, the judgments of those without an answer, and the cost.
+
+    `cost` is that of all answers, whether they were asked for now or earlier.
+    """
+
+    count: int
+    failures: Sequence[Judgment]
+    cost: RunCost
+
+    def __add__(self, other: DimensionQuestions) -> DimensionQuestions:
+        failures = *self.failures, *other.failures
+        return DimensionQuestions(self.count + other.count, failures, combine_costs(other.cost, [self.cost]))
+
+
 @dataclass(slots=True)
 class TextAsker:
     """Asks questions of several kinds; `open_client` opens the assessor and the client of a kind.
 
-    `costs` are those of the answers by dimension, whether they were asked for now or earlier. `stopped` is
-    the reason when questions have no answer because the asking ended early; no further question is asked
-    then. `judgments` are those of the questions by dimension; without a grade there is no answer.
-
-    With `stored_only` no question is asked, and only answers in the store are returned. `counts` are then the
-    numbers of questions with and without one, by dimension and name of the kind.
+    `questions` are those that were asked, by dimension. `stopped` is the reason when some have no answer
+    because the asking ended early; no further question is asked then.
     """
 
     open_client: Callable[[QuestionKind[Any]], tuple[TextAssessor, ModelClient]]
     store: VerdictStore
     progress: ProgressListener
-    costs: dict[str, RunCost] = field(default_factory=dict)
+    questions: dict[str, DimensionQuestions] = field(default_factory=dict)
     stopped: JudgeError | None = None
-    judgments: dict[str, list[Judgment]] = field(default_factory=dict)
-    stored_only: bool = False
-    counts: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     def ask(self, kind: QuestionKind[Answer], pairs: Mapping[Name, Pair]) -> dict[Name, Answer]:
         """Return the answer to each of `pairs` by its name, of those that have one that can be read."""
-        distinct = {pair.key: pair for pair in pairs.values()}
         if self.stopped or not pairs:
             return {}
         assessor, client = self.open_client(kind)
-        if self.stored_only:
-            keys = {id_: assessor.make_questions(pair, 1)[0].key for id_, pair in distinct.items()}
-            stored = self.store.find_answers(keys.values())
-            answered = {id_: pair for id_, pair in distinct.items() if keys[id_] in stored}
-            self.counts[kind.dimension, kind.name] = len(answered), len(distinct) - len(answered)
-            distinct = answered
-        pool = Pool(depth=0, results=len(distinct), pairs=tuple(distinct.values()), documents={})
+        distinct = tuple({pair.key: pair for pair in pairs.values()}.values())
+        pool = Pool(depth=0, results=len(distinct), pairs=distinct, documents={})
         [result] = asyncio.run(
             judge_with_panel(pool, [PanelMember(assessor, client)], self.store, 1, self.progress)
         )
         cost = make_run_cost(result.cost, client.limits.price)
-        earlier = self.costs.get(kind.dimension)
-        self.costs[kind.dimension] = combine_costs(cost, [earlier] if earlier else [])
+        asked = DimensionQuestions(len(result.judgments), tuple(result.failures), cost)
+        earlier = self.questions.get(kind.dimension)
+        self.questions[kind.dimension] = earlier + asked if earlier else asked
         self.stopped = result.stopped
-        self.judgments.setdefault(kind.dimension, []).extend(result.judgments)
-        answers: dict[tuple[str, str], Answer] = {}
-        for each in result.judgments:
-            key = each.query_id, each.snippet_id
-            # A row that another program wrote can hold another reply.
-            with suppress(ReplyParseError):
-                if each.grade is not None:
-                    answers[key] = kind.parse(each.reply, distinct[key].snippet.text)
-        return {name: answers[pair.key] for name, pair in pairs.items() if pair.key in answers}
-
-    def count_stored(self, kind: QuestionKind[Any], most: int) -> tuple[int, int]:
-        """Return how many of at most `most` questions of a kind have a stored answer, and how many need one.
-
-        The second is an upper bound where answers that a dimension needs for these questions are missing.
-        """
-        stored, missing = self.counts.get((kind.dimension, kind.name), (0, 0))
-        for (dimension, name), (_, unanswered) in self.counts.items():
-            if (dimension, name) == (kind.dimension, kind.name):
-                break
-            if dimension == kind.dimension and unanswered:
-                missing = max(most - stored, 0)
-        return stored, missing
+        replies = {each.key: each.reply for each in result.judgments if each.grade is not None}
+        return parse_answers(kind, pairs, replies)

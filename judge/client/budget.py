@@ -119,24 +119,13 @@ class SpendLimit:
         self.calls -= len(costs)
         for call in calls:
             self.calls += 1
-            if call.usage is not None and price is not None and self.usd is not None:
-                self.usd += price.compute_usd(call.usage, in_batch=True)
-            elif call.usage is not None or call.outcome == ANSWERED:
-                self.usd = None
+            self._add_cost(call, price)
 
-    def settle(
-        self,
-        usage: Usage | None,
-        price: Price | None,
-        *,
-        most: float = 0.0,
-        answered: bool = False,
-        maybe_billed: bool = False,
-    ) -> None:
-        """Add the cost of a call that ended, instead of the `most` that was reserved for it.
+    def settle(self, call: Call, price: Price | None, most: float = 0.0) -> None:
+        """Add the cost of `call`, which ended, instead of the `most` that was reserved for it.
 
-        A call that was `answered` without `usage` makes the sum unknown. For a failed call that is
-        `maybe_billed`, the highest cost so far is set aside, or `most` before the first answer.
+        For a failed call that may be billed, the highest cost so far is set aside, or `most` before the first
+        answer.
         """
         self._in_flight -= 1
         # Rounding errors of the sum end with the last call in flight.
@@ -145,12 +134,21 @@ class SpendLimit:
             if not waiter.done():
                 waiter.set_result(None)
         self._waiters.clear()
-        if usage is None:
-            self.usd = None if answered else self.usd
-            self._maybe_billed += (self._highest_cost or most) if maybe_billed else 0.0
-        elif price is None or self.usd is None:
+        self._highest_cost = max(self._highest_cost, self._add_cost(call, price))
+        if call.maybe_billed and call.usage is None:
+            self._maybe_billed += self._highest_cost or most
+
+    def _add_cost(self, call: Call, price: Price | None) -> float:
+        """Add the cost of `call` and return it; 0 for a call that fails or whose cost is unknown.
+
+        An answer without a price or a token count makes the sum unknown.
+        """
+        if call.usage is None:
+            self.usd = None if call.outcome == ANSWERED else self.usd
+            return 0.0
+        if price is None:
             self.usd = None
-        else:
-            cost = price.compute_usd(usage)
-            self.usd += cost
-            self._highest_cost = max(self._highest_cost, cost)
+            return 0.0
+        cost = price.compute_usd(call.usage, in_batch=call.in_batch)
+        self.usd = None if self.usd is None else self.usd + cost
+        return cost

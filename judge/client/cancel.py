@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
 
 from judge.errors import Interrupted, JudgeError
@@ -68,8 +68,8 @@ class CancelToken:
             await asyncio.wait_for(self._cancelled.wait(), seconds)
         self.raise_if_cancelled()
 
-    @contextmanager
-    def handle_signals(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def handle_signals(self) -> AsyncIterator[None]:
         """Cancel on the first SIGINT, SIGTERM or SIGHUP, and end calls in flight on the second one.
 
         Signals that this process ignores (nohup, background jobs) stay ignored. Several event loops may use
@@ -91,6 +91,7 @@ class CancelToken:
             previous[number] = handler
         try:
             yield
+            await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
         finally:
             self._loop = None
             for number, handler in previous.items():

@@ -67,7 +67,7 @@ class CallHooks(Protocol):
 class PairPermit:
     """The permit of one pair, by `async with`: renewed for each request, released while the pair waits.
 
-    `current` is the permit of the last request or the next one.
+    `hooks` are called for its requests. `current` is the permit of the last request or the next one.
     """
 
     current: Permit
@@ -158,10 +158,6 @@ class ModelClient:
             return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
         return Message("waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
-    def make_permit(self, hooks: CallHooks) -> PairPermit:
-        """Return the permit of one pair, for `async with`; `hooks` are called for its requests."""
-        return PairPermit(self.limiter, hooks)
-
     async def complete(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Return the completion of `prompt`.
 
@@ -212,10 +208,7 @@ class ModelClient:
             self._record_error(error, permit)
             raise
         finally:
-            answered = call.outcome == ANSWERED
-            self.spend_limit.settle(
-                call.usage, price, most=most, answered=answered, maybe_billed=call.maybe_billed
-            )
+            self.spend_limit.settle(call, price, most)
             permit.hooks.end_call(call)
         self._has_response = True
         self._retry_budget.deposit()

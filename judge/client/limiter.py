@@ -1,7 +1,8 @@
-"""Adaptive limiter: one probe request first, then as many requests as the server accepts.
+"""Adaptive limiter: a few requests first, then as many as the server accepts.
 
-Until a verdict was read, at most 8 requests are in flight, and one at a time once a request failed: a wrong
-account, name, server or model costs few requests. `skip_probes` leaves this out for a server that gave
+Until a verdict was read, at most 8 requests are in flight, sent one after the other until one is answered.
+After a failure before the first answer, one request at a time is sent. So a wrong account, name, server or
+model costs few requests. `skip_probes` leaves this out for a server that gave
 verdicts in an earlier run. When a server that answered fails again and again, the circuit opens: single probe
 requests follow each other at growing intervals until one is answered. `judge.client.rate_estimator` estimates
 the rate and the concurrency.

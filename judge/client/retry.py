@@ -32,7 +32,9 @@ class Limits:
 
     `concurrency` is the number of requests in flight; `attempts` are those of one request. `max_wait` is the
     number of seconds after which a throttled pair or an unavailable server is given up, and the longest
-    Retry-After that is waited for. Calls in flight get `shutdown_timeout` seconds after a signal.
+    Retry-After that is waited for. Calls in flight get `shutdown_timeout` seconds after a signal. The run
+    makes at most `max_calls` calls, and spends at most `budget` US dollars at `price`, which is None where it
+    is unknown.
     """
 
     concurrency: int

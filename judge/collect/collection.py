@@ -115,7 +115,7 @@ async def _request_missing(
         auto_decompress=False,
     ) as http:
         collector = Collector(raw_log, results, limits, cancel_token, http, listener)
-        with cancel_token.handle_signals():
+        async with cancel_token.handle_signals():
             await _wait_until_done(asyncio.ensure_future(collector.collect(engines)), cancel_token)
     if isinstance(cancel_token.reason, Interrupted):
         raise Interrupted("interrupted; all answers are saved; run the same command to continue")

@@ -18,10 +18,10 @@ from judge.dataset.label_files import Feedback
 from judge.errors import InputError
 from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames
-from judge.records import EXPLAIN_QUERIES, Dataset, Judgment, Pair, Pool, Query, Snippet
+from judge.records import EXPLAIN_QUERIES, Dataset, Pair, Pool, Query, Snippet
 
 if TYPE_CHECKING:
-    from judge.assess.text_assessor import QuestionKind, TextAsker
+    from judge.assess.text_assessor import Asker, DimensionQuestions, QuestionKind, TextAsker
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ FreeDimension = Callable[[JudgedRun, DimensionOptions], DimensionResult]
 class AskedDimension:
     """A dimension that asks the first model: what measures a judged run, and the questions to expect."""
 
-    measure: Callable[[JudgedRun, TextAsker, DimensionOptions], DimensionResult]
+    measure: Callable[[JudgedRun, Asker, DimensionOptions], DimensionResult]
     count_questions: Callable[[Dataset, Pool, DimensionOptions], Iterable[QuestionCount]]
 
 
@@ -123,20 +123,31 @@ def measure_dimensions(
             results[name] = measure(replace(run, dimensions=results), options)
         elif asker is not None and asker.stopped is None:
             result = measure.measure(run, asker, options)
-            remarks = (*result.summary.remarks, *_describe_missing(asker.judgments.get(name, ())))
-            summary = replace(result.summary, remarks=remarks, cost=asker.costs.get(name))
-            results[name] = replace(result, summary=summary)
+            results[name] = _add_questions(result, asker.questions.get(name))
     return results
 
 
-def _describe_missing(judgments: Sequence[Judgment]) -> Iterator[Message]:
-    """Yield how many questions have no answer, if some have none."""
-    if missing := sum(judgment.grade is None for judgment in judgments):
-        yield Message(
+def _add_questions(result: DimensionResult, questions: DimensionQuestions | None) -> DimensionResult:
+    """Add the cost of the questions, and how many have no answer, if some have none."""
+    if questions is None:
+        return result
+    remarks = result.summary.remarks
+    if questions.failures:
+        missing = Message(
             "{missing:,} of {total:,} questions have no answer: the means can be over different queries.",
-            missing=missing,
-            total=len(judgments),
+            missing=len(questions.failures),
+            total=questions.count,
         )
+        remarks = (*remarks, missing)
+    return replace(result, summary=replace(result.summary, remarks=remarks, cost=questions.cost))
+
+
+def ask_questions(run: JudgedRun, names: Iterable[str], asker: Asker, options: DimensionOptions) -> None:
+    """Ask the questions of the dimensions `names`, without using the answers."""
+    for name in names:
+        measure = DIMENSIONS[name].load()
+        if isinstance(measure, AskedDimension):
+            measure.measure(run, asker, options)
 
 
 def count_questions(

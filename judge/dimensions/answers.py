@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
-from judge.assess.text_assessor import QuestionKind, TextAsker
+from judge.assess.text_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
 from judge.dimensions import (
     MAX_LINE,
@@ -97,7 +97,7 @@ def _select_lists(data: Dataset) -> list[Ranking]:
     return [each for each in data.rankings if each.error is None and data.queries[each.query_id].reference]
 
 
-def measure_answers(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+def measure_answers(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
     """Return the grade of the answer from each list. An empty list, and an empty answer, is missing."""
     lists = _select_lists(run.data)
     queries = run.data.queries

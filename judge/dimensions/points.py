@@ -17,7 +17,7 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionNote, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.prompts import make_object_schema
-from judge.assess.text_assessor import QuestionKind, TextAsker
+from judge.assess.text_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated
@@ -105,7 +105,7 @@ def count_point_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Ite
     ]
 
 
-def measure_points(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+def measure_points(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
     """Return the recall of points of each list, down to the depth of the run.
 
     A list has no value where the points are unknown, or one of its results has no grade or no answer.

@@ -22,7 +22,7 @@ from judge.analysis.summary import (
     make_note,
     summarise_dimension,
 )
-from judge.assess.text_assessor import QuestionKind, TextAsker
+from judge.assess.text_assessor import Asker, QuestionKind
 from judge.dimensions import DimensionOptions, QuestionCount, is_readable, make_question_pair
 from judge.measure.score import compute_nan_mean
 from judge.messages import MeasureName, Message, join_messages
@@ -61,7 +61,7 @@ def count_failure_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> I
     return [QuestionCount(CLASSIFY_REASONS, questions, tokens, 5 * _MAX_SHOWN)]
 
 
-def measure_failures(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+def measure_failures(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
     """Return the share of each list's results, down to the depth of the run, in each class.
 
     A list with an ungraded result, or with a reason that has no class, has no value; an empty one neither.
@@ -119,7 +119,7 @@ def _list_remarks(
 
 
 def _classify_reasons(
-    run: JudgedRun, failed: Iterable[Judgment], asker: TextAsker
+    run: JudgedRun, failed: Iterable[Judgment], asker: Asker
 ) -> dict[tuple[str, str], FailureClass]:
     """Return the class of each pair whose judgment has a reason; a label of a person has none."""
     by_query: dict[str, list[Judgment]] = {}
@@ -174,7 +174,7 @@ def count_explanation_questions(
     return [QuestionCount(EXPLAIN, lists, 60.0 * pool.depth, 120)]
 
 
-def explain_run(run: JudgedRun, asker: TextAsker, options: DimensionOptions) -> DimensionResult:
+def explain_run(run: JudgedRun, asker: Asker, options: DimensionOptions) -> DimensionResult:
     """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
     scores = score_run(run, run.spec.measures[:1])
     values = scores.average_repeats()[0][:, :, 0]

@@ -21,7 +21,7 @@ from judge.analysis.summary import (
     make_note,
     summarise_dimension,
 )
-from judge.assess.text_assessor import QuestionKind, TextAsker
+from judge.assess.text_assessor import Asker, QuestionKind
 from judge.dimensions import is_readable, make_question_pair, show_snippet
 from judge.errors import InputError
 from judge.measure.resampling import MIN_DIFFERING
@@ -115,7 +115,7 @@ def _show_lists(order: Sequence[Ranking], depth: int) -> list[str]:
     ]
 
 
-def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: TextAsker) -> DimensionResult:
+def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: Asker) -> DimensionResult:
     """Return the win rate of each engine: over queries, 1 where it is preferred, 0.5 for a tie.
 
     An engine that only one of the two orders prefers has 0.75. A query without both answers has no value.

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
-from judge.assess.text_assessor import QuestionKind, TextAsker
+from judge.assess.text_assessor import Asker, QuestionKind
 from judge.dimensions import DimensionOptions, QuestionCount, make_question_pair
 from judge.dimensions.sources import (
     NO_URL,
@@ -89,7 +89,7 @@ def count_site_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iter
     return [QuestionCount(GRADE_SITE, len(sites), _EXAMPLES * _EXAMPLE_CHARS / 3, 50)]
 
 
-def measure_site_grades(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+def measure_site_grades(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
     """Return the mean grades of each list, and its shares of classes, down to the depth of the run.
 
     A grade that the model leaves open enters no mean. A list with a site that has no answer has no value.

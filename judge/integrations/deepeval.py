@@ -35,7 +35,7 @@ from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
 from judge.assess.runner import PanelMember, judge_pool, make_lease_window
 from judge.client.cancel import CancelToken
-from judge.client.client import ModelClient
+from judge.client.client import ModelClient, PairPermit
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.errors import InputError, JudgeError, ReplyParseError, RequestRejected, RunIncomplete
@@ -286,7 +286,7 @@ class Resources:
 
         Raises RunIncomplete, or the reason of the stop, unless every pair has a grade.
         """
-        data = run_input.load_dataset(self.config, rows)
+        data = run_input.open_reader(self.config, rows).collect()
         pooled = build_pool(data, depth)
         (query,) = data.queries
         async with self.turns[query]:
@@ -326,7 +326,7 @@ class Resources:
         if isinstance(lease, StoredRefusal):
             raise RequestRejected(CONTENT_FILTER, lease.detail)
         async with lease:
-            async with self.client.make_permit(lease) as permit:
+            async with PairPermit(self.client.limiter, lease) as permit:
                 completion = await self.client.complete(prompt, permit)
                 accept(completion)
                 self.client.limiter.record_verdict()

@@ -118,7 +118,8 @@ def run_selftest(config: Config, progress: ProgressListener | None = None) -> Se
         result = _make_result(test, _identify_assessor(shipped, test.config), judgings)
         name = make_result_file_name(shipped.name, result.id)
         path = folder.write_json(name, to_json(result))
-    return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
+    calls_made = panel[0].client.spend_limit.calls
+    return SelfTest(path, result, calls_made, _check_graded(judgings[0], test.config))
 
 
 def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | None:

@@ -89,7 +89,9 @@ async def fill_store(folder: Path) -> None:
             await store.save(Lease(key), info, verdict, [Call(ANSWERED, usage)])
 
         for block in plan.read_blocks():
-            await asyncio.gather(*(save(question.key, question.prompt_version) for _, question in block))
+            await asyncio.gather(
+                *(save(question.key, question.prompt_version) for _, question in block.for_model)
+            )
 
 
 def measure(command: Sequence[str], environ: Mapping[str, str]) -> tuple[float, float, float]:

@@ -18,6 +18,7 @@ from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.assess.runner import JudgingResult, PanelMember, judge_with_panel
+from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
@@ -113,9 +114,14 @@ class StatusRecorder(NullProgress):
             self.statuses.append(status)
 
 
-async def judge(api: BatchApi, path: Path, progress: StatusRecorder | None = None) -> JudgingResult:
+async def judge(
+    api: BatchApi,
+    path: Path,
+    progress: StatusRecorder | None = None,
+    spend_limit: SpendLimit | None = None,
+) -> JudgingResult:
     assessor = Assessor(Lexical(), load_prompts(find_default_directory(), GRADED), GRADED)
-    client = ModelClient(assessor.model, LIMITS, CancelToken())
+    client = ModelClient(assessor.model, LIMITS, CancelToken(), spend_limit)
     with VerdictStore(path) as store:
         [result] = await judge_with_panel(
             POOL, [PanelMember(assessor, client, api)], store, 1, progress or NullProgress()
@@ -144,11 +150,12 @@ def test_batches_are_split_at_the_limits(terms: BatchTerms, sizes: list[int], tm
 
 def test_smaller_batches_are_submitted_when_the_queue_is_full(tmp_path: Path) -> None:
     api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6), end_status={1: "failed"})
-    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    spend_limit = SpendLimit(LIMITS)
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite", spend_limit=spend_limit))
     assert [len(batch) for batch in api.batches] == [249, 124, 124, 1]
     assert result.stopped is None
     # The batch that failed had no calls.
-    assert result.calls_made == 250
+    assert spend_limit.calls == 250
 
 
 def test_a_queue_that_has_no_room_for_a_small_batch_stops_the_run(tmp_path: Path) -> None:
@@ -186,14 +193,14 @@ def test_a_file_that_arrives_cut_is_read_again(tmp_path: Path) -> None:
     api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6))
     api.cuts = [100, 200]
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
-    assert (result.stopped, result.calls_made, result.cost.maybe_billed) == (None, 250, 0)
+    assert (result.stopped, result.cost.calls, result.cost.maybe_billed) == (None, 250, 0)
 
 
 def test_requests_that_no_reading_finds_are_judged_in_realtime(tmp_path: Path) -> None:
     api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6))
     api.cuts = [100, 200, 200]
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
-    assert (result.stopped, result.calls_made, result.cost.maybe_billed) == (None, 250 + 49, 49)
+    assert (result.stopped, result.cost.calls, result.cost.maybe_billed) == (None, 250 + 49, 49)
 
 
 @pytest.mark.parametrize("terms", [BatchTerms(1000, 10**6, 10**6), BatchTerms(5, 10**6, 10**6)])
@@ -203,7 +210,7 @@ def test_a_batch_that_ends_before_its_files_have_ids_is_retrieved_again(
     api = MemoryBatchApi(terms)
     api.late = 3
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
-    assert (result.stopped, result.calls_made, result.cost.maybe_billed) == (None, 250, 0)
+    assert (result.stopped, result.cost.calls, result.cost.maybe_billed) == (None, 250, 0)
 
 
 def test_a_small_batch_that_never_names_a_file_is_judged_in_realtime(tmp_path: Path) -> None:

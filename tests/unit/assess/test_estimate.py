@@ -7,15 +7,18 @@ import sqlite3
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from judge.assess.assessor import Assessor
-from judge.assess.estimate import AssessorEstimate, estimate_questions, estimate_run
-from judge.assess.prompts import find_default_directory, load_prompts
+from judge.assess.estimate import AssessorEstimate, QuestionEstimator, estimate_run
+from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
+from judge.assess.text_assessor import QuestionKind, TextAssessor
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
+from judge.dimensions.reasons import EXPLAIN
 from judge.models.endpoint import Endpoint
 from judge.models.lexical import Lexical
 from judge.models.openai import OpenAI
@@ -189,10 +192,13 @@ def test_by_rule_thinking_adds_tokens_and_the_highest_cost_is_given() -> None:
 
 
 def test_questions_have_the_same_tokens_of_thinking() -> None:
-    assessor = make_chat_assessor("http://a.example/v1", Sampling(0.0, 8192, thinking=True))
-    price = LIMITS.price
+    def open_assessor(kind: QuestionKind[Any]) -> tuple[TextAssessor, Price | None]:
+        prompts = load_question_prompts(find_default_directory(), kind.name, kind.properties)
+        return TextAssessor(Lexical(), prompts, kind), LIMITS.price
+
     plain, thinking = (
-        estimate_questions(assessor, 0, 7, 100.0, 60, price, thinking=thinks) for thinks in (False, True)
+        QuestionEstimator(open_assessor, None, thinking=thinks).estimate(EXPLAIN, 7, 100.0, 60)
+        for thinks in (False, True)
     )
     assert (plain.completion_tokens, thinking.completion_tokens) == (7 * 60, 7 * 1060)
     assert plain.prompt_tokens == thinking.prompt_tokens

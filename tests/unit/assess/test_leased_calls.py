@@ -11,7 +11,7 @@ import pytest
 
 from judge.assess.runner import make_lease_window
 from judge.client.cancel import Cancelled, CancelToken
-from judge.client.client import ModelClient
+from judge.client.client import ModelClient, PairPermit
 from judge.client.retry import Limits
 from judge.errors import Interrupted, RequestRejected, RetryableError
 from judge.models import Model
@@ -39,7 +39,7 @@ async def request_verdict(
     if not isinstance(result, PairLease):
         return result
     async with result as lease:
-        async with client.make_permit(lease) as permit:
+        async with PairPermit(client.limiter, lease) as permit:
             for number in range(requests):
                 await client.complete(make_prompt(f"tea {number}"), permit)
         await lease.save(INFO, VERDICT)

@@ -52,7 +52,7 @@ def run_panel(
 def test_every_assessor_judges_in_its_turn_and_a_shared_model_is_closed_once(tmp_path: Path) -> None:
     model = CloseCountingModel()
     results = run_panel(tmp_path, model, CancelToken())
-    assert [result.calls_made for result in results] == [6, 0]
+    assert [result.cost.calls for result in results] == [6, 6]  # the same calls
     assert [len(result.judgments) for result in results] == [6, 6]
     assert model.close_count == 1
 

@@ -101,7 +101,7 @@ def test_pairs_of_another_process_do_not_delay_the_others(tmp_path: Path) -> Non
 
     result = run_with_two_stores(tmp_path, check)
     assert result.stopped is None
-    assert result.calls_made == len(KEYS) == 30
+    assert result.cost.calls == len(KEYS) == 30
     assert all(each.grade is not None for each in result.judgments)
 
 
@@ -163,7 +163,7 @@ def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
     with VerdictStore(tmp_path / "v.sqlite") as store:
         result = asyncio.run(judge_pairs(MANY, assessor, store, client, NullProgress()))
     assert words in str(result.stopped)
-    assert model.calls == result.calls_made <= most_calls
+    assert model.calls == result.cost.calls <= most_calls
 
 
 def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:

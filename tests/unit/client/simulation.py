@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from judge.client.cancel import CancelToken
-from judge.client.client import ModelClient
+from judge.client.client import ModelClient, PairPermit
 from judge.client.retry import Limits
 from judge.errors import CallError, RetryableError, RunIncomplete
 from judge.models.error_mapping import read_retry_after
@@ -135,7 +135,7 @@ def simulate(
         async def run_work() -> None:
             for number in numbers:
                 try:
-                    async with client.make_permit(CallList(client.cancel_token)) as permit:
+                    async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
                         await client.complete(make_prompt(str(number)), permit)
                         client.limiter.record_verdict()
                 except CallError as error:

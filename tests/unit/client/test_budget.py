@@ -12,7 +12,7 @@ from judge.client.budget import SpendLimit
 from judge.client.retry import Limits
 from judge.errors import RunIncomplete
 from judge.pricing.prices import Price
-from judge.records import ANSWERED, Call, Usage
+from judge.records import ANSWERED, CONTENT_FILTER, Call, Usage
 
 #: One dollar for a million completion tokens: a token costs a micro-dollar.
 PRICE = Price(input=0.0, output=1.0, cached=0.0)
@@ -22,16 +22,16 @@ def make_spend_limit(*, max_calls: int | None = None, budget: float | None = Non
     return SpendLimit(Limits(64, 3, 10, 1, max_calls, budget, PRICE))
 
 
-def make_usage(number: int) -> Usage:
-    return Usage(completion_tokens=number)
+def make_answer(tokens: int, *, in_batch: bool = False) -> Call:
+    return Call(ANSWERED, Usage(completion_tokens=tokens), in_batch=in_batch)
 
 
 def test_no_call_starts_beyond_max_calls_however_the_others_end() -> None:
     limit = make_spend_limit(max_calls=3)
     limit.reserve()
-    limit.settle(None, PRICE, maybe_billed=True)
+    limit.settle(Call("transport", maybe_billed=True), PRICE)
     limit.reserve()
-    limit.settle(make_usage(5), PRICE, answered=True)
+    limit.settle(make_answer(5), PRICE)
     limit.reserve()
     with pytest.raises(RunIncomplete, match="max-calls 3"):
         limit.reserve()
@@ -42,7 +42,7 @@ def test_equal_calls_use_the_whole_budget_and_never_more() -> None:
     for in_flight in (1, 8, 64):
         limit = make_spend_limit(budget=100e-6)
         limit.reserve()
-        limit.settle(make_usage(7), PRICE, answered=True)
+        limit.settle(make_answer(7), PRICE)
         assert count_started_calls(limit, [7] * 200, in_flight) == 13  # and the first: 14 * 7 = 98
         assert limit.usd == pytest.approx(98e-6)
 
@@ -91,7 +91,7 @@ def count_started_calls(
 
     def end_call() -> None:
         finished_cost = costs_in_flight.pop(order.randrange(len(costs_in_flight)) if order else 0)
-        limit.settle(make_usage(finished_cost), PRICE, most=most, answered=True)
+        limit.settle(make_answer(finished_cost), PRICE, most)
 
     started = 0
     for cost in costs:
@@ -116,7 +116,7 @@ def test_what_ended_calls_could_have_cost_is_free_again() -> None:
             assert limit.reserve(most=0.3)
         assert not limit.reserve(most=0.3)
         for _ in range(3):
-            limit.settle(make_usage(1), PRICE, most=0.3, answered=True)
+            limit.settle(make_answer(1), PRICE, 0.3)
 
 
 def test_a_batch_leaves_what_calls_in_flight_can_cost() -> None:
@@ -128,7 +128,7 @@ def test_a_batch_leaves_what_calls_in_flight_can_cost() -> None:
 def test_a_first_call_that_may_be_billed_counts_as_the_most_that_it_can_cost() -> None:
     limit = make_spend_limit(budget=100e-6)
     limit.reserve(most=100e-6)
-    limit.settle(None, PRICE, most=100e-6, maybe_billed=True)
+    limit.settle(Call("transport", maybe_billed=True), PRICE, 100e-6)
     with pytest.raises(RunIncomplete, match="is used up"):
         limit.reserve(most=1e-6)
 
@@ -137,7 +137,7 @@ def test_rounding_uses_no_budget_up() -> None:
     limit = make_spend_limit(budget=0.0003)
     for _ in range(3):
         limit.reserve()
-        limit.settle(make_usage(100), PRICE, answered=True)
+        limit.settle(make_answer(100), PRICE)
     with pytest.raises(RunIncomplete, match=r"budget 0\.0003"):
         limit.reserve()
 
@@ -145,14 +145,14 @@ def test_rounding_uses_no_budget_up() -> None:
 def test_what_may_be_billed_is_set_aside_and_failures_cost_nothing() -> None:
     limit = make_spend_limit(budget=100e-6)
     limit.reserve()
-    limit.settle(make_usage(30), PRICE, answered=True)
+    limit.settle(make_answer(30), PRICE)
     limit.reserve()
-    limit.settle(None, PRICE)
+    limit.settle(Call("server_error"), PRICE)
     limit.reserve()
-    limit.settle(None, PRICE, maybe_billed=True)
+    limit.settle(Call("transport", maybe_billed=True), PRICE)
     assert limit.reserve()  # 30 spent, 30 set aside, this one fits
     assert not limit.reserve()
-    limit.settle(make_usage(30), PRICE, answered=True)
+    limit.settle(make_answer(30), PRICE)
     with pytest.raises(RunIncomplete):
         limit.reserve()
     assert limit.usd == pytest.approx(60e-6)
@@ -161,7 +161,7 @@ def test_what_may_be_billed_is_set_aside_and_failures_cost_nothing() -> None:
 def test_a_declined_answer_is_paid_for() -> None:
     limit = make_spend_limit(budget=50e-6)
     limit.reserve()
-    limit.settle(make_usage(30), PRICE)
+    limit.settle(Call(CONTENT_FILTER, Usage(completion_tokens=30)), PRICE)
     with pytest.raises(RunIncomplete):
         limit.reserve()
 
@@ -169,7 +169,7 @@ def test_a_declined_answer_is_paid_for() -> None:
 def test_a_server_that_counts_no_tokens_ends_a_budget_at_once() -> None:
     limit = make_spend_limit(budget=1.0)
     limit.reserve()
-    limit.settle(None, PRICE, answered=True)
+    limit.settle(Call(ANSWERED), PRICE)
     assert limit.usd is None
     with pytest.raises(RunIncomplete, match="the server does not count tokens"):
         limit.reserve()
@@ -179,19 +179,19 @@ def test_money_is_unknown_where_the_price_is() -> None:
     limit = SpendLimit(Limits(4, 3, 10, 1))
     for _ in range(2):
         limit.reserve()
-        limit.settle(make_usage(3), None, answered=True)
+        limit.settle(make_answer(3), None)
         assert limit.usd is None
 
 
 def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
     limit = make_spend_limit(budget=100e-6)
     limit.reserve()
-    limit.settle(make_usage(30), PRICE, answered=True)
+    limit.settle(make_answer(30), PRICE)
     for _ in range(2):
         limit.reserve()
     assert not limit.reserve()  # until one of both has ended
     for _ in range(2):
-        limit.settle(make_usage(30), PRICE, answered=True)
+        limit.settle(make_answer(30), PRICE)
     with pytest.raises(RunIncomplete, match="is used up; raise it"):
         limit.reserve()
 
@@ -207,11 +207,11 @@ def test_the_calls_of_a_batch_are_reserved_at_the_most_that_they_can_cost() -> N
     assert limit.calls == 3
     assert limit.reserve_batch([30e-6]) == 0
     limit.reserve()  # 90 are set aside
-    limit.settle(make_usage(10), PRICE, answered=True)
+    limit.settle(make_answer(10), PRICE)
     with pytest.raises(RunIncomplete, match="budget"):
         limit.reserve()
     # Two replies of 10 tokens at half the price, and one request that was not processed.
-    replies = [Call(ANSWERED, make_usage(10), in_batch=True)] * 2
+    replies = [make_answer(10, in_batch=True)] * 2
     limit.settle_batch([30e-6] * 3, replies, PRICE)
     assert limit.calls == 3
     assert limit.usd == pytest.approx(20e-6)

@@ -21,7 +21,7 @@ def test_a_signal_cancels_and_the_earlier_handler_is_restored(number: int) -> No
     before = signal.signal(number, lambda number, _: numbers.append(number))
 
     async def wait_for_cancel(token: CancelToken) -> None:
-        with token.handle_signals():
+        async with token.handle_signals():
             os.kill(os.getpid(), number)
             await token.wait()
         os.kill(os.getpid(), number)
@@ -36,9 +36,19 @@ def test_a_signal_cancels_and_the_earlier_handler_is_restored(number: int) -> No
     assert numbers == [number]
 
 
+def test_a_signal_that_comes_while_the_loop_does_not_wait_cancels() -> None:
+    async def send_signal(token: CancelToken) -> None:
+        async with token.handle_signals():
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    token = CancelToken()
+    asyncio.run(send_signal(token))
+    assert isinstance(token.reason, Interrupted)
+
+
 def test_a_cancel_after_the_end_raises_nothing() -> None:
     async def wait_for_cancel(token: CancelToken) -> None:
-        with token.handle_signals():
+        async with token.handle_signals():
             await asyncio.sleep(0)
 
     token = CancelToken()
@@ -67,10 +77,11 @@ def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
 
 def test_a_token_serves_several_loops_and_keeps_a_cancel_between_two() -> None:
     async def wait_briefly(token: CancelToken) -> bool:
-        with token.handle_signals(), suppress(TimeoutError):
-            await asyncio.wait_for(token.wait(), 0.01)
-            return False
-        return True
+        async with token.handle_signals():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(token.wait(), 0.01)
+                return False
+            return True
 
     token = CancelToken()
     assert asyncio.run(wait_briefly(token))

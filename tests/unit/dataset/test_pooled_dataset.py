@@ -184,7 +184,7 @@ def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
 
 def list_questions(pool: Pool, repeats: int, cache: FileCache | None = None) -> list[tuple[int, Question]]:
     plan = QuestionPlan(pool, ASSESSOR, repeats, cache)
-    return [question for block in plan.read_blocks() for question in block]
+    return [question for block in plan.read_blocks() for question in block.for_model]
 
 
 def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:

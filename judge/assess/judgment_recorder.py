@@ -1,0 +1,90 @@
+"""Recording judgments while a pool is judged: in the log of the run, and for the listener."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+
+from judge.assess.assessor import Assessor, AssessorAnswer
+from judge.assess.progress import ProgressListener
+from judge.assess.question_plan import QuestionPlan, VerdictRequest
+from judge.client.budget import SpendLimit
+from judge.judgment_log import JudgmentLog
+from judge.records import Judgment, RepeatProgress, Scale
+from judge.store.store import StoredAnswer, VerdictStore
+
+
+class RepeatCounter:
+    """Counts the judgments of every repeat."""
+
+    def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
+        self._pairs = pairs
+        self._scale = scale
+        self._repeats = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
+
+    def count_judgments(self, judgments: Iterable[Judgment]) -> list[RepeatProgress]:
+        """Count `judgments`; return the repeats that they complete, none if there is only one repeat."""
+        ended = []
+        for judgment in judgments if len(self._repeats) > 1 else ():
+            repeat, grade = self._repeats[judgment.repeat - 1], judgment.grade
+            repeat = replace(
+                repeat,
+                judged=repeat.judged + (grade is not None),
+                failed=repeat.failed + (grade is None),
+                relevant=repeat.relevant + (grade is not None and grade >= self._scale.relevant_from),
+            )
+            self._repeats[judgment.repeat - 1] = repeat
+            if repeat.judged + repeat.failed == self._pairs:
+                ended.append(repeat)
+        return ended
+
+
+class JudgmentRecorder:
+    """Adds the judgments of the questions in `plan` to `log`, and tells the listener."""
+
+    def __init__(
+        self,
+        plan: QuestionPlan,
+        assessor: Assessor,
+        spend_limit: SpendLimit,
+        log: JudgmentLog,
+        progress: ProgressListener,
+    ) -> None:
+        #: The time of the last judgment.
+        self.added_at = time.monotonic()
+        self._plan = plan
+        self._assessor = assessor
+        self._spend_limit = spend_limit
+        self._log = log
+        self._progress = progress
+        self._counter = RepeatCounter(plan.repeats, len(plan) // plan.repeats, assessor.scale)
+
+    def begin(self, store: VerdictStore) -> list[int]:
+        """Add the judgments that need no call; return the indices of those that follow from a rule."""
+        by_rule, ended = list[int](), list[RepeatProgress]()
+        for block in self._plan.read_blocks():
+            judgments = dict(block.by_rule)
+            by_rule += judgments
+            answers = store.find_answers(question.key for _, question in block.for_model)
+            for index, question in block.for_model:
+                if answer := answers.get(question.key):
+                    judgments[index] = self._assessor.make_judgment(question, answer)
+            self._log.add(list(judgments), list(judgments.values()))
+            ended += self._counter.count_judgments(judgments.values())
+        self.added_at = time.monotonic()
+        self._progress.begin(len(self._plan), len(self._log), self._assessor.subject)
+        for repeat in ended:
+            self._progress.end_repeat(repeat)
+        return by_rule
+
+    def add(self, request: VerdictRequest, answer: AssessorAnswer | StoredAnswer) -> None:
+        """Add a judgment for each question of `request`."""
+        self.added_at = time.monotonic()
+        questions = request.questions
+        judgments = [self._assessor.make_judgment(question, answer) for _, question in questions]
+        self._log.add((index for index, _ in questions), judgments)
+        for judgment in judgments:
+            self._progress.add_judgment(judgment, self._spend_limit.usd)
+        for repeat in self._counter.count_judgments(judgments):
+            self._progress.end_repeat(repeat)
