@@ -5,7 +5,7 @@
     │   └── SetupError         a key, an extra or a model name is missing     exit 2
     ├── RunIncomplete          the run stopped before every pair was judged   exit 3
     │   ├── Interrupted        Ctrl-C or a signal stopped it                  exit 130
-    │   └── LimitReached       `max_calls` or `budget` is used up             exit 3
+    │   └── LimitReached       `max_calls` or `budget` covers no more calls   exit 3
     ├── StoreError             the verdict store cannot be read or written    exit 3
     ├── ReplyParseError        a reply holds no verdict          -> one re-ask, then a failed judgment
     └── CallError              one call to a model failed
@@ -83,7 +83,7 @@ class Interrupted(RunIncomplete):
 
 
 class LimitReached(RunIncomplete):
-    """`max_calls` or `budget` is used up; a higher limit resumes the run."""
+    """`max_calls` or `budget` covers no further call; the same command resumes with a higher limit."""
 
 
 class StoreError(JudgeError):
