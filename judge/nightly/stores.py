@@ -205,7 +205,8 @@ def keep_verdicts(context: NightContext, check: CanaryCheck | None, *, is_change
         end_store(own, shared)
     elif check and not check.shares_canaries:
         # The next night of the same assessor continues with what this one paid for.
-        store_files.write_difference(own, shared, make_quarantined_store_path(context.nights, context.day))
+        quarantined = make_quarantined_store_path(context.nights, context.day)
+        store_files.copy_store(own, quarantined, without=shared)
 
 
 def _has_same_assessor(
