@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from judge.analysis.summary import Summary
 from judge.assess.runner import JudgingResult
 from judge.assess.text_assessor import DimensionQuestions, TextAsker
-from judge.errors import RunIncomplete
+from judge.errors import JudgeError, LimitReached, RunIncomplete
 from judge.messages import Message
 from judge.records import CONTENT_FILTER, Judgment
 
@@ -24,10 +24,11 @@ def check_run(
     warnings: list[str] = []
     incomplete = _check_pairs(summary, judging, least)
     if incomplete is None and asker and asker.stopped is not None:
-        incomplete = RunIncomplete(
+        message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
             reason=asker.stopped,
         )
+        incomplete = _make_incomplete(asker.stopped, message)
     if incomplete is None and (failures := _describe_failures(judging.failures)):
         warnings.append(Message("not every pair has a grade{failures}", failures=failures))
     for dimension, questions in asker.questions.items() if asker else ():
@@ -45,15 +46,17 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
     if judging.stopped is not None:
         judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
         if judged == wanted:
-            return RunIncomplete(
+            message = Message(
                 "stopped before all pairs of --controls were judged: {reason}", reason=judging.stopped
             )
-        return RunIncomplete(
-            "stopped with {missing:,} of {total:,} unjudged: {reason}",
-            missing=wanted - judged,
-            total=wanted,
-            reason=judging.stopped,
-        )
+        else:
+            message = Message(
+                "stopped with {missing:,} of {total:,} unjudged: {reason}",
+                missing=wanted - judged,
+                total=wanted,
+                reason=judging.stopped,
+            )
+        return _make_incomplete(judging.stopped, message)
     if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
         return RunIncomplete("there is nothing to judge: the dataset holds engine errors and no result")
     for member in members:
@@ -78,6 +81,11 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
             advice=_advise(judging.failures),
         )
     return None
+
+
+def _make_incomplete(reason: JudgeError, message: Message) -> RunIncomplete:
+    """Return that a run stopped for the `reason`: LimitReached where that is one. The `message` has it."""
+    return (LimitReached if isinstance(reason, LimitReached) else RunIncomplete)(message)
 
 
 def check_answers(dimension: str, questions: DimensionQuestions, least: float) -> RunIncomplete | None:

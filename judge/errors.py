@@ -4,7 +4,8 @@
     ├── InputError             a dataset, option or file is wrong             exit 2
     │   └── SetupError         a key, an extra or a model name is missing     exit 2
     ├── RunIncomplete          the run stopped before every pair was judged   exit 3
-    │   └── Interrupted        Ctrl-C or a signal stopped it                  exit 130
+    │   ├── Interrupted        Ctrl-C or a signal stopped it                  exit 130
+    │   └── LimitReached       `max_calls` or `budget` covers no more calls   exit 3
     ├── StoreError             the verdict store cannot be read or written    exit 3
     ├── ReplyParseError        a reply holds no verdict          -> one re-ask, then a failed judgment
     └── CallError              one call to a model failed
@@ -81,6 +82,10 @@ class RunIncomplete(JudgeError):
 
 class Interrupted(RunIncomplete):
     """Ctrl-C or a signal stopped the run; the same command resumes it."""
+
+
+class LimitReached(RunIncomplete):
+    """`max_calls` or `budget` covers no further call; the same command resumes with a higher limit."""
 
 
 class StoreError(JudgeError):

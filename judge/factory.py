@@ -261,14 +261,22 @@ def build_limits(config: Config, model: Model) -> Limits:
 
 
 def build_panel(
-    config: Config, assessors: Sequence[Assessor], cancel_token: CancelToken
+    config: Config,
+    assessors: Sequence[Assessor],
+    cancel_token: CancelToken,
+    spend_limit: SpendLimit | None = None,
 ) -> list[PanelMember]:
-    """Return each assessor with the client of its model; the clients share one spend limit."""
-    limits = [build_limits(config, assessor.model) for assessor in assessors]
-    spend_limit = SpendLimit(limits[0])
+    """Return each assessor with the client of its model.
+
+    The clients share `spend_limit`; without one, they share a new one by the options.
+    """
+    shared = spend_limit or SpendLimit(config.max_calls, config.budget)
     return [
-        PanelMember(assessor, ModelClient(assessor.model, own, cancel_token, spend_limit))
-        for assessor, own in zip(assessors, limits, strict=True)
+        PanelMember(
+            assessor,
+            ModelClient(assessor.model, build_limits(config, assessor.model), cancel_token, shared),
+        )
+        for assessor in assessors
     ]
 
 

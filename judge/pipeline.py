@@ -23,6 +23,7 @@ from judge.assess.runner import JudgingResult, PanelMember, combine_results, jud
 from judge.assess.text_assessor import TextAsker
 from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
+from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.completeness import check_run
@@ -58,17 +59,19 @@ def run(
     rows: run_input.DatasetRows | None = None,
     progress: ProgressListener | None = None,
     cancel_token: CancelToken | None = None,
+    spend_limit: SpendLimit | None = None,
 ) -> RunResult:
     """Judge a dataset, score its engines and write the run's folder.
 
-    `cancel_token` lets another thread cancel the judging. Raises InputError before anything is paid,
-    StoreError when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has `incomplete` set
-    when the account, the budget or the server ended the judging, or too few pairs could be judged.
+    `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
+    `spend_limit`. Raises InputError before anything is paid, StoreError when verdicts cannot be saved,
+    Interrupted after Ctrl-C. A `RunResult` has `incomplete` set when the account, the budget or the server
+    ended the judging, or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
     """
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
     prepared = _prepare(config, rows)
-    panel = factory.build_panel(config, prepared.assessors, cancel_token or CancelToken())
+    panel = factory.build_panel(config, prepared.assessors, cancel_token or CancelToken(), spend_limit)
     panel = factory.open_batch_apis(config, panel)
     folder, store_file = prepared.folder, prepared.store_file
     listener = progress or NullProgress()

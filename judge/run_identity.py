@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from judge.config.option_checks import list_options
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
-from judge.messages import Message, join_messages
+from judge.messages import Message, SeparatedNames, join_messages
 from judge.models import PROVIDERS
 from judge.models.endpoint import redact_url
 from judge.models.redaction import find_secrets, mask
@@ -150,26 +150,42 @@ def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
     differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
     if differing:
         changes = join_messages(
-            _HASHED[name]
-            if name in _HASHED
-            else Message(
-                "{name} was {before}, now {now}",
-                name=name,
-                before=_format_option(stored.get(name)),
-                now=_format_option(identity.get(name)),
-            )
+            change
             for name in differing
             if _CHANGED_BY.get(name, set()).isdisjoint(differing)
+            for change in (
+                [_HASHED[name]]
+                if name in _HASHED
+                else describe_option_change(name, stored.get(name), identity.get(name))
+            )
         )
         raise InputError(
             "{file}: holds another run: {changes}. Name another --out", file=folder.path, changes=changes
         )
 
 
+def describe_option_change(name: str, before: object, now: object) -> Iterator[Message]:
+    """Yield that an option has another value, for each part of a table; nothing for equal values."""
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for part in sorted(before.keys() | now.keys()):
+            yield from describe_option_change(f"{name}.{part}", before.get(part), now.get(part))
+    elif before != now:
+        yield Message(
+            "{name} was {before}, now {now}",
+            name=name,
+            before=_format_option(before),
+            now=_format_option(now),
+        )
+
+
 def _format_option(value: object) -> str:
     if value is None:
         return Message("not set")
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return SeparatedNames(map(repr, value)) or Message("none")
+    return repr(value)
 
 
 def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:

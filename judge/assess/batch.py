@@ -29,6 +29,7 @@ from judge.errors import (
     AccountError,
     CallError,
     ConnectionFailed,
+    LimitReached,
     RequestRejected,
     RetryableError,
     RunIncomplete,
@@ -147,7 +148,7 @@ class BatchRunner:
                 in_batch = self.table.find(waiting)
                 may_submit, interval = False, _POLL_INTERVAL
                 if submission.is_short and not in_batch:
-                    raise RunIncomplete(
+                    raise LimitReached(
                         "the budget or --max-calls does not cover the {count:,} requests that are left, if"
                         " each reply is as long as --max-tokens allows; raise it and run again",
                         count=len(waiting),

@@ -8,8 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from judge.characters import estimate_tokens
-from judge.client.retry import Limits
-from judge.errors import RunIncomplete
+from judge.errors import LimitReached, RunIncomplete
 from judge.models.negotiation import find_max_tokens
 from judge.pricing.prices import Price
 from judge.records import ANSWERED, Call, Prompt, Usage
@@ -34,7 +33,7 @@ def bound_cost(
 
 
 class SpendLimit:
-    """The calls and the money that one execution may spend, shared by the members of a panel.
+    """The calls and the US dollars that one execution may spend, shared by all its assessors and runs.
 
     Each call is reserved by `reserve` before it is sent and settled by `settle` when it ended. `calls` never
     exceeds `max_calls`. A call starts only when the budget covers it and the calls in flight, each at the
@@ -46,12 +45,12 @@ class SpendLimit:
     settled by `settle_batch` when the batch ended; so batches exceed neither limit.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, max_calls: int | None = None, budget: float | None = None) -> None:
         self.calls = 0
         #: US dollars spent, None after a call without a price or a token count.
         self.usd: float | None = 0.0
-        self._max_calls = limits.max_calls
-        self._budget = limits.budget
+        self._max_calls = max_calls
+        self._budget = budget
         self._in_flight = 0
         #: The most that the calls in flight can cost.
         self._reserved = 0.0
@@ -63,11 +62,11 @@ class SpendLimit:
     def reserve(self, most: float = 0.0) -> bool:
         """Reserve one call that costs at most `most` US dollars, as far as that is known.
 
-        Return False where the budget may not cover it until a call in flight has ended. Raise RunIncomplete
-        when `max_calls` or `budget` is used up.
+        Return False where the budget may not cover it until a call in flight has ended. Raise LimitReached
+        when `max_calls` or `budget` is used up, RunIncomplete when the server does not count tokens.
         """
         if self._max_calls is not None and self.calls >= self._max_calls:
-            raise RunIncomplete(
+            raise LimitReached(
                 "--max-calls {calls} is used up; raise it and run again", calls=self._max_calls
             )
         if self._budget is not None:
@@ -78,7 +77,7 @@ class SpendLimit:
             spent = self.usd + self._maybe_billed + self._batches
             ceiling = self._budget * _ROUNDING
             if spent + self._highest_cost > ceiling or spent >= self._budget:
-                raise RunIncomplete(
+                raise LimitReached(
                     "--budget {budget:g} USD is used up; raise it and run again", budget=self._budget
                 )
             reserved = max(self._reserved + most, (self._in_flight + 1) * self._highest_cost)

@@ -114,8 +114,8 @@ class ModelClient:
         self.model = model
         self.limits = limits
         self.cancel_token = cancel_token
-        #: The members of a panel share one.
-        self.spend_limit = spend_limit or SpendLimit(limits)
+        #: The assessors of a run share one.
+        self.spend_limit = spend_limit or SpendLimit(limits.max_calls, limits.budget)
         self.limiter = AdaptiveLimiter(limits.concurrency)
         self._retry_budget = RetryBudget(limits.concurrency)
         #: Whether a response of the server's API arrived in this run, a success or an error.

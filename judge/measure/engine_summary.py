@@ -98,6 +98,16 @@ class EngineResult:
     no_snippet_share: float | None
     rerank_relevancy: RerankRelevancy | None = None
 
+    @property
+    def answered_share(self) -> float:
+        """The share of the queries with at least one result."""
+        return self.answered / self.queries if self.queries else 0.0
+
+    @property
+    def unanswered(self) -> int:
+        """The number of queries that failed or have no ranking."""
+        return self.errors + self.absent
+
 
 def summarise_engines(
     scores: Scores, results: ResultColumns, rerank_scores: Mapping[int, float] = MappingProxyType({})

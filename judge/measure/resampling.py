@@ -23,8 +23,8 @@ LEVEL = 0.95
 SEED = 0
 #: With fewer differences from 0, p cannot be below 0.05: 2 / 2**5 is above it.
 MIN_DIFFERING = 6
-#: Sums that differ by less, relative to the sum of absolute values, are equal.
-_TIE = 1e-9
+#: The rounding error of a sum, relative to the sum of absolute values; `TIE` is that of single values.
+SUM_ROUNDING = 1e-9
 #: The normal quantile of a 95% interval.
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: The two ends of a 95% interval, or the lowest and the highest possible value.
@@ -47,7 +47,7 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     summed = round_to_grid(np.where(defined, differences, 0.0))
     # Flipping signs turns the total T into T - 2 S, where S is the sum of the flipped values; halved here.
     middle: Floats = summed.sum(0) / 2
-    far: Floats = np.abs(middle) - _TIE * np.abs(summed).sum(0)
+    far: Floats = np.abs(middle) - SUM_ROUNDING * np.abs(summed).sum(0)
     hits: Ints = np.zeros(columns, dtype=np.int64)
     for flips in _draw_signs(queries, resamples, seed, max(1, BATCH_CELLS // max(1, queries, columns))):
         hits += (np.abs(flips @ summed - middle) >= far).sum(0)
@@ -79,7 +79,7 @@ def compute_randomisation_interval(
     low, high = np.sort(np.concatenate(lows)), -np.sort(-np.concatenate(highs))
     exact = 2**queries <= resamples
     # The index of the first interval where p, the share of the intervals that hold the shift, is above 5%.
-    least = floor((1 - LEVEL) * (len(low) if exact else 1 + resamples) + _TIE) + (0 if exact else -1)
+    least = floor((1 - LEVEL) * (len(low) if exact else 1 + resamples) + SUM_ROUNDING) + (0 if exact else -1)
     return make_finite_interval(low[least], high[least])
 
 
@@ -203,7 +203,7 @@ def estimate_statistics(
         elif interval := _compute_bca_interval(cells, statistic, value, statistic(resampled_sums)):
             low, high = _widen_share(value, interval, statistic(cells)) if name in shares else interval
             # Resamples of one query with results are all equal.
-            has_width = high - low > _TIE * abs(value)
+            has_width = high - low > SUM_ROUNDING * abs(value)
             if has_width or np.count_nonzero(~np.isnan(statistic(cells))) != 1:
                 results[name] = StatisticValue(value, (low, high))
             else:
@@ -233,7 +233,7 @@ def _compute_bca_interval(
     # The acceleration is a sixth of the skewness of the jackknife influences, 0 without variance.
     squares = influence * influence
     acceleration = divide((squares * influence).sum(), 6 * squares.sum() ** 1.5, 0.0)
-    near = _TIE * max(-defined[0], defined[-1])
+    near = SUM_ROUNDING * max(-defined[0], defined[-1])
     share = ((defined < value - near).sum() + (defined <= value + near).sum()) / 2 / defined.size
     bias = ndtri(np.clip(share, 0.5 / defined.size, 1 - 0.5 / defined.size))
     shift: Floats = bias + ndtri([(1 - LEVEL) / 2, (1 + LEVEL) / 2])

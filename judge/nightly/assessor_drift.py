@@ -1,12 +1,12 @@
 """Assessor drift: fixed pairs (canaries) are graded every night and compared with the baseline's grades.
 
 There are 64 canaries, half Chinese and half English, four per query, from a full answer to an unrelated
-one; some lie between two grades on purpose, since a change shows there first.
+snippet. Some are between two grades on purpose: their grades change first.
 
 Under the same assessor, the grades that a pair got tonight and at the baseline are exchangeable. So each
 pair's grades are shuffled between both nights: repeats show how much each pair varies, and no model of
-flips is needed. Models also vary from night to night more than within one night, which the repeats of one
-night do not show: a tolerated share of the pairs is moved by a grade on top.
+flips is needed. Grades of a model vary more from night to night than between the repeats of one night, so
+the grades of a tolerated share of the pairs are moved by one in addition.
 
 The canaries are judged in a run of their own, in the folder of the night and with a store of its own.
 """
@@ -14,7 +14,7 @@ The canaries are judged in a run of their own, in the folder of the night and wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -27,9 +27,9 @@ from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS
 from judge.json_text import hash_parts
 from judge.measure.formulas import Floats
-from judge.measure.resampling import SEED
+from judge.measure.resampling import SEED, SUM_ROUNDING
 from judge.messages import Message, NameList
-from judge.nightly.record import CanaryResults
+from judge.nightly.record import CanaryResults, GradeComparison
 from judge.records import Judgment
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, load_run, load_summary, read_config
@@ -44,7 +44,6 @@ CANARY_STORE_FILE = "verdicts.sqlite"
 Grades = Mapping[tuple[str, str], Sequence[int]]
 
 _SHUFFLES = 4_000
-_TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +59,9 @@ class CanaryGrades:
     judged: int
     unreadable: int
 
-    def is_available(self, config: NightlyConfig) -> bool:
+    def is_available(self, rules: NightlyConfig) -> bool:
         """Return whether the assessor is available: at most `max_missing` requests had no answer."""
-        return self.requested - self.judged - self.unreadable <= config.max_missing * self.requested
-
-
-@dataclass(frozen=True, slots=True)
-class GradeComparison:
-    """The grades of the `compared` pairs beside those at the baseline, as `CanaryResults` holds them.
-
-    `shift` is the mean grade tonight less `baseline_mean`. `changed` pairs have a median that moved by a
-    grade or more, `up` or `down`; `unchanged` is the share of the others. `p_changed` is the probability of
-    grades this far apart, pair by pair, and `p_shift` that of a shift this large, under the same assessor.
-    """
-
-    compared: int
-    baseline_mean: float
-    shift: float
-    changed: int
-    up: int
-    down: int
-    unchanged: float
-    p_changed: float
-    p_shift: float
+        return self.requested - self.judged - self.unreadable <= rules.max_missing * self.requested
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +77,7 @@ class CanaryCheck:
     run: RunResult
     earlier: tuple[Summary, ...]
     canary_grades: CanaryGrades
-    comparison: GradeComparison | None
+    comparison: GradeComparison
     reasons: tuple[str, ...]
     accepted: tuple[str, ...] = ()
     shares_canaries: bool = False
@@ -107,8 +86,8 @@ class CanaryCheck:
 def make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
     """Return the options of a canary run in `folder`, with the assessor of `config`.
 
-    It has a store of its own: stored verdicts must not answer for this night's assessor. Labels are those of
-    the night's dataset.
+    It has a store of its own, because a stored verdict is not one of this night's assessor. It has no labels,
+    because these are of the night's dataset.
     """
     return replace(
         config,
@@ -159,7 +138,7 @@ def _collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrad
     return CanaryGrades(grades, served, requested, sum(map(len, grades.values())), unreadable)
 
 
-def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, config: NightlyConfig) -> CanaryCheck:
+def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: NightlyConfig) -> CanaryCheck:
     """Compare all canary runs of the night, of which `run` is the last, with the grades at the baseline.
 
     Where there are none, they are compared with those of the first run of the night. A run that was
@@ -172,11 +151,11 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, config: Nig
     before = at_baseline or next(iter(past), None)
     summaries = tuple(map(load_summary, earlier))
     if before is None:
-        return CanaryCheck(run, summaries, tonight, comparison=None, reasons=())
+        return CanaryCheck(run, summaries, tonight, GradeComparison(), reasons=())
     reasons: dict[str, None] = {}
     for grades in (*past, tonight):
-        reasons |= dict.fromkeys(find_assessor_changes(grades, before, config))
-    comparison = compare_grades(tonight.grades, before.grades, config.max_flip_rate)
+        reasons |= dict.fromkeys(find_assessor_changes(grades, before, rules))
+    comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
     return CanaryCheck(
         run,
         summaries,
@@ -184,22 +163,20 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, config: Nig
         comparison,
         reasons=tuple(reasons),
         accepted=tuple(sorted(tonight.served - before.served)) if before.served and not reasons else (),
-        shares_canaries=at_baseline is not None and comparison is not None,
+        shares_canaries=at_baseline is not None and comparison.compared > 0,
     )
 
 
-def find_assessor_changes(
-    tonight: CanaryGrades, before: CanaryGrades, config: NightlyConfig
-) -> Iterator[str]:
+def find_assessor_changes(tonight: CanaryGrades, before: CanaryGrades, rules: NightlyConfig) -> Iterator[str]:
     """Yield why the assessor of this night's canaries is another one than `before`."""
-    comparison = compare_grades(tonight.grades, before.grades, config.max_flip_rate)
+    comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
     moved = [
-        *(find_grade_drift(comparison, config) if comparison else ()),
-        *_find_unreadable(tonight, before, config.max_missing),
+        *find_grade_drift(comparison, rules),
+        *_find_unreadable(tonight, before, rules.max_missing),
     ]
     # A name is accepted only where canaries were compared and show the same assessor.
-    accepts = comparison is not None and not moved
-    new = sorted(name for name in tonight.served - before.served if not (accepts and config.accepts(name)))
+    accepts = comparison.compared and not moved
+    new = sorted(name for name in tonight.served - before.served if not (accepts and rules.accepts(name)))
     if new and before.served:
         yield Message(
             "the served model changed: the server names {now} tonight, {before} at the baseline",
@@ -222,14 +199,14 @@ def _find_unreadable(tonight: CanaryGrades, before: CanaryGrades, margin: float)
         )
 
 
-def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> GradeComparison | None:
-    """Compare the canaries that have a grade on both nights; None when there is none.
+def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> GradeComparison:
+    """Compare the canaries that have a grade on both nights.
 
-    `max_flip_rate` is the share of pairs whose grade may move by one for a night without a reason.
+    `max_flip_rate` is the share of pairs whose grade can move by one from night to night by chance.
     """
     shared = [pair for pair in sorted(tonight) if tonight[pair] and before.get(pair)]
     if not shared:
-        return None
+        return GradeComparison()
     now, then = ([np.array(grades[pair], float) for pair in shared] for grades in (tonight, before))
     moves = np.array([np.median(a) - np.median(b) for a, b in zip(now, then, strict=True)])
     up, down = int((moves >= 1).sum()), int((moves <= -1).sum())
@@ -248,21 +225,23 @@ def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> Gra
     )
 
 
-def find_grade_drift(comparison: GradeComparison, config: NightlyConfig) -> Iterator[str]:
+def find_grade_drift(comparison: GradeComparison, rules: NightlyConfig) -> Iterator[str]:
     """Yield why the grades are of another assessor; nothing when chance explains what changed.
 
-    Two tests share `config.canary_alpha`: pairs changed more than their own variation and the tolerated
-    share explain, or the mean of all pairs moved by `config.min_shift` or more.
+    Two tests share `rules.canary_alpha`: pairs changed more than their own variation and the tolerated
+    share explain, or the mean of all pairs moved by `rules.min_shift` or more.
     """
-    level = config.canary_alpha / 2
-    if comparison.p_changed < level:
+    p_changed, p_shift, shift = comparison.p_changed, comparison.p_shift, comparison.shift
+    if p_changed is None or p_shift is None or shift is None:
+        return
+    level = rules.canary_alpha / 2
+    if p_changed < level:
         yield Message(
             "{grades.changed} of {grades.compared} canaries have another grade than at the baseline"
             " ({grades.up} higher, {grades.down} lower)",
             grades=comparison,
         )
-    shift = comparison.shift
-    if comparison.p_shift < level and abs(shift) >= config.min_shift:
+    if p_shift < level and abs(shift) >= rules.min_shift:
         if shift > 0:
             yield Message(
                 "the assessor has become more generous: by {shift:.2f} grades over all canaries", shift=shift
@@ -285,7 +264,7 @@ def _compute_permutation_p(
         random_moves += (chance < flip_rate / 2).astype(float) - (chance > 1 - flip_rate / 2)
         observed += np.abs(moves).sum(), moves.sum()
         shuffled += np.abs(random_moves).sum(1), random_moves.sum(1)
-    hits = (np.abs(shuffled) >= np.abs(observed)[:, None] - _TIE).sum(1)
+    hits = (np.abs(shuffled) >= np.abs(observed)[:, None] - SUM_ROUNDING).sum(1)
     p_changed, p_shift = (1 + hits) / (1 + _SHUFFLES)
     return float(p_changed), float(p_shift)
 
@@ -315,14 +294,12 @@ def _compute_mean_change(grades: Floats, tonight: int) -> Floats:
 
 def summarise_canaries(check: CanaryCheck) -> CanaryResults:
     """Return the results of this night's canaries as night.json holds them."""
-    run, canary_grades, comparison = check.run, check.canary_grades, check.comparison
+    run, canary_grades = check.run, check.canary_grades
     by_pair = canary_grades.grades.values()
     means = [fmean(grades) for grades in by_pair]
     differs = [one != other for grades in by_pair for one, other in combinations(grades, 2)]
     # The set of pairs identifies the canaries: another version of judge may have other ones.
     pairs = sorted(pair.key for pair in run.pool.pairs)
-    names = [each.name for each in fields(GradeComparison)]
-    compared = asdict(comparison) if comparison else {**dict.fromkeys(names), "compared": 0}
     return CanaryResults(
         id=hash_parts([part for pair in pairs for part in pair], 8),
         pairs=len(run.pool.pairs),
@@ -331,7 +308,7 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
         failed=canary_grades.requested - canary_grades.judged,
         mean_grade=fmean(means) if means else None,
         flips=fmean(differs) if differs else None,
-        **compared,
+        **asdict(check.comparison),
         drift=bool(check.reasons),
         reasons=check.reasons,
     )

@@ -1,7 +1,7 @@
 """The baseline: a frozen run with which every night is compared.
 
 `baseline/ID/` holds copies of what the comparison needs, so that the run itself may be deleted.
-`baseline.json` names the baseline in force and is written last. Older ones stay, since the record of a
+`baseline.json` names the current baseline and is written last. Older ones stay, since the record of a
 night names the one that it was compared with.
 """
 
@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,22 +22,19 @@ from judge.config.nightly import NightlyConfig
 from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import make_file_name, make_folder, read_text
 from judge.json_text import dump_json
-from judge.measure.measures import parse_measure
-from judge.messages import Message, NameList
+from judge.measure.engine_summary import EngineResult
+from judge.messages import Message, NameList, join_messages
 from judge.nightly.assessor_drift import (
     CANARIES_FOLDER,
     CanaryGrades,
     list_finished_canary_runs,
     load_canary_grades,
 )
-from judge.nightly.decision import join_reasons
 from judge.nightly.record import (
     NIGHT_FILE,
     QUARANTINED_STORE,
     BaselineReference,
     EngineSettings,
-    NightEngineResult,
-    NightMean,
     NightRecord,
     make_name_validator,
     parse_record,
@@ -65,7 +62,7 @@ _MIN_COVERAGE = 0.99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselinePointer:
-    """The content of baseline.json: the baseline in force, and what it holds.
+    """The content of baseline.json: the current baseline, and what it holds.
 
     `quarantined_store` names the store of its verdicts when its assessor had drifted.
     """
@@ -88,7 +85,7 @@ class Baseline:
 
     pointer: BaselinePointer
     run: JudgedRun
-    engines: Mapping[str, NightEngineResult]
+    engines: Mapping[str, EngineResult]
     identity: Mapping[str, Any]
     reference: BaselineReference
     canaries: CanaryGrades | None
@@ -148,7 +145,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     folder = nights / _BASELINE_FOLDER
     for file, text in texts.items():
         _write_copy(text, folder / pointer.id / file)
-    _load_baseline(folder, pointer)  # before it is in force: an unreadable copy would end all later nights
+    _load_baseline(folder, pointer)  # first: with a copy that cannot be read, no later night could run
     RunFolder(folder).write_json(_POINTER_FILE, record_to_json(pointer))
     return pointer
 
@@ -199,17 +196,16 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
             least=_MIN_COVERAGE,
         )
     if record and not record.complete:
-        return Message("the night is incomplete ({reasons})", reasons=join_reasons(record.reasons))
-    if silent := [engine for engine, results in summary.engines.items() if not results.answered]:
+        reasons = join_messages(record.missing or record.reasons)
+        return Message("the night is incomplete ({reasons})", reasons=reasons)
+    if without_results := [engine for engine, results in summary.engines.items() if not results.answered]:
         return Message(
             "{engines} returned no result for any query; correct its settings, or leave it out",
-            engines=NameList(silent),
+            engines=NameList(without_results),
         )
     if record and record.status == "assessor drift" and record.quarantined_store is None:
-        return Message(
-            "its verdicts can be of two assessors ({reasons}); set the next night",
-            reasons=join_reasons(record.reasons),
-        )
+        # The first reason ends with the advice which night to set.
+        return Message("its verdicts can be of two assessors: {reason}", reason=Message(record.reasons[0]))
     return None
 
 
@@ -293,7 +289,7 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
     return Baseline(
         pointer=pointer,
         run=load_run(folder),
-        engines=read_engine_results(summary),
+        engines=summary.engines,
         identity=config.identity,
         reference=BaselineReference(
             name=pointer.name,
@@ -306,23 +302,6 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
         canaries=canaries,
         engine_settings=read_collection(folder).engine_settings,
     )
-
-
-def read_engine_results(summary: Summary) -> dict[str, NightEngineResult]:
-    """Return the results of each engine that a night records, from a run's summary."""
-    names = [each.name for each in fields(NightEngineResult) if each.name != "measures"]
-    return {
-        engine: NightEngineResult(
-            **{name: getattr(result, name) for name in names},
-            measures={
-                name: NightMean(
-                    mean=mean.mean, ci95=mean.ci95, n=mean.n, pool_free=parse_measure(name).pool_free
-                )
-                for name, mean in result.measures.items()
-            },
-        )
-        for engine, result in summary.engines.items()
-    }
 
 
 def list_served_models(summary: Summary) -> frozenset[str]:

@@ -26,7 +26,7 @@ from judge.errors import InputError
 from judge.filesystem import hold_lock, read_text
 from judge.json_text import hash_parts
 from judge.measure.measures import Measure, parse_measures, resolve_measures
-from judge.messages import Message, NameList, SeparatedNames, Translator, join_messages
+from judge.messages import Message, NameList, Translator, join_messages
 from judge.models.endpoint import redact_url
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
@@ -225,7 +225,7 @@ def _describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
     changes = list(describe_differences(before, config.list_options(), free={"prompts", "examples"}))
     # A night that asked engines has its dataset in its own folder, where it stays.
     files = [name for name in (config.data, config.topics, config.docs, *config.trec_runs) if name]
-    with suppress(InputError, OSError):  # the files of an earlier day may be gone
+    with suppress(InputError, OSError):  # the files of an earlier day may be removed
         # To read a large dataset takes long, and most timers start each night several times.
         written_at = (folder.path / CONFIG_FILE).stat().st_mtime
         is_newer = any(Path(name).stat().st_mtime >= written_at for name in files)
@@ -242,30 +242,7 @@ def describe_differences(
     An option that only one side has is unknown to the other version of judge and is ignored.
     """
     for name in sorted((before.keys() & now.keys()) - {*free}):
-        yield from _describe_difference(name, before[name], now[name])
-
-
-def _describe_difference(name: str, before: object, now: object) -> Iterator[str]:
-    if isinstance(before, Mapping) and isinstance(now, Mapping):
-        for part in sorted(before.keys() | now.keys()):
-            yield from _describe_difference(f"{name}.{part}", before.get(part), now.get(part))
-    elif before != now:
-        yield Message(
-            "{name} was {before}, now {now}",
-            name=name,
-            before=_format_option(before),
-            now=_format_option(now),
-        )
-
-
-def _format_option(value: object) -> str:
-    if value is None:
-        return Message("not set")
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | tuple):
-        return SeparatedNames(map(str, value)) or Message("none")
-    return str(value)
+        yield from run_identity.describe_option_change(name, before[name], now[name])
 
 
 def find_assessor_setting_changes(tonight: Mapping[str, object], baseline: Mapping[str, object]) -> list[str]:
@@ -320,8 +297,8 @@ def _describe_engine_settings(tonight: EngineSettings, baseline: EngineSettings)
 def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo]:
     """Ask the engines, and return the dataset in the night's folder with the content of collected.json.
 
-    Once judging has begun the dataset stays as it is, so that it is of one moment. Engines are asked again,
-    for the missing answers, only after the night has come out as incomplete.
+    When judging has begun, the dataset does not change, so that all answers are of the same time. Engines are
+    asked again, for the missing answers, only after the night was incomplete.
     """
     path = folder.path / "data.jsonl"
     if not (folder.path / CONFIG_FILE).exists() or (folder.path / NIGHT_FILE).exists():

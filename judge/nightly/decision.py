@@ -1,25 +1,17 @@
 """The decision of a night: its status and the reasons, from all the evidence.
 
 Evidence that changes the meaning of grades comes first: another assessor, then missing judgments, then
-changed queries, then changed engine settings. Only without these can an engine be blamed. Pure functions.
+changed queries, then changed engine settings. Only without these is an engine called worse. Pure functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judge.config.nightly import SET_BASELINE_COMMAND
-from judge.messages import Message, join_messages
+from judge.messages import Message
 from judge.nightly.record import QueryDrift, RegressionOutcome, Status
-
-#: What begins the advice at the end of a reason, the last one in records of version 1. A reason ends before.
-_ADVICE = (
-    "; to accept the change: ",
-    "; if it was removed permanently,",
-    "; use the same queries,",
-    "; to go on with it, make a night of it the baseline",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +40,7 @@ class Evidence:
 
     @property
     def suspended(self) -> bool:
-        """Whether this night's scores cannot be compared with the baseline's, so that no engine is blamed."""
+        """Whether this night's scores cannot be compared with the baseline's, so that no test is run."""
         return bool(
             self.assessor_changes or self.missing or self.query_changes or self.engine_setting_changes
         )
@@ -58,15 +50,15 @@ class Evidence:
 class Decision:
     """A night's status with its reasons.
 
-    It is `finished` unless the same command could add judgments or answers that are missing. It is
-    `complete`, and may be the baseline, when nothing is missing that was asked for tonight, whatever the
-    status: the night of an incomplete comparison can be complete.
+    It is `finished` unless the same command could add judgments or answers that are missing. It is complete,
+    and can be the baseline, when nothing is `missing` that was asked for tonight, whatever the status: the
+    night of an incomplete comparison can be complete.
     """
 
     status: Status
     reasons: tuple[str, ...]
     finished: bool
-    complete: bool
+    missing: tuple[str, ...]
 
 
 def decide(evidence: Evidence) -> Decision:
@@ -77,7 +69,7 @@ def decide(evidence: Evidence) -> Decision:
         ("incomplete", evidence.missing),
         ("queries changed", evidence.query_changes),
         ("engine settings changed", _add_advice(evidence.engine_setting_changes, evidence)),
-        # An engine that is surely worse comes before another one that is unavailable.
+        # A regression is certain; an engine that is unavailable comes after it.
         ("regression", [describe_drop(each) for each in evidence.outcomes if each.verdict == "regression"]),
         ("incomplete", [*evidence.unavailable.values(), *_describe_incomplete(evidence), *evidence.dropped]),
     )
@@ -89,9 +81,9 @@ def decide(evidence: Evidence) -> Decision:
         )
         reasons = [("no baseline", message)]
     status = reasons[0][0] if reasons else "fine"
-    complete = not (evidence.missing or evidence.unavailable)
-    finished = complete and not evidence.dropped and status != "incomplete"
-    return Decision(status, tuple(reason for _, reason in reasons), finished, complete)
+    missing = (*evidence.missing, *evidence.unavailable.values())
+    finished = not missing and not evidence.dropped and status != "incomplete"
+    return Decision(status, tuple(reason for _, reason in reasons), finished, missing)
 
 
 def _add_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
@@ -101,13 +93,6 @@ def _add_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
     *others, last = reasons
     command = evidence.set_baseline_command
     return (*others, Message("{reason}; to accept the change: {command}", reason=last, command=command))
-
-
-def join_reasons(reasons: Iterable[str]) -> Message:
-    """Return the reasons of a night's record, one or more, in one sentence, without advice."""
-    return join_messages(
-        min((reason.partition(advice)[0] for advice in _ADVICE), key=len) for reason in reasons
-    )
 
 
 def describe_drop(outcome: RegressionOutcome) -> Message:

@@ -5,7 +5,6 @@ The second half has the sentences about engines and queries that differ from tho
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +17,9 @@ from judge.config import EditedMessage, name_keys
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
+from judge.errors import LimitReached
 from judge.measure.columns import tabulate_results
-from judge.measure.engine_summary import compute_no_snippet_shares
+from judge.measure.engine_summary import EngineResult, compute_no_snippet_shares
 from judge.messages import Message, NameList, Translator
 from judge.nightly import regression_test
 from judge.nightly.assessor_drift import CanaryCheck
@@ -27,11 +27,9 @@ from judge.nightly.baseline import Baseline, list_served_models
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
-from judge.nightly.record import NightEngineResult, QueryDrift
+from judge.nightly.record import QueryDrift
 from judge.runs.run_result import RunResult
 
-#: A limit in the message of a run; it is less by what the canaries used.
-_LIMIT = re.compile(r"--(max-calls|budget) [\d.e+-]+( USD)?")
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
 _SUSPENDED = Message("the regression test is suspended: this night reports no regression")
@@ -43,14 +41,13 @@ _NO_CANARIES = Message(
 
 @dataclass(frozen=True, slots=True)
 class NightRun:
-    """The run of this night, its engines, and the quarantined store that it judged in, None without one."""
+    """The run of this night, and the quarantined store that it judged in, None without one."""
 
     result: RunResult
-    engines: Mapping[str, NightEngineResult]
     quarantined_store: Path | None
 
 
-def check_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
+def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
     return list(
@@ -94,17 +91,17 @@ def gather_evidence(
             command=command,
         )
         return replace(evidence, set_baseline_command=advice)
+    engines = run.result.summary.engines
     if baseline is None:
-        return replace(evidence, missing=[*missing, *find_silent(run.engines, rules.max_missing)])
+        return replace(evidence, missing=[*missing, *find_missing_answers(engines, rules.max_missing)])
     query_drift = measure_query_drift(run.result, baseline.run)
-    engines = run.engines, baseline.engines
     new_models = _find_new_models(run.result.summary, baseline, check, rules)
     evidence = replace(
         evidence,
         assessor_changes=[*evidence.assessor_changes, *new_models],
         query_changes=tuple(find_query_changes(query_drift, rules, command)),
-        unavailable=find_unavailable(*engines, rules.max_missing),
-        dropped=tuple(find_dropped(*engines, command)),
+        unavailable=find_unavailable(engines, baseline.engines, rules.max_missing),
+        dropped=tuple(find_dropped(engines, baseline.engines, command)),
         query_drift=query_drift,
     )
     if evidence.query_changes or assessor_setting_changes or depth != depth_at_baseline:
@@ -146,7 +143,7 @@ def _compare(
         return replace(evidence, remarks=(_SUSPENDED,))
     outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
     if evidence.assessor_changes:
-        moved = check.comparison.shift if check and check.comparison else None
+        moved = check.comparison.shift if check else None
         if shift is not None and shift.p < rules.canary_alpha:
             moved = shift.by  # of the pool itself
         drops = tuple(regression_test.find_possible_drops(outcomes, moved, context.config.grading.top))
@@ -179,9 +176,10 @@ def collect_remarks(
         for ranking in run.result.data.rankings:
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        yield from describe_unanswered_queries(run.engines, errors)
+        engines = run.result.summary.engines
+        yield from describe_unanswered_queries(engines, errors)
         if context.baseline:
-            yield from describe_new_empty_lists(run.engines, context.baseline.engines)
+            yield from describe_new_empty_lists(engines, context.baseline.engines)
     yield from evidence.remarks
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES
@@ -210,11 +208,8 @@ def explain_unanswered_canaries(config: Config, check: CanaryCheck | None, rules
     if check is None or check.canary_grades.is_available(rules):
         return []
     incomplete = check.run.incomplete
-    why = EditedMessage(
-        incomplete.message if incomplete else Message("canaries are missing"),
-        partial(_name_toml_values, config=config),
-    )
-    if _LIMIT.search(str(incomplete)):
+    why = _name_keys_in_message(incomplete.message if incomplete else Message("canaries are missing"), config)
+    if isinstance(incomplete, LimitReached):
         return [
             Message(
                 "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
@@ -225,47 +220,31 @@ def explain_unanswered_canaries(config: Config, check: CanaryCheck | None, rules
     return [Message("the assessor did not answer the canaries: {why}", why=why)]
 
 
-def subtract_canaries(config: Config, check: CanaryCheck | None) -> Config:
-    """Return the options of the run with what the canaries left of `max_calls` and `budget`."""
-    calls_made = check.run.calls_made if check else 0
-    if check is None or not calls_made:
-        return config
-    # The cost is that of all canary calls of the night, some of which an earlier start may have made.
-    cost = check.run.summary.cost
-    usd = (cost.usd or 0.0) * calls_made / (cost.calls or calls_made) if cost else 0.0
-    return replace(
-        config,
-        max_calls=None if config.max_calls is None else max(0, config.max_calls - calls_made),
-        budget=None if config.budget is None else max(0.0, config.budget - usd),
-    )
-
-
 def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | None) -> list[str]:
-    """Return why the run ended early, with the limits as `config` has them."""
+    """Return why the run ended early."""
     if result.incomplete is None:
         return []
-    why = EditedMessage(result.incomplete.message, partial(_name_toml_values, config=config))
-    calls_made = check.run.calls_made if check and _LIMIT.search(result.incomplete.message) else 0
-    if not calls_made:
+    why = _name_keys_in_message(result.incomplete.message, config)
+    if check is None or not check.run.calls_made or not isinstance(result.incomplete, LimitReached):
         return [why]
-    return [Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls_made)]
+    calls = check.run.calls_made
+    return [Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)]
 
 
-def _name_toml_values(message: str, _: Translator, config: Config) -> str:
-    """Return the message of a run with the keys and the limits of judge.toml."""
+def _name_keys_in_message(message: Message, config: Config) -> Message:
+    """Return the message of a run with the keys of judge.toml for flags."""
+    return EditedMessage(message, partial(_name_keys_in_text, config=config))
 
-    def name_limit(match: re.Match[str]) -> str:
-        name = match[1].replace("-", "_")
-        return f"{name} = {getattr(config, name):g}{match[2] or ''}"
 
-    return name_keys(_LIMIT.sub(name_limit, message), config.source.keys)
+def _name_keys_in_text(text: str, _: Translator, config: Config) -> str:
+    return name_keys(text, config.source.keys)
 
 
 # Sentences about engines and queries that differ from those of the baseline
 
 
 def find_unavailable(
-    tonight: Mapping[str, NightEngineResult], baseline: Mapping[str, NightEngineResult], max_missing: float
+    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult], max_missing: float
 ) -> dict[str, str]:
     """Return a sentence for each engine that gave far fewer answers than at the baseline.
 
@@ -296,7 +275,7 @@ def find_unavailable(
 
 def find_without_text(
     shares: Mapping[str, float | None],
-    baseline: Mapping[str, NightEngineResult],
+    baseline: Mapping[str, EngineResult],
     max_empty: float,
     *,
     collected: bool,
@@ -337,7 +316,7 @@ def find_dropped(tonight: Collection[str], baseline: Collection[str], command: s
         )
 
 
-def find_silent(engines: Mapping[str, NightEngineResult], max_missing: float) -> list[str]:
+def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float) -> list[str]:
     """Return a sentence for each engine that did not answer on a night without a baseline."""
     return [
         Message(
@@ -352,7 +331,7 @@ def find_silent(engines: Mapping[str, NightEngineResult], max_missing: float) ->
 
 
 def describe_unanswered_queries(
-    engines: Mapping[str, NightEngineResult], errors: Mapping[str, Mapping[str, int]]
+    engines: Mapping[str, EngineResult], errors: Mapping[str, Mapping[str, int]]
 ) -> Iterator[str]:
     """Yield what engines left unanswered, however little: scores are over the other queries.
 
@@ -380,7 +359,7 @@ def describe_unanswered_queries(
 
 
 def describe_new_empty_lists(
-    tonight: Mapping[str, NightEngineResult], baseline: Mapping[str, NightEngineResult]
+    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult]
 ) -> Iterator[str]:
     """Yield the engines that returned an empty list more often than at the baseline, however little."""
     for engine in sorted(baseline.keys() & tonight.keys()):
@@ -395,14 +374,14 @@ def describe_new_empty_lists(
             )
 
 
-def find_query_changes(drift: QueryDrift, config: NightlyConfig, command: str) -> Iterator[str]:
+def find_query_changes(drift: QueryDrift, rules: NightlyConfig, command: str) -> Iterator[str]:
     """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
-    if not drift.shared or drift.shared_share < config.min_shared:
+    if not drift.shared or drift.shared_share < rules.min_shared:
         reason = Message(
             "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
             " less than min_shared {least:.0%}: scores over different queries cannot be compared",
             drift=drift,
-            least=config.min_shared,
+            least=rules.min_shared,
         )
         yield Message(
             "{reason}; use the same queries, or make a night with the new ones the baseline: {command}",

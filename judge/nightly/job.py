@@ -7,20 +7,23 @@ night is left as it is. One process at a time works on a folder of nights.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from os.path import relpath
 from pathlib import Path
 from typing import Any
 
 from judge import factory, pipeline, run_input
+from judge.analysis.summary import Summary
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
+from judge.client.budget import SpendLimit
 from judge.config import ConfigSource, is_day, read_section
 from judge.config.environment import copy_environment
 from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
+from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH, Translator
 from judge.nightly import notifications, stores
 from judge.nightly.assessor_drift import (
@@ -38,7 +41,6 @@ from judge.nightly.baseline import (
     freeze_baseline,
     list_served_models,
     load_baseline,
-    read_engine_results,
 )
 from judge.nightly.context import (
     NightContext,
@@ -52,18 +54,19 @@ from judge.nightly.context import (
 from judge.nightly.decision import Evidence, decide
 from judge.nightly.evidence import (
     NightRun,
-    check_texts,
     collect_remarks,
     explain_incomplete,
     explain_unanswered_canaries,
+    find_missing_texts,
     gather_evidence,
-    subtract_canaries,
 )
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,
     NIGHT_FILE,
     QUARANTINED_STORE,
+    NightEngineResult,
+    NightMean,
     NightRecord,
     RegressionTest,
     read_record_if_there,
@@ -119,7 +122,7 @@ def run_nightly(
         notes = describe_ignored_changes(record, context, toml, t) if record else []
         if record is None:
             record = run_night(_prepare(context, toml), progress, canary_progress)
-        # A process may have died between judging and notifying, so a finished night is notified again.
+        # A process can end between judging and notifying, so a finished night is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
             advice = t(
@@ -184,72 +187,57 @@ def run_night(
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
     config, rules = context.config, context.rules
-    identity, missing = _check_dataset(context)
+    identity, missing = _read_dataset(context)
     canary_config = make_canary_config(
         config, context.folder.path / CANARIES_FOLDER, rules.canary_repeats or 1
     )
-    # Records what an earlier start of this night spent, before its stores may go.
+    # Records what an earlier start of this night spent, before a store of it is removed.
     count_night_calls(context.folder, config, canary_config)
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
         stores.promote_store(context.nights / name, stores.find_shared_store(context))
     assessor_setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
-    check = None if missing else _judge_canaries(context, canary_progress)
+    # The limits are for the canaries and the run together.
+    spend_limit = SpendLimit(config.max_calls, config.budget)
+    check = None if missing else _judge_canaries(context, spend_limit, canary_progress)
     drifted = bool(assessor_setting_changes or (check and check.reasons))
     missing += explain_unanswered_canaries(config, check, rules)
-    # Changed options are a decision: a night with them is judged, so that it can be the baseline.
+    # A user who changes the options needs a night that can be the baseline, so such a night is judged.
     stopped = drifted and not assessor_setting_changes and not missing and rules.judge_on_drift == "stop"
     run = None
     if not missing and not stopped:
         store = stores.choose_store(context, identity, check, drifted=drifted)
         start_counting(context.folder, store)
         update_identity(context.folder, identity)
-        options = replace(subtract_canaries(config, check), store=str(store))
-        result = pipeline.run(options, progress=progress)
+        result = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
         quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
-        run = NightRun(result, read_engine_results(result.summary), quarantined)
+        run = NightRun(result, quarantined)
         missing = explain_incomplete(config, result, check)
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
     cost_total = count_night_calls(context.folder, config, canary_config)
-    own = stores.make_night_store_path(context.nights, context.day)
-    if run:
-        _keep_verdicts(context, run, check, own, is_changed=bool(evidence.assessor_changes))
+    if run and run.quarantined_store is None:
+        stores.keep_verdicts(context, check, is_changed=bool(evidence.assessor_changes))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))
     write_record(context.folder, record)
     if run:
-        store_files.remove_store(own)
+        store_files.remove_store(stores.make_night_store_path(context.nights, context.day))
     return record
 
 
-def _check_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]:
+def _read_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]:
     """Return the identity of the night's run, and a sentence for each engine with too few texts.
 
     The dataset is not kept, since the run reads it again. Raises InputError for a dataset that is invalid.
     """
     pooled = run_input.load_pooled_dataset(context.config)
-    return find_identity(context.config, pooled), check_texts(context, pooled)
+    return find_identity(context.config, pooled), find_missing_texts(context, pooled)
 
 
-def _keep_verdicts(
-    context: NightContext, run: NightRun, check: CanaryCheck | None, own: Path, *, is_changed: bool
-) -> None:
-    """Put the verdicts of the night, in its `own` store, where later nights of the same assessor find them.
-
-    Those of an incomplete night are kept, too: they were paid for. Without canaries, and where these have the
-    grades of the baseline, nothing tells which verdicts are of an assessor that changed, so none are kept.
-    """
-    shared = stores.find_shared_store(context)
-    if run.quarantined_store is None and not is_changed:
-        stores.end_store(own, shared)
-    elif run.quarantined_store is None and check and not check.shares_canaries:
-        # The next night of the same assessor continues with what this one paid for.
-        quarantined = stores.make_quarantined_store_path(context.nights, context.day)
-        store_files.write_difference(own, shared, quarantined)
-
-
-def _judge_canaries(context: NightContext, progress: ProgressListener | None) -> CanaryCheck | None:
+def _judge_canaries(
+    context: NightContext, spend_limit: SpendLimit, progress: ProgressListener | None
+) -> CanaryCheck | None:
     repeats = context.rules.canary_repeats
     if not repeats:
         return None
@@ -259,7 +247,7 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
     config = make_canary_config(context.config, folder.path, repeats)
     if read_config_if_there(folder):
         update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
-    run = pipeline.run(config, progress=progress)
+    run = pipeline.run(config, progress=progress, spend_limit=spend_limit)
     return check_canaries(run, context.baseline.canaries if context.baseline else None, context.rules)
 
 
@@ -313,7 +301,8 @@ def _make_record(
         exit=EXIT_CODES[decision.status],
         reasons=decision.reasons,
         finished=decision.finished,
-        complete=decision.complete,
+        complete=not decision.missing,
+        missing=decision.missing,
         remarks=tuple(collect_remarks(context, run, evidence, check)),
         assessor=summaries[0].assessor if summaries else config.model,
         prompts=dict(identity["prompts"]),
@@ -327,7 +316,7 @@ def _make_record(
         judged=summary.judged if summary else None,
         coverage=summary.coverage if summary else None,
         failures=dict(summary.failures) if summary else {},
-        engines=dict(run.engines) if run else {},
+        engines=_select_engine_results(summary) if summary else {},
         baseline=context.baseline.reference if context.baseline else None,
         regression_test=test if evidence.query_drift else None,
         canaries=summarise_canaries(check) if check else None,
@@ -336,6 +325,23 @@ def _make_record(
         quarantined_store=relpath(store, context.folder.path) if store else None,
         cost=sum_call_costs(make_call_cost(part.cost) for part in summaries),
     )
+
+
+def _select_engine_results(summary: Summary) -> dict[str, NightEngineResult]:
+    """Return the results of each engine that a night records."""
+    names = [each.name for each in fields(NightEngineResult) if each.name != "measures"]
+    return {
+        engine: NightEngineResult(
+            **{name: getattr(result, name) for name in names},
+            measures={
+                name: NightMean(
+                    mean=mean.mean, ci95=mean.ci95, n=mean.n, pool_free=parse_measure(name).pool_free
+                )
+                for name, mean in result.measures.items()
+            },
+        )
+        for engine, result in summary.engines.items()
+    }
 
 
 def set_baseline(run: Path, nights: Path) -> BaselinePointer:

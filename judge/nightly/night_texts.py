@@ -16,7 +16,6 @@ from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, make_
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
     EXIT_CODES,
-    BannerSentence,
     CallCost,
     CanaryResults,
     NightRecord,
@@ -96,14 +95,12 @@ def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
     return tuple(texts)
 
 
-def make_banner(night: NightRecord) -> tuple[BannerSentence, ...]:
+def make_banner(night: NightRecord) -> tuple[Text, ...]:
     """Return the sentences above the report of the night: its status, then each reason.
 
     They are stored in night.json, so that a report that is drawn again has them.
     """
-    return tuple(
-        BannerSentence(en=text.en, zh=text.zh) for text in (make_headline([night]), *describe_reasons(night))
-    )
+    return make_headline([night]), *describe_reasons(night)
 
 
 def describe_unfinished(t: Translator, day: str) -> str:

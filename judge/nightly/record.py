@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import AfterValidator, ValidationError
+from pydantic import AfterValidator, PlainSerializer, ValidationError
 from pydantic_core import PydanticCustomError
 
 from judge.errors import InputError
-from judge.messages import Message, Translator
+from judge.messages import Message, Text, Translator
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import build_adapter, describe_mismatch
 
@@ -77,6 +77,8 @@ def make_name_validator(pattern: re.Pattern[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
+#: A text in the banner above the night's report; pydantic reads a named tuple from an object, too.
+_StoredText = Annotated[Text, PlainSerializer(Text._asdict, return_type=dict[Literal["en", "zh"], str])]
 _DriftedStorePath = Annotated[str, make_name_validator(re.compile(rf"\.\.[/\\]{QUARANTINED_STORE.pattern}"))]
 
 
@@ -95,7 +97,7 @@ class NightMean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightEngineResult:
-    """How many queries an engine answered, and its means by measure.
+    """The part of an `EngineResult` in night.json: how many queries it answered, and its means by measure.
 
     `empty`, `errors` and `absent` count queries with an empty list, a failed request and no ranking.
     `judged` is the share of its results with a grade, `no_snippet_share` that of results without text
@@ -110,16 +112,6 @@ class NightEngineResult:
     judged: float | None = None
     measures: dict[str, NightMean] = field(default_factory=dict)
     no_snippet_share: float | None = None
-
-    @property
-    def answered_share(self) -> float:
-        """The share of the queries with at least one result."""
-        return self.answered / self.queries if self.queries else 0.0
-
-    @property
-    def unanswered(self) -> int:
-        """The number of queries that failed or have no ranking."""
-        return self.errors + self.absent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,12 +177,30 @@ class RegressionTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CanaryResults:
+class GradeComparison:
+    """The grades of the `compared` canaries beside those at the baseline; None where none is compared.
+
+    `shift` is the mean grade tonight less `baseline_mean`. `changed` pairs have a median that moved by a
+    grade or more, `up` or `down`; `unchanged` is the share of the others. `p_changed` is the probability of
+    grades this far apart, pair by pair, and `p_shift` that of a shift this large, under the same assessor.
+    """
+
+    compared: int = 0
+    baseline_mean: float | None = None
+    changed: int | None = None
+    up: int | None = None
+    down: int | None = None
+    p_changed: float | None = None
+    p_shift: float | None = None
+    shift: float | None = None
+    unchanged: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryResults(GradeComparison):
     """How the assessor graded the canaries, compared with the baseline.
 
-    `id` identifies the set of pairs. `flips` is the share of pairs of repeats that differ. Of the
-    `compared` pairs, `changed` moved by a grade or more, `up` or `down`. `shift` is the change of the mean
-    grade. `p_changed` and `p_shift` are the probabilities of as much under the same assessor. `drift` tells
+    `id` identifies the set of pairs. `flips` is the share of pairs of repeats that differ. `drift` tells
     whether they show another assessor, for the `reasons`.
     """
 
@@ -201,15 +211,6 @@ class CanaryResults:
     failed: int
     mean_grade: float | None
     flips: float | None = None
-    compared: int
-    baseline_mean: float | None
-    changed: int | None
-    up: int | None
-    down: int | None
-    p_changed: float | None
-    p_shift: float | None
-    shift: float | None
-    unchanged: float | None
     drift: bool
     reasons: tuple[str, ...]
 
@@ -284,19 +285,12 @@ class EngineSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BannerSentence:
-    """A sentence of the banner above the night's report, in English and Chinese."""
-
-    en: str
-    zh: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NightRecord:
     """All that was measured and decided in a night.
 
     A night is `finished` when the same command has nothing left to do, and `complete`, so that it can be
-    the baseline, when no judgment or answer is missing. It is `stopped` when it ended after the canaries.
+    the baseline, when no judgment or answer is missing; `missing` are the reasons about those that are, which
+    a file of an earlier version does not have. It is `stopped` when it ended after the canaries.
     `cost` is that of all its verdicts, `cost_total` what this night itself paid. `quarantined_store` names
     the store with the verdicts of an assessor that drifted, relative to the night's folder.
     """
@@ -308,6 +302,7 @@ class NightRecord:
     reasons: tuple[str, ...]
     finished: bool = False
     complete: bool = False
+    missing: tuple[str, ...] = ()
     stopped: bool = False
     remarks: tuple[str, ...]
     assessor: str
@@ -331,7 +326,7 @@ class NightRecord:
     quarantined_store: _DriftedStorePath | None = None
     cost: CallCost
     cost_total: CallCost | None = None
-    banner: tuple[BannerSentence, ...] = ()
+    banner: tuple[_StoredText, ...] = ()
 
     @property
     def outcomes(self) -> tuple[RegressionOutcome, ...]:

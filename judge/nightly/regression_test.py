@@ -53,7 +53,7 @@ def combine_with_baseline(
 
 
 def run_regression_test(
-    combined: CombinedRuns, unavailable: Collection[str], config: NightlyConfig
+    combined: CombinedRuns, unavailable: Collection[str], rules: NightlyConfig
 ) -> tuple[RegressionOutcome, ...]:
     """Return the outcomes, engine by engine, for the engines that both runs have.
 
@@ -64,11 +64,11 @@ def run_regression_test(
         return ()
     scores = score_run(combined.run, combined.run.spec.measures)
     comparisons = compare_engines(scores, {frozenset(pair) for pair in sides.values()})
-    return decide_outcomes(measure_changes(comparisons, scores, sides, config.alpha), unavailable, config)
+    return decide_outcomes(measure_changes(comparisons, scores, sides, rules.alpha), unavailable, rules)
 
 
 def describe_comparison(
-    combined: CombinedRuns, outcomes: Sequence[RegressionOutcome], config: NightlyConfig
+    combined: CombinedRuns, outcomes: Sequence[RegressionOutcome], rules: NightlyConfig
 ) -> Iterator[str]:
     """Yield what made both runs comparable, and what the test could not find."""
     yield from combined.notes
@@ -78,8 +78,8 @@ def describe_comparison(
     new = sorted({engine for _, engine in combined.names} - before)
     if new:
         yield Message("not in the baseline, so not compared: {engines}", engines=NameList(new))
-    yield from warn_of_too_few_queries(outcomes, config.alpha)
-    yield from warn_of_hidden_drops(outcomes, config.min_drop)
+    yield from warn_of_too_few_queries(outcomes, rules.alpha)
+    yield from warn_of_hidden_drops(outcomes, rules.min_drop)
 
 
 def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
@@ -91,25 +91,25 @@ def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
 
 
 def decide_outcomes(
-    changes: Sequence[RegressionOutcome], unavailable: Collection[str], config: NightlyConfig
+    changes: Sequence[RegressionOutcome], unavailable: Collection[str], rules: NightlyConfig
 ) -> tuple[RegressionOutcome, ...]:
     """Return the changes with verdict, `p_holm` and `detectable`, in the same order.
 
-    A drop is a regression when it is significant at `config.alpha` over all tests, is at least
-    `config.min_drop`, and no grades of unjudged snippets could reverse it; else it is incomplete. Changes
+    A drop is a regression when it is significant at `rules.alpha` over all tests, is at least
+    `rules.min_drop`, and no grades of unjudged snippets could reverse it; else it is incomplete. Changes
     of `unavailable` engines are not tested.
     """
     tested = [change.p is not None and change.engine not in unavailable for change in changes]
     p = np.array([change.p if test else np.nan for change, test in zip(changes, tested, strict=True)], float)
     # Holm's procedure asks this level of the smallest p.
-    level = config.alpha / max(1, sum(tested))
+    level = rules.alpha / max(1, sum(tested))
     outcomes = []
     for change, test, drop, rise in zip(changes, tested, holm(p), holm(1 - p), strict=True):
-        verdict = _decide_verdict(change, float(drop), float(rise), config)
+        verdict = _decide_verdict(change, float(drop), float(rise), rules)
         p_value, adjusted = change.p, None if np.isnan(drop) else float(drop)
         if verdict == "improvement" and p_value is not None:
             p_value, adjusted = 1 - p_value, float(rise)
-        detectable = compute_detectable_drop(change, level, config.min_drop) if test else None
+        detectable = compute_detectable_drop(change, level, rules.min_drop) if test else None
         outcomes.append(replace(change, p=p_value, p_holm=adjusted, verdict=verdict, detectable=detectable))
     return tuple(outcomes)
 
@@ -133,14 +133,14 @@ def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: f
 
 
 def _decide_verdict(
-    change: RegressionOutcome, p_drop: float, p_rise: float, config: NightlyConfig
+    change: RegressionOutcome, p_drop: float, p_rise: float, rules: NightlyConfig
 ) -> RegressionVerdict:
     difference, least, most = change.change, change.least, change.most
     if np.isnan(p_drop) or difference is None or least is None or most is None:
         return "incomplete"
-    if p_drop < config.alpha and difference <= -config.min_drop:
+    if p_drop < rules.alpha and difference <= -rules.min_drop:
         return "regression" if most < 0 else "incomplete"
-    if p_rise < config.alpha and difference >= config.min_drop and least > 0:
+    if p_rise < rules.alpha and difference >= rules.min_drop and least > 0:
         return "improvement"
     return "fine"
 

@@ -1,12 +1,19 @@
 """The stores of nights: which verdicts a night starts with, where its own verdicts go, and what it pays.
 
-A server that swaps the model behind a name answers under the old name. So the store that nights share only
-holds verdicts of nights without assessor drift: a night judges in a copy, which is merged into the shared
-store at its end, also when it ends before all pairs are judged. A night whose assessor had drifted before it
-began judges in an empty store, a quarantined one; later nights of that assessor continue with it, and it
-replaces the shared store when such a night becomes the baseline. Until then it stays. Where canaries cannot
-be compared with the baseline, a night can show the drift only by its own verdicts. When it does, it leaves
-those that it paid for in a quarantined store.
+In the folder of the nights, each name of a file says what is in it:
+
+    verdicts.sqlite              shared: the verdicts of all nights without assessor drift
+    verdicts.DAY.sqlite          own: the copy of the shared store in which the night of DAY judges
+    verdicts.drifted-DAY.sqlite  quarantined: the verdicts of an assessor that drifted on DAY
+    verdicts.backup-DAY.sqlite   what was shared until the assessor that drifted on DAY became the baseline
+
+A server can replace a model and keep its name, so a night does not judge in the shared store. `choose_store`
+copies it to the own store when the night begins, and `keep_verdicts` merges the own store into it when the
+night ends, also before all pairs are judged. A night whose assessor had drifted before it began judges in the
+quarantined store of that assessor, which is empty at first. When such a night is the baseline, the next night
+calls `promote_store`, and the quarantined store becomes the shared one. Where canaries cannot be compared
+with the baseline, a night can show the drift only by its own verdicts. When it does, `keep_verdicts`
+quarantines those that it paid for.
 
 A store holds every call but not the night that made it, and nights share stores. So `paid.json` in the
 night's folder says up to which call each store is counted, and the cost of these calls. The calls of a
@@ -185,6 +192,21 @@ def choose_store(
     new = make_quarantined_store_path(nights, context.day)
     store_files.remove_store(new)  # of an assessor that changed once more during this night
     return new
+
+
+def keep_verdicts(context: NightContext, check: CanaryCheck | None, *, is_changed: bool) -> None:
+    """Put the verdicts in the night's own store where later nights of the same assessor find them.
+
+    Those of an incomplete night are kept, too: they were paid for. Without canaries, and where these have the
+    grades of the baseline, it is unknown which verdicts are of the assessor that changed, so none are kept.
+    """
+    own, shared = make_night_store_path(context.nights, context.day), find_shared_store(context)
+    if not is_changed:
+        end_store(own, shared)
+    elif check and not check.shares_canaries:
+        # The next night of the same assessor continues with what this one paid for.
+        quarantined = make_quarantined_store_path(context.nights, context.day)
+        store_files.copy_store(own, quarantined, without=shared)
 
 
 def _has_same_assessor(

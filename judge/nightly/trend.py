@@ -20,7 +20,7 @@ from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
 
 Change = Literal["model", "prompt", "scale", "assessor", "baseline", "queries"]
-#: Changes that change the assessor, which need no other word for it.
+#: Changes of the assessor that have a letter of their own, so that the letter of "assessor" is not shown.
 _OF_ASSESSOR: frozenset[Change] = frozenset({"model", "prompt", "scale"})
 #: "mean": of a night alone, by a measure that is independent of the pool. "change": from the baseline, on
 #: the pool of both.
@@ -66,7 +66,7 @@ class NightTrend:
 
 @dataclass(frozen=True, slots=True)
 class EngineTrend:
-    """An engine's value on each night, and its last change from the baseline in force.
+    """An engine's value on each night, and its last change from the current baseline.
 
     `first`, `last`, `min` and `max` leave out nights whose grades are of another assessor.
     """
@@ -274,10 +274,10 @@ def _find_change(night: NightRecord, engine: str, measure: str) -> TrendValue | 
 
 
 def find_baseline_change(nights: Sequence[NightRecord], engine: str, measure: str) -> TrendValue | None:
-    """Return the engine's last change from the baseline in force, None where none was measured."""
-    in_force = nights[-1].baseline
+    """Return the engine's last change from the current baseline, None where none was measured."""
+    current = nights[-1].baseline
     for night in reversed(nights):
-        if (night.baseline and night.baseline.id) != (in_force and in_force.id):
+        if (night.baseline and night.baseline.id) != (current and current.id):
             return None
         if change := _find_change(night, engine, measure):
             return change
@@ -285,7 +285,7 @@ def find_baseline_change(nights: Sequence[NightRecord], engine: str, measure: st
 
 
 def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...]:
-    """Return what differs on each night from the last night that knew it: nothing on the first."""
+    """Return what differs on each night from the last night that has the fact: nothing on the first."""
     changes, last = list[tuple[Change, ...]](), dict[tuple[Change, str], object]()
     seen: set[str] = set()
     served: tuple[str, ...] = ()
@@ -293,8 +293,8 @@ def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...
         facts: dict[tuple[Change, str], object] = dict(_list_facts(night))
         facts["assessor", ""] = assessor
         changed = dict.fromkeys(key[0] for key, value in facts.items() if key in last and last[key] != value)
-        # Verdicts of earlier nights bring their names along, so a name that is new is a change, and a night
-        # that has no name of the night before.
+        # Verdicts of earlier nights have the model names of these nights. So a change is a name that is new,
+        # and a night without any name of the night before.
         if served and night.served and not (seen.issuperset(night.served) and {*served} & {*night.served}):
             changed["model"] = None
         seen |= {*night.served}

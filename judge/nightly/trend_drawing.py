@@ -44,7 +44,7 @@ _SPACE = 14
 _DATES = 22
 #: The width of the stretched part in its own units.
 _UNITS = 1000.0
-#: With more points than this, only those with news have a dot.
+#: With more points than this, only an alarm, a night without a decision and a single point have a dot.
 _MOST_DOTS = 62
 #: The width of a letter on a narrow screen, as a fraction of the row.
 _LETTER = 0.035

@@ -65,29 +65,19 @@ def _is_sound(key: bytes, grade: object, body: bytes, checksum: bytes) -> bool:
     return read_verdict(key_text, grade, body_text, checksum_text) is not None
 
 
-def write_difference(store: Path, other: Path, target: Path) -> None:
-    """Make `target` hold what `store` does, without the verdicts that the store `other` has, if it is there.
+def copy_store(source: Path, target: Path, without: Path | None = None) -> None:
+    """Replace the store `target` by a copy of `source`, or by an empty file where there is no `source`.
 
-    A kill leaves `target` as before. Raises StoreError when it can't be done.
-    """
-    part = target.with_name(f".{target.name}.part")
-    remove_store(part)
-    _back_up(store, part)
-    if other.exists():
-        with _begin_transaction(part, attached=other) as connection:
-            connection.execute("DELETE FROM main.verdicts WHERE key IN (SELECT key FROM attached.verdicts)")
-    remove_store(target)
-    part.replace(target)
-
-
-def copy_store(source: Path, target: Path) -> None:
-    """Replace the store `target` by a copy of `source`, or by an empty file without it.
-
-    A kill leaves `target` as before. Raises StoreError when it can't be done.
+    The verdicts of the store `without`, if it is there, are left out. After a kill, `target` is whole or
+    absent. Raises StoreError when it can't be done.
     """
     part = target.with_name(f".{target.name}.part")
     remove_store(part)
     _back_up(source, part)
+    if without is not None and without.exists():
+        with _begin_transaction(part, attached=without) as connection:
+            connection.execute("DELETE FROM main.verdicts WHERE key IN (SELECT key FROM attached.verdicts)")
+    remove_store(target)
     part.replace(target)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import judge
 from judge import Config, pipeline
-from judge.errors import InputError
+from judge.errors import InputError, LimitReached
 from judge.records import Usage
 from judge.runs.record_json import to_json
 from judge.runs.run_result import RunResult
@@ -132,9 +132,11 @@ def run_within_limit(server: LoopbackServer, out: Path, concurrency: int, **ceil
 def test_limits_hold_for_any_number_of_calls_in_flight(tmp_path: Path, concurrency: int) -> None:
     with LoopbackServer(delay_reply(reply_with_grade, 0.005)) as server:  # 120 in, 30 out: 0.00018 USD a call
         outcome = run_within_limit(server, tmp_path / "a" / "x", concurrency, max_calls=20)
+        assert isinstance(outcome.incomplete, LimitReached)
         assert "--max-calls 20 is used up" in str(outcome.incomplete)
         assert len(server.requests) == 20
         outcome = run_within_limit(server, tmp_path / "b" / "x", concurrency, budget=0.0072)
+        assert isinstance(outcome.incomplete, LimitReached)
         assert "--budget 0.0072 USD is used up" in str(outcome.incomplete)
         assert len(server.requests) == 20 + 40
         assert to_json(outcome.summary)["cost"]["usd"] == pytest.approx(0.0072)

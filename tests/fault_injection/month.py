@@ -75,7 +75,7 @@ def list_regressions(result: tuple[RegressionOutcome, ...]) -> set[str]:
 def find_drift(tonight: Grades, before: Grades) -> tuple[str, ...]:
     """Return the reasons for which the assessor counts as another one."""
     compared = compare_grades(tonight, before, RULES.max_flip_rate)
-    return tuple(find_grade_drift(compared, RULES)) if compared else ()
+    return tuple(find_grade_drift(compared, RULES))
 
 
 def simulate_quiet_month(rng: np.random.Generator, queries: int, tally: Tally) -> None:

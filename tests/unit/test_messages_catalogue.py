@@ -42,7 +42,7 @@ IN_JOIN = {", ", "{others} and {last}"} | {
 }
 #: Errors whose first argument is a template.
 ERRORS = {
-    *("InputError", "SetupError", "RunIncomplete", "Interrupted", "StoreError"),
+    *("InputError", "SetupError", "RunIncomplete", "Interrupted", "LimitReached", "StoreError"),
     *("LabelConflict", "LeaseLost", "Cancelled", "make_damage_error"),
 }
 #: Errors of single pairs: their texts are stored in English, and recognised when they are shown.

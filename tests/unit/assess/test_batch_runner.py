@@ -150,7 +150,7 @@ def test_batches_are_split_at_the_limits(terms: BatchTerms, sizes: list[int], tm
 
 def test_smaller_batches_are_submitted_when_the_queue_is_full(tmp_path: Path) -> None:
     api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6), end_status={1: "failed"})
-    spend_limit = SpendLimit(LIMITS)
+    spend_limit = SpendLimit()
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite", spend_limit=spend_limit))
     assert [len(batch) for batch in api.batches] == [249, 124, 124, 1]
     assert result.stopped is None

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.client.budget import SpendLimit
-from judge.client.retry import Limits
-from judge.errors import RunIncomplete
+from judge.errors import LimitReached, RunIncomplete
 from judge.pricing.prices import Price
 from judge.records import ANSWERED, CONTENT_FILTER, Call, Usage
 
@@ -18,29 +17,25 @@ from judge.records import ANSWERED, CONTENT_FILTER, Call, Usage
 PRICE = Price(input=0.0, output=1.0, cached=0.0)
 
 
-def make_spend_limit(*, max_calls: int | None = None, budget: float | None = None) -> SpendLimit:
-    return SpendLimit(Limits(64, 3, 10, 1, max_calls, budget, PRICE))
-
-
 def make_answer(tokens: int, *, in_batch: bool = False) -> Call:
     return Call(ANSWERED, Usage(completion_tokens=tokens), in_batch=in_batch)
 
 
 def test_no_call_starts_beyond_max_calls_however_the_others_end() -> None:
-    limit = make_spend_limit(max_calls=3)
+    limit = SpendLimit(max_calls=3)
     limit.reserve()
     limit.settle(Call("transport", maybe_billed=True), PRICE)
     limit.reserve()
     limit.settle(make_answer(5), PRICE)
     limit.reserve()
-    with pytest.raises(RunIncomplete, match="max-calls 3"):
+    with pytest.raises(LimitReached, match="max-calls 3"):
         limit.reserve()
     assert limit.calls == 3
 
 
 def test_equal_calls_use_the_whole_budget_and_never_more() -> None:
     for in_flight in (1, 8, 64):
-        limit = make_spend_limit(budget=100e-6)
+        limit = SpendLimit(budget=100e-6)
         limit.reserve()
         limit.settle(make_answer(7), PRICE)
         assert count_started_calls(limit, [7] * 200, in_flight) == 13  # and the first: 14 * 7 = 98
@@ -56,7 +51,7 @@ def test_equal_calls_use_the_whole_budget_and_never_more() -> None:
 def test_a_budget_is_overshot_by_one_call_at_most(
     costs: list[int], budget: int, in_flight: int, order: random.Random
 ) -> None:
-    limit = make_spend_limit(budget=budget / 1e6)
+    limit = SpendLimit(budget=budget / 1e6)
     started = count_started_calls(limit, costs, in_flight, order, most=100e-6)
     assert limit.usd is not None
     assert limit.usd * 1e6 <= budget + max(costs) + 1e-6
@@ -73,7 +68,7 @@ def test_a_budget_is_overshot_by_one_call_at_most(
 def test_without_a_limit_of_replies_it_is_overshot_by_no_more_than_the_calls_in_flight(
     costs: list[int], budget: int, in_flight: int, order: random.Random
 ) -> None:
-    limit = make_spend_limit(budget=budget / 1e6)
+    limit = SpendLimit(budget=budget / 1e6)
     count_started_calls(limit, costs, in_flight, order)
     assert limit.usd is not None
     assert limit.usd * 1e6 <= budget + in_flight * max(costs) + 1e-6
@@ -110,7 +105,7 @@ def count_started_calls(
 
 
 def test_what_ended_calls_could_have_cost_is_free_again() -> None:
-    limit = make_spend_limit(budget=1.0)
+    limit = SpendLimit(budget=1.0)
     for _ in range(50):
         for _ in range(3):
             assert limit.reserve(most=0.3)
@@ -120,30 +115,30 @@ def test_what_ended_calls_could_have_cost_is_free_again() -> None:
 
 
 def test_a_batch_leaves_what_calls_in_flight_can_cost() -> None:
-    limit = make_spend_limit(budget=100e-6)
+    limit = SpendLimit(budget=100e-6)
     limit.reserve(most=70e-6)
     assert limit.reserve_batch([20e-6] * 3) == 1
 
 
 def test_a_first_call_that_may_be_billed_counts_as_the_most_that_it_can_cost() -> None:
-    limit = make_spend_limit(budget=100e-6)
+    limit = SpendLimit(budget=100e-6)
     limit.reserve(most=100e-6)
     limit.settle(Call("transport", maybe_billed=True), PRICE, 100e-6)
-    with pytest.raises(RunIncomplete, match="is used up"):
+    with pytest.raises(LimitReached, match="is used up"):
         limit.reserve(most=1e-6)
 
 
 def test_rounding_uses_no_budget_up() -> None:
-    limit = make_spend_limit(budget=0.0003)
+    limit = SpendLimit(budget=0.0003)
     for _ in range(3):
         limit.reserve()
         limit.settle(make_answer(100), PRICE)
-    with pytest.raises(RunIncomplete, match=r"budget 0\.0003"):
+    with pytest.raises(LimitReached, match=r"budget 0\.0003"):
         limit.reserve()
 
 
 def test_what_may_be_billed_is_set_aside_and_failures_cost_nothing() -> None:
-    limit = make_spend_limit(budget=100e-6)
+    limit = SpendLimit(budget=100e-6)
     limit.reserve()
     limit.settle(make_answer(30), PRICE)
     limit.reserve()
@@ -159,7 +154,7 @@ def test_what_may_be_billed_is_set_aside_and_failures_cost_nothing() -> None:
 
 
 def test_a_declined_answer_is_paid_for() -> None:
-    limit = make_spend_limit(budget=50e-6)
+    limit = SpendLimit(budget=50e-6)
     limit.reserve()
     limit.settle(Call(CONTENT_FILTER, Usage(completion_tokens=30)), PRICE)
     with pytest.raises(RunIncomplete):
@@ -167,7 +162,7 @@ def test_a_declined_answer_is_paid_for() -> None:
 
 
 def test_a_server_that_counts_no_tokens_ends_a_budget_at_once() -> None:
-    limit = make_spend_limit(budget=1.0)
+    limit = SpendLimit(budget=1.0)
     limit.reserve()
     limit.settle(Call(ANSWERED), PRICE)
     assert limit.usd is None
@@ -176,7 +171,7 @@ def test_a_server_that_counts_no_tokens_ends_a_budget_at_once() -> None:
 
 
 def test_money_is_unknown_where_the_price_is() -> None:
-    limit = SpendLimit(Limits(4, 3, 10, 1))
+    limit = SpendLimit()
     for _ in range(2):
         limit.reserve()
         limit.settle(make_answer(3), None)
@@ -184,7 +179,7 @@ def test_money_is_unknown_where_the_price_is() -> None:
 
 
 def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
-    limit = make_spend_limit(budget=100e-6)
+    limit = SpendLimit(budget=100e-6)
     limit.reserve()
     limit.settle(make_answer(30), PRICE)
     for _ in range(2):
@@ -192,23 +187,23 @@ def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
     assert not limit.reserve()  # until one of both has ended
     for _ in range(2):
         limit.settle(make_answer(30), PRICE)
-    with pytest.raises(RunIncomplete, match="is used up; raise it"):
+    with pytest.raises(LimitReached, match="is used up; raise it"):
         limit.reserve()
 
 
 def test_no_budget_starts_no_call() -> None:
     with pytest.raises(RunIncomplete):
-        make_spend_limit(budget=0.0).reserve()
+        SpendLimit(budget=0.0).reserve()
 
 
 def test_the_calls_of_a_batch_are_reserved_at_the_most_that_they_can_cost() -> None:
-    limit = make_spend_limit(budget=100e-6, max_calls=30)
+    limit = SpendLimit(budget=100e-6, max_calls=30)
     assert limit.reserve_batch([30e-6] * 5) == 3
     assert limit.calls == 3
     assert limit.reserve_batch([30e-6]) == 0
     limit.reserve()  # 90 are set aside
     limit.settle(make_answer(10), PRICE)
-    with pytest.raises(RunIncomplete, match="budget"):
+    with pytest.raises(LimitReached, match="budget"):
         limit.reserve()
     # Two replies of 10 tokens at half the price, and one request that was not processed.
     replies = [make_answer(10, in_batch=True)] * 2
@@ -219,7 +214,7 @@ def test_the_calls_of_a_batch_are_reserved_at_the_most_that_they_can_cost() -> N
 
 
 def test_a_batch_without_token_counts_makes_the_money_unknown() -> None:
-    limit = make_spend_limit(budget=1.0)
+    limit = SpendLimit(budget=1.0)
     limit.settle_batch([], [Call("server_error", in_batch=True)], PRICE)
     assert [limit.usd] == [0.0]
     limit.settle_batch([], [Call(ANSWERED, in_batch=True)], PRICE)

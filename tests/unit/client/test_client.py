@@ -64,7 +64,7 @@ def test_a_concession_counts_against_the_ceiling_of_calls() -> None:
     assert run_call(make_client(CONCESSION, CONCESSION, CONCESSION, max_calls=2)) == [
         "conceded",
         "conceded",
-        "RunIncomplete",
+        "LimitReached",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from typing import Any
@@ -91,11 +92,17 @@ def test_a_night_with_an_engine_that_fails_cannot_be_the_baseline(
     day = small_project.begin_day(edit=break_amber)
     record = small_project.run_night(day)
     assert (record["status"], record["complete"]) == ("assessor drift", False)
-    with pytest.raises(
-        InputError, match=f"{day}: cannot be the baseline: the night is incomplete"
-    ) as refused:
+    refusal = f"{day}: cannot be the baseline: the night is incomplete"
+    with pytest.raises(InputError, match=refusal) as refused:
         job.set_baseline(small_project.nights / day, small_project.nights)
+    assert "amber: returned results for 0% of the queries" in str(refused.value)
+    assert "temperature" not in str(refused.value)
     assert "baseline set" not in str(refused.value)
+    # The records of earlier versions have no "missing".
+    del record["missing"]
+    (small_project.nights / day / "night.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match=f"{refusal} .*amber: returned results for 0% of the queries"):
+        job.set_baseline(small_project.nights / day, small_project.nights)
 
 
 def test_a_first_night_on_which_an_engine_broke_is_refused_without_telling_to_set_it(

@@ -62,9 +62,9 @@ def test_what_changed_is_said_in_words_and_no_python() -> None:
         "free": 2,
     }
     assert list(describe_differences(then, now, free={"free"})) == [
-        "a was not set, now zh",
-        "b was none, now p, q",
-        "c.en was x@1, now x@2",
+        "a was not set, now 'zh'",
+        "b was none, now 'p', 'q'",
+        "c.en was 'x@1', now 'x@2'",
         "d was false, now true",
     ]
 

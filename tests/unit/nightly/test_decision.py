@@ -5,23 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from judge.config.nightly import NightlyConfig
-from judge.messages import CHINESE
-from judge.nightly.decision import Evidence, decide, join_reasons
+from judge.measure.engine_summary import EngineResult
+from judge.nightly.decision import Evidence, decide
 from judge.nightly.evidence import (
     describe_new_empty_lists,
     describe_unanswered_queries,
     find_dropped,
-    find_query_changes,
-    find_silent,
+    find_missing_answers,
     find_unavailable,
     find_without_text,
 )
 from judge.nightly.record import (
     EXIT_CODES,
-    NightEngineResult,
-    NoRelevantShares,
-    QueryDrift,
     RegressionOutcome,
 )
 from judge.nightly.regression_test import find_possible_drops
@@ -108,14 +103,20 @@ def test_a_night_that_is_no_baseline_does_not_tell_to_make_it_one() -> None:
 
 def make_engine(
     answered: int, errors: int = 0, empty: int = 0, absent: int = 0, no_snippets: float | None = None
-) -> NightEngineResult:
+) -> EngineResult:
     queries = answered + errors + empty + absent
-    return NightEngineResult(
+    return EngineResult(
         queries=queries,
         answered=answered,
         errors=errors,
         empty=empty,
         absent=absent,
+        judged=None,
+        duplicates=None,
+        unique=None,
+        measures={},
+        latency_ms=None,
+        tokens=None,
         no_snippet_share=no_snippets,
     )
 
@@ -132,7 +133,7 @@ def make_engine(
     ],
 )
 def test_an_engine_is_broken_when_far_fewer_answers_came(
-    tonight: NightEngineResult | None, is_broken: bool
+    tonight: EngineResult | None, is_broken: bool
 ) -> None:
     unavailable = find_unavailable({"bing": tonight} if tonight else {}, {"bing": make_engine(100)}, 0.1)
     assert ("bing" in unavailable) == is_broken
@@ -145,8 +146,9 @@ def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() ->
     assert text.startswith("searx: is in the baseline and not in this night's dataset")
     decision = decide(Evidence(True, dropped=[text]))
     assert (decision.status, decision.reasons) == ("incomplete", (text,))
-    assert (decision.finished, decision.complete) == (False, True)
-    assert not decide(Evidence(True, unavailable=BROKEN, dropped=[text])).complete
+    assert (decision.finished, decision.missing) == (False, ())
+    away = Evidence(True, missing=["away"], unavailable=BROKEN, dropped=[text])
+    assert decide(away).missing == ("away", *BROKEN.values())
 
 
 def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
@@ -186,8 +188,10 @@ def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_cana
 
 
 def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
-    assert find_silent({"bing": make_engine(100), "brave": make_engine(90, errors=10)}, 0.1) == []
-    (text,) = find_silent({"bing": make_engine(100), "brave": make_engine(80, errors=15, absent=5)}, 0.1)
+    assert find_missing_answers({"bing": make_engine(100), "brave": make_engine(90, errors=10)}, 0.1) == []
+    (text,) = find_missing_answers(
+        {"bing": make_engine(100), "brave": make_engine(80, errors=15, absent=5)}, 0.1
+    )
     assert text.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 not asked)")
 
 
@@ -238,33 +242,6 @@ def test_a_night_is_finished_when_nothing_is_missing_whatever_its_word(
     evidence: Evidence, finished: bool
 ) -> None:
     assert decide(evidence).finished == finished
-
-
-def test_joined_reasons_have_no_advice() -> None:
-    """They explain why a night cannot be the baseline, so they do not advise to make it the baseline."""
-    command = "judge baseline set runs/nights/2026-05-02"
-    drift = QueryDrift(
-        tonight=4, baseline=10, shared=2, new=2, gone=8, shared_share=0.2,
-        no_relevant=NoRelevantShares(tonight=0.0, baseline=0.0),
-        distance=None, distance_by_chance=None, p=None,
-    )  # fmt: skip
-    night = Evidence(
-        has_baseline=True,
-        set_baseline_command=command,
-        missing=["bing has no data"],
-        engine_setting_changes=["bing: depth was 5, now 10"],
-        query_changes=[*find_query_changes(drift, NightlyConfig(), command)],
-        dropped=[*find_dropped([], ["baidu"], command)],
-    )
-    joined = str(join_reasons(decide(night).reasons))
-    assert "baseline set" not in joined
-    parts = ("bing has no data", "depth was 5, now 10", "cannot be compared", "not in this night's dataset")
-    for part in parts:
-        assert part in joined
-    # The reasons of a record that was read from a file are English texts.
-    from_file = join_reasons(str(reason) for reason in decide(night).reasons)
-    assert "baidu：在基线中，但不在当晚的数据集中" in CHINESE(from_file)
-    assert "查询不同，得分不能比较" in CHINESE(from_file)
 
 
 def test_a_night_without_a_run_is_no_baseline_and_is_not_offered_as_one() -> None:

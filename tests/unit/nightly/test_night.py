@@ -124,7 +124,7 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(project: N
     )
     assert read_keys(project.nights / "verdicts.sqlite") == known
     assert record["reasons"][-1].endswith("; to accept the change: make the next night the baseline")
-    with pytest.raises(InputError, match="its verdicts can be of two assessors"):
+    with pytest.raises(InputError, match=r"can be of two assessors: .* make the next night the baseline$"):
         job.set_baseline(project.nights / day, project.nights)
     project.judge.__class__ = Renamed.__base__
     project.judge.served = "fake"
@@ -298,7 +298,7 @@ def test_canaries_and_run_share_one_limit_of_calls(project: NightlyProject) -> N
     project.configure(RULES, "max_calls = 150")
     record = project.run_night(project.begin_day())
     assert (record["status"], project.calls) == ("incomplete", 150)
-    assert "max_calls = 150 is used up; raise it" in record["reasons"][0]
+    assert "max_calls 150 is used up; raise it" in record["reasons"][0]
     assert "(of it, canaries used this many calls: 128)" in record["reasons"][0]
     assert "--" not in record["reasons"][0]
 
@@ -311,6 +311,9 @@ def test_canaries_and_run_share_one_budget(project: NightlyProject) -> None:
     assert record["status"] == "incomplete"
     assert 128 < project.calls <= 150
     assert record["cost"]["usd"] == pytest.approx(0.0011 * project.calls)
+    (_, reason) = record["banner"]
+    assert "budget 0.165 USD is used up" in reason["en"]
+    assert "budget 的 0.165 美元已用完" in reason["zh"]
 
 
 def test_all_canaries_are_asked_at_any_depth(project: NightlyProject) -> None:

@@ -104,8 +104,8 @@ def test_engines_that_are_asked_otherwise_are_not_blamed(project: Nights) -> Non
     assert project.run_night("2026-05-03")["status"] == "fine"
     for at, (collect, text) in enumerate(
         (
-            ('depth = 5\nlang = "zh"', "lang was not set, now zh"),
-            ('depth = 5\ncountry = "de"', "country was not set, now de"),
+            ('depth = 5\nlang = "zh"', "lang was not set, now 'zh'"),
+            ('depth = 5\ncountry = "de"', "country was not set, now 'de'"),
         )
     ):
         project.configure(collect)

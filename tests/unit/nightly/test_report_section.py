@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from judge import finished_run
+from judge.messages import Text
 from judge.nightly import job
 from judge.nightly.night_texts import make_banner
-from judge.nightly.record import BannerSentence
 from tests.unit.nightly import records
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze, make_nightly_project
 
@@ -58,4 +58,4 @@ def test_the_band_stays_however_the_report_is_written_again(project: NightlyProj
 
 def test_a_fine_night_says_so_and_no_more() -> None:
     record = records.parse_record(records.make_night("2026-05-02"))
-    assert make_banner(record) == (BannerSentence(en="2026-05-02: fine.", zh="2026-05-02：正常。"),)
+    assert make_banner(record) == (Text(en="2026-05-02: fine.", zh="2026-05-02：正常。"),)
