@@ -45,9 +45,7 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
     if judging.stopped is not None:
         judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
         if judged == wanted:
-            return RunIncomplete(
-                "stopped before all pairs of --controls were judged: {reason}", reason=judging.stopped
-            )
+            return RunIncomplete("stopped before all controls were judged: {reason}", reason=judging.stopped)
         return RunIncomplete(
             "stopped with {missing:,} of {total:,} unjudged: {reason}",
             missing=wanted - judged,

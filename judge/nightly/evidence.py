@@ -31,7 +31,7 @@ from judge.nightly.record import NightEngineResult, QueryDrift
 from judge.runs.run_result import RunResult
 
 #: A limit in the message of a run; it is less by what the canaries used.
-_LIMIT = re.compile(r"--(max-calls|budget) [\d.e+-]+( USD)?")
+_LIMIT = re.compile(r"--(max-calls|budget) [\d.e+-]+")
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
 _SUSPENDED = Message("the regression test is suspended: this night reports no regression")
@@ -254,11 +254,10 @@ def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | N
 def _name_toml_values(message: str, _: Translator, config: Config) -> str:
     """Return the message of a run with the keys and the limits of judge.toml."""
 
-    def name_limit(match: re.Match[str]) -> str:
-        name = match[1].replace("-", "_")
-        return f"{name} = {getattr(config, name):g}{match[2] or ''}"
+    def write_limit(match: re.Match[str]) -> str:
+        return f"--{match[1]} {getattr(config, match[1].replace('-', '_')):g}"
 
-    return name_keys(_LIMIT.sub(name_limit, message), config.source.keys)
+    return name_keys(_LIMIT.sub(write_limit, message), config.source.words)
 
 
 # Sentences about engines and queries that differ from those of the baseline
