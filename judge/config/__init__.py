@@ -159,7 +159,7 @@ def name_keys(message: str, words: Mapping[str, str]) -> str:
 
     def name_key(match: re.Match[str]) -> str:
         if match["command"]:
-            return match["command"]
+            return match[0]
         key = words[match["word"]]
         return f"{key} = {match['value']}" if match["value"] else key
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
@@ -44,9 +44,14 @@ from judge.config.option_checks import (
     option,
     raise_input_errors,
 )
-from judge.config.run_checks import check_together, describe_needed_model
+from judge.config.run_checks import (
+    check_needed_options,
+    check_options_apply,
+    check_together,
+    describe_needed_model,
+)
 from judge.errors import InputError
-from judge.messages import Message, NameList
+from judge.messages import Message
 from judge.models import FORMS, check_embeddings
 from judge.records import (
     BINARY,
@@ -60,12 +65,6 @@ from judge.records import (
     ScaleName,
 )
 
-#: Options that only change what another one does, which they need.
-_NEEDED_OPTIONS = {
-    "explain_queries": "explain",
-    "control_pairs": "controls",
-    "max_false_positives": "controls",
-}
 #: Default `max_tokens` without and with thinking.
 MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
 
@@ -403,8 +402,8 @@ class Config:
         with source.add_error_context():
             table = rename_options(table)
         table = {name: value for name, value in table.items() if name not in TABLES | given.keys()}
-        # Options of the file can be for its own model.
-        ignored = table.keys() if "model" in given else ()
+        # Where the file does not decide the model, its options can be for another kind of model.
+        ignored = table.keys() if "model" in given else frozenset[str]()
         try:
             return cls._make({**table, **given}, source, ignored)
         except InputError as error:
@@ -423,29 +422,14 @@ class Config:
         return ""
 
     @classmethod
-    def _make(cls, options: dict[str, Any], source: ConfigSource, ignored: Collection[str] = ()) -> Self:
+    def _make(cls, options: dict[str, Any], source: ConfigSource, ignored: Set[str] = frozenset()) -> Self:
         """Return the options, without those of `ignored` that none of the models takes; raise InputError."""
-        for name, needed in _NEEDED_OPTIONS.items():
-            # A file may have `controls = false` beside the number of pairs.
-            if name in options and needed not in options:
-                raise InputError(
-                    "--{option} is for --{needed}; add --{needed}, or omit --{option}",
-                    option=name.replace("_", "-"),
-                    needed=needed,
-                )
+        check_needed_options(options)
         config = cls(**_add_scale(options), source=source)
-        for name in options:
-            needed = describe_needed_model(config.models, name)
-            if needed and name in ignored:
-                config = replace(config, **{name: None})
-            elif needed:
-                raise InputError(
-                    "--{option} is for {needed}, not for {models}; omit --{option}",
-                    option=name.replace("_", "-"),
-                    needed=needed,
-                    models=NameList(filter(None, config.models)),
-                )
-        return config
+        unfit = {name for name in options if describe_needed_model(config.models, name)}
+        check_options_apply(config.models, unfit - ignored)
+        fitting = {name: value for name, value in options.items() if name not in unfit}
+        return cls(**_add_scale(fitting), source=source) if unfit else config
 
 
 def _add_scale(options: dict[str, Any]) -> dict[str, Any]:

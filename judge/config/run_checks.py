@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judge.config import is_day
 from judge.errors import InputError
-from judge.messages import Message
+from judge.messages import Message, NameList
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
     from judge.config.run import Config
+
+#: Options that only change what another one does, which they need.
+_NEEDED_OPTIONS = {
+    "explain_queries": "explain",
+    "control_pairs": "controls",
+    "max_false_positives": "controls",
+}
 
 
 def check_together(config: Config) -> None:
@@ -55,6 +62,30 @@ def describe_needed_model(models: Iterable[str], option: str) -> Message | None:
     if option == "base_url" and names and all(name.startswith(local) for name in names):
         return Message("a model at a server")
     return None
+
+
+def check_options_apply(models: Iterable[str], options: Iterable[str]) -> None:
+    """Raise InputError for an option that none of the models takes."""
+    for option in sorted(options):
+        if needed := describe_needed_model(models, option):
+            raise InputError(
+                "--{option} is for {needed}, not for {models}; omit --{option}",
+                option=option.replace("_", "-"),
+                needed=needed,
+                models=NameList(filter(None, models)),
+            )
+
+
+def check_needed_options(options: Container[str]) -> None:
+    """Raise InputError for an option whose needed option is not given, with any value."""
+    for option, needed in _NEEDED_OPTIONS.items():
+        # A file may have `controls = false` beside the number of pairs.
+        if option in options and needed not in options:
+            raise InputError(
+                "--{option} is for --{needed}; add --{needed}, or omit --{option}",
+                option=option.replace("_", "-"),
+                needed=needed,
+            )
 
 
 def check_text_model(config: Config, option: str) -> None:
