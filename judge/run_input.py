@@ -123,8 +123,7 @@ def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
             raise InputError("TREC input is --topics, --docs and --run; --run is missing")
         if not (config.trec_runs or config.data):
             raise InputError(
-                "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file as DATA (see judge run"
-                " --help)"
+                "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"
             )
     if config.trec_runs:
         (topics,), (docs,), runs = (

@@ -67,9 +67,8 @@ class Option:
     for_scores: bool = False
 
     def list_flags(self, name: str) -> tuple[str, ...]:
-        """Return what the command line has for the option of the field `name`; QUERIES for an argument."""
-        own = name.upper() if self.place == "argument" else f"--{name.replace('_', '-')}"
-        return self.flags or (own,)
+        """Return what the command line has for the option of the field `name`."""
+        return self.flags or (f"--{name.replace('_', '-')}",)
 
 
 class EditedMessage(Message):
@@ -166,7 +165,7 @@ def name_keys(message: str, words: Mapping[str, str]) -> str:
     if not words:
         return message
     options = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-    pattern = rf"{_COMMAND}|(?<![\w-])(?P<word>{options}){_VALUE}"
+    pattern = rf"{_COMMAND}|(?<![^\s(（，、；：])(?P<word>{options}){_VALUE}"
     return re.sub(pattern, name_key, message, flags=re.ASCII)
 
 

@@ -140,6 +140,6 @@ class CollectConfig:
                 if list_fields(cls)[name].is_required() and name not in options:
                     raise InputError(
                         "{option} is missing; add it (see judge collect --help)",
-                        option=each.list_flags(name)[0],
+                        option=name if each.place == "argument" else each.list_flags(name)[0],
                     )
         return cls(**options, source=source)

@@ -208,7 +208,7 @@ def test_a_retry_after_of_an_engine_is_obeyed_up_to_max_wait(
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ([], "QUERIES is missing; add it"),
+        ([], "queries is missing; add it"),
         (["queries.tsv", "--out", "d.jsonl", "--engine", "brave"], "set BRAVE_SEARCH_API_KEY"),
         (["queries.tsv", "--out", "d.jsonl", "--engine", "exa", "--base-url", "here"], "NAME=URL"),
     ],
