@@ -94,7 +94,10 @@ def load_context(toml: Path, day: str) -> NightContext:
         )
     folder = RunFolder(Path(rules.folder) / day)
     folder.check_no_link()
-    source = replace(config.source, table="nightly", keys={"measures": "measures"})
+    source = replace(config.source, table="nightly", keys={key: key for key in ("folder", "measures")})
+    with source.add_error_context("folder"):
+        if folder.path.parent.is_file():
+            raise InputError("{file}: is a file, not a folder; name another one", file=folder.path.parent)
     with source.add_error_context("measures"):
         measures = choose_test_measures(rules.measures, config)
     names = dict.fromkeys(map(str, (*run_input.choose_measures(config), *measures)))

@@ -113,7 +113,7 @@ class RunFolder:
     def check_free(self) -> None:
         """Raise InputError for a file, and when another process has locked the folder; create nothing."""
         if self.path.is_file():
-            raise InputError("{file}: is a file, not a folder; name another --out", file=self.path)
+            raise InputError("{file}: is a file, not a folder; name another one", file=self.path)
         if (self.path / ".lock").exists():
             with self.lock():
                 pass

@@ -67,6 +67,10 @@ def describe(text: str) -> str:
         ("repeats = 1001", "repeats is 1001; it must be at most 100"),
         ('out = "a\\u0000b"', "out is 'a\\x00b'; it is a text without the character NUL"),
         ("[nightly]\nmeasures = ['nope']", "[nightly] measures: there is no measure 'nope'"),
+        (
+            "[nightly]\nfolder = 'q.txt'",
+            "[nightly] folder: q.txt: is a file, not a folder; name another one",
+        ),
         ("[nightly]\nmin_drop = true", "[nightly] min_drop is true; it is a share from 0 to 1"),
         (
             "[nightly]\nwebhook = {url_env = 'NO_HOOK'}",
@@ -208,22 +212,6 @@ def test_a_file_has_the_words_of_each_option() -> None:
     assert name_keys("--engine 和 --base-url", list_toml_words(CollectConfig)) == "engine 和 base_urls"
 
 
-def test_an_option_of_a_file_that_is_for_another_kind_of_model_is_refused(folder: Path) -> None:
-    toml = folder / "judge.toml"
-    for line, needed in (
-        ("rerank_thresholds = [0.2, 0.5, 0.8]", "a reranker"),
-        ('base_url = "http://127.0.0.1:9"', "a model at a server"),
-    ):
-        name = line.split()[0]
-        toml.write_text(f'model = "lexical"\n{line}\n', encoding="utf-8")
-        with pytest.raises(InputError) as caught:
-            Config.load(toml)
-        assert str(caught.value) == f"{toml}: {name} is for {needed}, not for lexical; omit {name}"
-        # With another model than that of the file, it changes nothing.
-        toml.write_text(f'model = "rerank:server:m"\nscale = "graded"\n{line}\n', encoding="utf-8")
-        assert Config.load(toml, model="lexical") == Config(model="lexical")
-
-
 def test_the_command_line_adds_what_an_option_of_the_file_needs(folder: Path) -> None:
     toml = folder / "judge.toml"
     toml.write_text("check = 5\nexplain_queries = 3\n", encoding="utf-8")
@@ -252,7 +240,7 @@ def test_an_out_that_cannot_be_used_is_found_in_the_file(folder: Path) -> None:
     toml = folder / "judge.toml"
     toml.write_text(f'model = "lexical"\ndata = "{example.find_dataset()}"\nout = "d.jsonl"\n')
     done = run_judge("run", "--config", toml)
-    assert done.stderr == f"judge: {toml}: out: d.jsonl: is a file, not a folder; name another out\n"
+    assert done.stderr == f"judge: {toml}: out: d.jsonl: is a file, not a folder; name another one\n"
     toml.write_text(COLLECT.replace("[collect]\n", '[collect]\nout = "q.txt/d.jsonl"\n'), encoding="utf-8")
     with pytest.raises(InputError) as caught:
         collect(CollectConfig.load(toml))
