@@ -46,9 +46,7 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
     if judging.stopped is not None:
         judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
         if judged == wanted:
-            message = Message(
-                "stopped before all pairs of --controls were judged: {reason}", reason=judging.stopped
-            )
+            message = Message("stopped before all controls were judged: {reason}", reason=judging.stopped)
         else:
             message = Message(
                 "stopped with {missing:,} of {total:,} unjudged: {reason}",

@@ -53,7 +53,7 @@ def build_model(config: Config, name: str | None = None, *, calls: bool = True) 
     with config.source.add_error_context("model", "base_url"):
         name = name or config.model
         if not name:
-            raise InputError("no model was named; add -m {forms}", forms=FORMS)
+            raise InputError("no model was named; name one with -m: {forms}", forms=FORMS)
         spec, at, address = name.partition("@http")
         environ = copy_environment() if calls else _add_missing_keys(copy_environment())
         open_this = partial(
@@ -244,8 +244,8 @@ def build_limits(config: Config, model: Model) -> Limits:
     with config.source.add_error_context("budget"):
         if config.budget is not None and price is None:
             raise InputError(
-                "budget needs a price, and none is known for {model} at {server}: add --price INPUT,OUTPUT"
-                " (USD per million tokens) or --prices FILE",
+                "budget needs a price, and none is known for {model} at {server}: add it with --price (USD"
+                " per million tokens) or in a file with --prices",
                 model=model.name,
                 server=model.endpoint or Message("its server"),
             )

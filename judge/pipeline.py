@@ -69,14 +69,16 @@ def run(
     ended the judging, or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
     """
     if config.out:
-        RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
+        with config.source.add_error_context("out"):
+            RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
     prepared = _prepare(config, rows)
     panel = factory.build_panel(config, prepared.assessors, cancel_token or CancelToken(), spend_limit)
     panel = factory.open_batch_apis(config, panel)
     folder, store_file = prepared.folder, prepared.store_file
     listener = progress or NullProgress()
     with folder.lock():
-        run_identity.create_or_resume(folder, config, prepared.identity)
+        with config.source.add_error_context("out"):
+            run_identity.create_or_resume(folder, config, prepared.identity)
         selection = select_pairs(config, prepared.pooled, prepared.labels)
         options = _build_dimension_options(config, store_file)
         selftests = look_up_selftests(store_file, selftest_run.identify_assessors(prepared.assessors, config))

@@ -109,13 +109,13 @@ def open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
             missing = [f"--{name}" for name in ("topics", "docs") if not getattr(config, name)]
             raise InputError(
-                "TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset; {what}",
+                "TREC input is --topics, --docs and --run, and no other dataset; {what}",
                 what=Message("add {options}", options=NameList(missing))
                 if missing
-                else Message("omit {file}", file=config.data),
+                else Message("omit data, which is {file!r}", file=config.data),
             )
         if not config.trec_runs and (config.topics or config.docs):
-            raise InputError("TREC input is --topics FILE --docs FILE --run FILE…; --run is missing")
+            raise InputError("TREC input is --topics, --docs and --run; --run is missing")
         if not (config.trec_runs or config.data):
             raise InputError(
                 "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"

@@ -88,11 +88,10 @@ def list_typed_options(context: typer.Context) -> dict[str, Any]:
 
 def _annotate(name: str, option: Option, field_type: Any) -> Any:  # noqa: ANN401 - types
     """Return the annotation from which typer makes an option."""
-    flags = option.flags or (f"--{name.replace('_', '-')}",)
     info = (
         typer.Argument(help=option.help)
         if option.place == "argument"
-        else make_option(option.help, *flags, group=option.group)
+        else make_option(option.help, *option.list_flags(name), group=option.group)
     )
     return Annotated[(option.type or _choose_read_type(field_type)) | None, info]
 

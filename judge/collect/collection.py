@@ -72,7 +72,8 @@ def collect(
     with config.source.add_error_context("engines", "base_urls"):
         sources = open_engines(config, copy_environment())
     busy = Message("another judge is collecting into it; wait for it or name another --out")
-    with hold_lock(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
+    lock = hold_lock(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written"))
+    with config.source.add_error_context("out"), lock:
         results = CollectedResults(sources, queries, config.depth, read_raw_log(log_path))
         raw_log, listener = RawLog(log_path), listener or _NullCollectListener()
         calls = asyncio.run(_request_missing(config, results, raw_log, listener, cancel_token))

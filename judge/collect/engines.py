@@ -172,7 +172,7 @@ class HttpEngine:
     ) -> None:
         if not (endpoint.base_url or engine.base_url or endpoint.environ.get(engine.base_env)):
             raise SetupError(
-                "engine {engine.name!r} has no public address: add --base-url {engine.name}=https://… or"
+                "engine {engine.name!r} has no public address: add that of your server with --base-url, or"
                 " set {engine.base_env}",
                 engine=engine,
             )

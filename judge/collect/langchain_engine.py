@@ -69,7 +69,7 @@ _REORDER = {
 _HIDE_ERRORS = {
     "searx": Message(
         "it drops the list of engines that did not answer, so an outage looks like an empty answer and"
-        " scores 0; use --engine searxng"
+        " scores 0; use the engine searxng"
     ),
     "arxiv": Message(
         "it turns an error into a result or into an empty answer; describe the service as an engine of"

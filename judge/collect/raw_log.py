@@ -22,7 +22,7 @@ from judge.dataset.textfile import translate_read_errors
 from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.json_text import dump_json
-from judge.messages import Message, join_messages
+from judge.messages import Message, NameList, join_messages
 from judge.models.redaction import mask
 
 
@@ -152,6 +152,8 @@ class CollectedResults:
         self.queries = queries
         self.depth = depth
         self._source_of_name = {source.name: source for source in sources}
+        #: Engines in the log that are not among `sources`, and gave an answer.
+        self.other_engines: set[str] = set()
         #: The results of each call and its latency in ms, and the reasons of engines without an answer.
         self._pages: dict[tuple[str, str, EngineRequest], tuple[list[dict[str, str]], float]] = {}
         #: The (engine, query id) of answers with a result.
@@ -165,6 +167,8 @@ class CollectedResults:
         """Add one call; return the error when its body claims to be an answer and cannot be read as one."""
         source = self._source_of_name.get(entry.engine)
         if source is None:
+            if entry.error is None:
+                self.other_engines.add(entry.engine)
             return None
         unreadable = None
         if entry.error is None:
@@ -267,7 +271,7 @@ class CollectResult:
 
     `data` and `raw_log` are the paths of the dataset and of the raw log. `incomplete` says what is
     missing, None when nothing is. `remarks` are warnings about the file of queries, and name engines that
-    returned fewer results than the depth for every query.
+    return fewer results than the depth for every query, and those that only the raw log has.
     """
 
     data: Path
@@ -300,14 +304,25 @@ def summarise_collection(
             queries=len(results.queries),
             data=data,
         )
-    remarks = tuple(
+    log_path = make_raw_log_path(data)
+    remarks = [
         Message(
-            "{engine} returned at most {tally.longest} of the {tally.depth} requested results; lower --depth,"
-            " or see the options of the engine",
+            "{engine} returned at most {tally.longest} of the {tally.depth} requested results; lower the"
+            " depth, or see the options of the engine",
             engine=name,
             tally=tally,
         )
         for name, tally in engines.items()
         if 0 < tally.longest < tally.depth
-    )
-    return CollectResult(data, make_raw_log_path(data), calls, engines, incomplete, (*warnings, *remarks))
+    ]
+    if results.other_engines:
+        remarks.append(
+            Message(
+                "{data} is without {names}, whose answers are in {log}; to have them in the dataset, name"
+                " these engines, too",
+                data=data,
+                names=NameList(sorted(results.other_engines)),
+                log=log_path,
+            )
+        )
+    return CollectResult(data, log_path, calls, engines, incomplete, (*warnings, *remarks))

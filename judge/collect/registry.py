@@ -124,7 +124,9 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
     if colon and kind == "http":
         if name not in config.engine_tables:
             raise InputError(
-                "http:{name} is not described; write a table [collect.engines.{name}] in --config", name=name
+                "http:{name} is not described; describe it in a table [collect.engines.{name}] of a TOML"
+                " file",
+                name=name,
             )
         engine = read_custom_engine(name, config.engine_tables[name])
     elif spec in KNOWN:

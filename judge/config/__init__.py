@@ -36,11 +36,14 @@ NIGHTS = Message("For judge nightly")
 GROUPS = (ASSESSOR, INPUT, MEASURING, OTHER_DIMENSIONS, LIMITS, ENGINES, CALLS, FILES)
 #: Folder of the nights unless [nightly] names another one.
 NIGHTS_FOLDER = "runs/nights"
+#: The tables of a TOML file with options of other commands than those of a run.
+TABLES = frozenset({"collect", "nightly"})
 #: Earlier names of options in TOML files, with their present names.
 ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
-#: An option as the command line writes it. A file has the same word as a key, except for `_KEYS_OF_FLAGS`.
-_FLAG = re.compile(r"(?<![^\s(（，、；：])--(?!help\b)([a-z]+(?:-[a-z]+)*)")
-_KEYS_OF_FLAGS = {"run": "trec_runs", "config": "the file"}
+#: What follows an option in a message: a number that is its value, or the end of the word.
+_VALUE = r"(?:[ ](?P<value>\d[\d.]*(?:e[+-]\d+)?)(?=[\s,;:)，；：）]|$)|(?![\w-]))"
+#: A command in a message, whose options a file does not have.
+_COMMAND = r"(?P<command>\bjudge [a-z]+ [^,;:，；：]*)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,10 @@ class Option:
     is_changeable: bool = False
     for_datasets: bool = False
     for_scores: bool = False
+
+    def list_flags(self, name: str) -> tuple[str, ...]:
+        """Return what the command line has for the option of the field `name`."""
+        return self.flags or (f"--{name.replace('_', '-')}",)
 
 
 class EditedMessage(Message):
@@ -99,12 +106,14 @@ class ConfigSource:
     """The place that options come from: a file, a table in it ("" is the top level) and keys.
 
     `keys` maps each option that the file decides, set there or not, to its key. Options of the command
-    line are not in it.
+    line are not in it. `words` maps what the command line has for an option to what the file has, see
+    `name_keys`.
     """
 
     file: Path | None = None
     table: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @contextmanager
     def add_error_context(self, *options: str) -> Iterator[None]:
@@ -118,10 +127,10 @@ class ConfigSource:
             raise
 
     def _add_place(self, text: str, t: Translator, key: str) -> str:
-        """Return a message after its place, unless it names that already, with keys instead of flags."""
+        """Return a message after its place, unless it names that already, with keys for options."""
         if text.startswith((f"{self.file}: ", f"{self.file}：")):
             return text
-        text = name_keys(text, self.keys).replace("-m openai:NAME", 'model = "openai:NAME"')
+        text = name_keys(text, self.words)
         if not text.startswith("["):
             if key and not text.startswith(f"{key} "):
                 text = t("{name}: {value}", name=key, value=text)
@@ -140,26 +149,46 @@ class ConfigSource:
                     raise InputError("{file}: no such file{where}", file=path, where=where)
 
 
-def name_keys(message: str, keys: Mapping[str, str]) -> str:
-    """Return `message` with keys of a file (`ConfigSource.keys`) for flags; keys of lists are plurals."""
+def name_keys(message: str, words: Mapping[str, str]) -> str:
+    """Return `message` with what a file has for each option of the command line in it.
 
-    def name_key(flag: re.Match[str]) -> str:
-        name = _KEYS_OF_FLAGS.get(flag[1], flag[1].replace("-", "_"))
-        return next((keys[option] for option in (name, f"{name}s") if option in keys), name)
+    `words` are those of `list_toml_words`: `points = true` for `--points`, `on = "ray"` for `--on ray`. A
+    number after an option is its value. Options of a command, such as `judge init --out FILE`, stay.
+    """
 
-    return _FLAG.sub(name_key, message)
+    def name_key(match: re.Match[str]) -> str:
+        if match["command"]:
+            return match[0]
+        key = words[match["word"]]
+        return f"{key} = {match['value']}" if match["value"] else key
+
+    if not words:
+        return message
+    options = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    pattern = rf"{_COMMAND}|(?<![^\s(（，、；：])(?P<word>{options}){_VALUE}"
+    return re.sub(pattern, name_key, message, flags=re.ASCII)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file; raise InputError when it cannot be read."""
+    """Return the content of a TOML file; raise InputError when it cannot be read or a table is misspelt."""
     try:
-        return tomllib.loads(read_bytes(path, follow=True).decode("utf-8-sig"))
+        content = tomllib.loads(read_bytes(path, follow=True).decode("utf-8-sig"))
     except OSError as error:
         raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
     except UnicodeDecodeError as error:
         raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path) from error
     except tomllib.TOMLDecodeError as error:
         raise InputError("{file}: is not TOML: {error}", file=path, error=explain_error(error)) from error
+    for name, value in content.items():
+        near = get_close_matches(name, TABLES, n=1)
+        if isinstance(value, dict) and near and name not in TABLES:
+            raise InputError(
+                "{file}: unknown table [{name}]; did you mean [{suggestion}]?",
+                file=path,
+                name=name,
+                suggestion=near[0],
+            )
+    return content
 
 
 def read_section(toml: Path, name: str) -> dict[str, Any]:

@@ -28,15 +28,15 @@ from judge.config.option_checks import (
     NumberValue,
     TextList,
     TextValue,
+    list_fields,
     list_keys,
+    list_options,
+    list_toml_words,
     option,
     raise_input_errors,
 )
 from judge.errors import InputError
 from judge.messages import Message
-
-#: Options without a default, and how the command line takes them.
-_REQUIRED = {"queries": "QUERIES", "engines": "--engine NAME", "out": "--out DATA"}
 
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class CollectConfig:
     )
     engines: TextList = option(
         "searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa, aliyun-iqs"
-        " (also -generic, -generic-advanced), bocha, http:NAME (described in --config) or langchain:CLASS;"
+        " (also -generic, -generic-advanced), bocha, http:NAME (described in a TOML file) or langchain:CLASS;"
         " repeatable.",
         ENGINES,
         ...,
@@ -110,7 +110,7 @@ class CollectConfig:
     @model_validator(mode="after")
     def _check_engines(self) -> Self:
         if not self.engines:
-            raise InputError("no engine was named; add --engine NAME (see judge collect --help)")
+            raise InputError("no engine was named; name one with --engine (see judge collect --help)")
         return self
 
     @classmethod
@@ -121,7 +121,8 @@ class CollectConfig:
         """
         given = {name: value for name, value in given.items() if value is not None}
         keys = list_keys(cls)
-        source = ConfigSource(toml, "collect", {name: key for key, name in keys.items() if name not in given})
+        own = {name: key for key, name in keys.items() if name not in given}
+        source = ConfigSource(toml, "collect", own, list_toml_words(cls))
         table = read_section(toml, "collect") if toml else {}
         with source.add_error_context():
             options: dict[str, Any] = {}
@@ -135,11 +136,10 @@ class CollectConfig:
             # The file alone, so that the message can name it.
             cls(**{"queries": "-", "engines": ("-",), "out": "-", **options})
             options |= given
-            for name, argument in _REQUIRED.items():
-                if name not in options:
+            for name, each in list_options(cls).items():
+                if list_fields(cls)[name].is_required() and name not in options:
                     raise InputError(
-                        "{key} is missing; give {argument}, or write it in [collect]",
-                        key=source.keys[name],
-                        argument=argument,
+                        "{option} is missing; add it (see judge collect --help)",
+                        option=name if each.place == "argument" else each.list_flags(name)[0],
                     )
         return cls(**options, source=source)

@@ -11,7 +11,7 @@ from datetime import date, time
 from decimal import Decimal
 from operator import index
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -134,6 +134,22 @@ def list_keys(model: type[Any]) -> dict[str, str]:
     return {field.title or name: name for name, field in list_fields(model).items() if name != "source"}
 
 
+def list_toml_words(model: type[Any]) -> dict[str, str]:
+    """Return what a file has for each option of a model, by what the command line has for it.
+
+    That is its key, `on = "ray"` for `--on ray`, one of its choices, and `points = true` for `--points`.
+    """
+    words = {}
+    for name, record in list_options(model).items():
+        field = list_fields(model)[name]
+        key = field.title or name
+        for flag in record.list_flags(name):
+            words[flag] = f"{key} = true" if field.annotation is bool else key
+            if get_origin(field.annotation) is Literal:
+                words |= {f"{flag} {choice}": f'{key} = "{choice}"' for choice in get_args(field.annotation)}
+    return words
+
+
 def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) -> _Table:
     """Return `table` as a `model`; raise InputError that begins with `place` when it does not fit."""
     try:
@@ -146,7 +162,9 @@ def _describe_invalid(
     error: ValidationError, fields: Mapping[str, FieldInfo], values: Mapping[str, Any]
 ) -> Message:
     """Return what is wrong with the first invalid one of `values`: key, value and what it has to be."""
-    detail = error.errors(include_url=False)[0]
+    details = error.errors(include_url=False)
+    # A misspelt key is also one that is missing.
+    detail = next((each for each in details if each["type"] in _UNKNOWN), details[0])
     name = str(detail["loc"][0])
     if detail["type"] in _UNKNOWN:
         keys = [field.title or other for other, field in fields.items() if other != "source"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from judge.config import (
     LIMITS,
     MEASURING,
     OTHER_DIMENSIONS,
+    TABLES,
     ConfigSource,
     read_toml,
     rename_options,
@@ -38,10 +40,16 @@ from judge.config.option_checks import (
     Weights,
     WholeNumber,
     list_options,
+    list_toml_words,
     option,
     raise_input_errors,
 )
-from judge.config.run_checks import check_option_applies, check_together
+from judge.config.run_checks import (
+    check_needed_options,
+    check_options_apply,
+    check_together,
+    describe_needed_model,
+)
 from judge.errors import InputError
 from judge.messages import Message
 from judge.models import FORMS, check_embeddings
@@ -57,14 +65,6 @@ from judge.records import (
     ScaleName,
 )
 
-#: Tables of a TOML file that hold no options of a run.
-OTHER_TABLES = frozenset({"collect", "nightly"})
-#: Options that only change what another one does, which they need.
-_NEEDED_OPTIONS = {
-    "explain_queries": "explain",
-    "control_pairs": "controls",
-    "max_false_positives": "controls",
-}
 #: Default `max_tokens` without and with thinking.
 MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
 
@@ -90,8 +90,7 @@ class Config:
     _raise_input_errors = raise_input_errors()
 
     data: TextValue | None = option(
-        "Dataset: .jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz (after --run: more run"
-        " files).",
+        "Dataset: .jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz.",
         INPUT,
         example='"results.jsonl"',
         type=list[Path],
@@ -104,7 +103,7 @@ class Config:
         "TREC input: documents (.jsonl or .tsv, also .gz).", INPUT, example='"docs.jsonl"', type=Path
     )
     trec_runs: TextList = option(
-        "TREC input: a run file; repeatable.",
+        "TREC input: a run file; repeatable, and more of them can follow it.",
         INPUT,
         (),
         example='["bm25.run", "dense.run"]',
@@ -182,7 +181,7 @@ class Config:
     top_p: ShareValue | None = option("Nucleus sampling (default: not sent).", ASSESSOR, example="0.9")
     seed: WholeNumber | None = option("Sampling seed (default: not sent).", ASSESSOR, example="1")
     max_tokens: Annotated[WholeNumber, Field(ge=16)] | None = option(
-        "Maximum tokens of a reply (default 512, with --thinking 8192).", ASSESSOR
+        "Maximum tokens of a reply (default 512; 8192 with --thinking).", ASSESSOR
     )
     thinking: bool = option("Let the model reason first.", ASSESSOR, False)
     max_chars: Annotated[WholeNumber, Field(ge=200)] = option(
@@ -271,8 +270,8 @@ class Config:
         "With --controls: a higher false-positive rate is a caveat (default 0.05).", default=0.05
     )
     weights: Weights = _free_dimension(
-        "Also add up a total by weights: relevance, recall of --points, quality of --site-grades, diversity"
-        " of --diversity; e.g. relevance=0.7,diversity=0.3; free.",
+        "Also add up a total by weights: relevance, recall (needs --points), quality (--site-grades),"
+        " diversity (--diversity); e.g. relevance=0.7,diversity=0.3; free.",
         default=(),
         example="{ relevance = 1.0 }",
     )
@@ -398,25 +397,39 @@ class Config:
         if isinstance(table.get("prices"), list):
             table["prices"] = toml  # the price table is in this file
         given = rename_options({name: value for name, value in given.items() if value is not None})
-        source = ConfigSource(toml, keys={name: name for name in list_options(cls) if name not in given})
+        own = {name: name for name in list_options(cls) if name not in given}
+        source = ConfigSource(toml, "", own, list_toml_words(cls))
         with source.add_error_context():
             table = rename_options(table)
-            table = {name: value for name, value in table.items() if name not in OTHER_TABLES | given.keys()}
-            cls(**_add_scale(table))  # the file alone, so that the message can name it
-        options = {**table, **given}
-        for name, needed in _NEEDED_OPTIONS.items():
-            # A file may have `controls = false` beside the number of pairs.
-            if name in options and needed not in options:
-                with source.add_error_context(name):
-                    raise InputError(
-                        "--{option} is for --{needed}; add --{needed}, or omit --{option}",
-                        option=name.replace("_", "-"),
-                        needed=needed,
-                    )
+        table = {name: value for name, value in table.items() if name not in TABLES | given.keys()}
+        # Where the file does not decide the model, its options can be for another kind of model.
+        ignored = table.keys() if "model" in given else frozenset[str]()
+        try:
+            return cls._make({**table, **given}, source, ignored)
+        except InputError as error:
+            # The file is named where it has this error by itself.
+            place = source if cls._find_error(table) == str(error) else ConfigSource()
+            with place.add_error_context():
+                raise
+
+    @classmethod
+    def _find_error(cls, options: dict[str, Any]) -> str:
+        """Return what is wrong with `options`, "" if nothing is."""
+        try:
+            cls._make(options, ConfigSource())
+        except InputError as error:
+            return str(error)
+        return ""
+
+    @classmethod
+    def _make(cls, options: dict[str, Any], source: ConfigSource, ignored: Set[str] = frozenset()) -> Self:
+        """Return the options, without those of `ignored` that none of the models takes; raise InputError."""
+        check_needed_options(options)
         config = cls(**_add_scale(options), source=source)
-        for name in given:  # an option of a file may be for another model than that of a command
-            check_option_applies(config, name)
-        return config
+        unfit = {name for name in options if describe_needed_model(config.models, name)}
+        check_options_apply(config.models, unfit - ignored)
+        fitting = {name: value for name, value in options.items() if name not in unfit}
+        return cls(**_add_scale(fitting), source=source) if unfit else config
 
 
 def _add_scale(options: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,13 @@ from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_
 
 if TYPE_CHECKING:
     from judge.config.run import Config
+
+#: Options that only change what another one does, which they need.
+_NEEDED_OPTIONS = {
+    "explain_queries": "explain",
+    "control_pairs": "controls",
+    "max_false_positives": "controls",
+}
 
 
 def check_together(config: Config) -> None:
@@ -28,7 +36,9 @@ def check_together(config: Config) -> None:
             "relevant_from is {value!r}; it is 1 to {top}", value=config.relevant_from, top=config.grading.top
         )
     if config.check is not None and config.qrels is None:
-        raise InputError("check takes a sample of labelled pairs; add --qrels FILE, or omit --check")
+        raise InputError(
+            "check takes a sample of labelled pairs; name their file with --qrels, or omit --check"
+        )
     if config.ray_address is not None and config.on != "ray":
         raise InputError("ray_address is that of a Ray cluster; add --on ray, or omit --ray-address")
     _check_examples(config)
@@ -43,23 +53,39 @@ def check_together(config: Config) -> None:
             check_text_model(config, f"--{name.replace('_', '-')}")
 
 
-def check_option_applies(config: Config, option: str) -> None:
-    """Raise InputError for an option that none of the models takes."""
-    models = [name for name in config.models if name]
+def describe_needed_model(models: Iterable[str], option: str) -> Message | None:
+    """Return which kind of model takes an option, None if one of `models` does or none is named."""
+    names = [*filter(None, models)]
     local = (LEXICAL, EXPECTED, f"{RERANKER}local:")
-    if option == "rerank_thresholds" and not config.has_reranker:
-        needed = Message("a reranker")
-    elif option == "base_url" and all(name.startswith(local) for name in models):
-        needed = Message("a model at a server")
-    else:
-        return
-    if models:
-        raise InputError(
-            "--{option} is for {needed}, not for {models}; omit --{option}",
-            option=option.replace("_", "-"),
-            needed=needed,
-            models=NameList(models),
-        )
+    if option == "rerank_thresholds" and names and not any(name.startswith(RERANKER) for name in names):
+        return Message("a reranker")
+    if option == "base_url" and names and all(name.startswith(local) for name in names):
+        return Message("a model at a server")
+    return None
+
+
+def check_options_apply(models: Iterable[str], options: Iterable[str]) -> None:
+    """Raise InputError for an option that none of the models takes."""
+    for option in sorted(options):
+        if needed := describe_needed_model(models, option):
+            raise InputError(
+                "--{option} is for {needed}, not for {models}; omit --{option}",
+                option=option.replace("_", "-"),
+                needed=needed,
+                models=NameList(filter(None, models)),
+            )
+
+
+def check_needed_options(options: Container[str]) -> None:
+    """Raise InputError for an option whose needed option is not given, with any value."""
+    for option, needed in _NEEDED_OPTIONS.items():
+        # A file may have `controls = false` beside the number of pairs.
+        if option in options and needed not in options:
+            raise InputError(
+                "--{option} is for --{needed}; add --{needed}, or omit --{option}",
+                option=option.replace("_", "-"),
+                needed=needed,
+            )
 
 
 def check_text_model(config: Config, option: str) -> None:
@@ -67,7 +93,7 @@ def check_text_model(config: Config, option: str) -> None:
     if config.model.startswith((LEXICAL, EXPECTED, RERANKER, DECISION_MODEL)):
         raise InputError(
             "{option} asks a language model, and {model} gives no texts; name a language model first,"
-            " such as -m openai:NAME",
+            " such as openai:NAME",
             option=option,
             model=config.model,
         )
@@ -99,7 +125,7 @@ def _check_thresholds(config: Config) -> None:
         if config.qrels is None:
             raise InputError(
                 "a reranker returns scores, not grades: add --rerank-thresholds with the scores at which"
-                " the grades 1 to {top} begin, or --qrels FILE to fit them on labels",
+                " the grades 1 to {top} begin, or --qrels with labels on which they are fitted",
                 top=top,
             )
     elif len(thresholds) != top or list(thresholds) != sorted(set(thresholds)):
@@ -118,7 +144,7 @@ def _check_weights(config: Config) -> None:
         option = WEIGHTED_DIMENSIONS[name]
         if option and not getattr(config, option):
             raise InputError(
-                "weights has {name!r}, which needs --{option}: add it, or omit {name!r}",
+                "weights has {name!r}, which needs --{option}; add --{option}, or omit {name!r}",
                 name=name,
                 option=option.replace("_", "-"),
             )
@@ -129,11 +155,11 @@ def _check_expected(config: Config) -> None:
         return
     if config.panel or config.qrels is not None or config.controls or config.assessor != "judge":
         raise InputError(
-            "-m expected takes every grade from the column 'expected'; omit other models,"
-            " --qrels, --controls and --assessor"
+            "the model expected takes every grade from the column 'expected'; omit other models,"
+            " --qrels, --controls and --assessor deepeval"
         )
     if config.scale != "binary":
-        raise InputError("a document is expected or not: -m expected goes with --scale binary")
+        raise InputError("a document is expected or not: the model expected goes with --scale binary")
     if config.repeats > 1:
         raise InputError("expected documents are the same every time; omit --repeats")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from judge import factory, run_identity, run_input
 from judge.characters import escape_controls
-from judge.config import ConfigSource, is_day, read_section
+from judge.config import is_day, read_section
 from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
@@ -94,7 +94,11 @@ def load_context(toml: Path, day: str) -> NightContext:
         )
     folder = RunFolder(Path(rules.folder) / day)
     folder.check_no_link()
-    with ConfigSource(toml, "nightly", {"measures": "measures"}).add_error_context("measures"):
+    source = replace(config.source, table="nightly", keys={key: key for key in ("folder", "measures")})
+    with source.add_error_context("folder"):
+        if folder.path.parent.is_file():
+            raise InputError("{file}: is a file, not a folder; name another one", file=folder.path.parent)
+    with source.add_error_context("measures"):
         measures = choose_test_measures(rules.measures, config)
     names = dict.fromkeys(map(str, (*run_input.choose_measures(config), *measures)))
     dated = {
@@ -107,6 +111,7 @@ def load_context(toml: Path, day: str) -> NightContext:
         **dated,
         trec_runs=tuple(name.replace("{date}", day) for name in config.trec_runs),
         out=str(folder.path),
+        source=replace(config.source, keys={key: key for key in config.source.keys if key != "out"}),
         measures=tuple(names),
         min_coverage=config.min_coverage if rules.min_coverage is None else rules.min_coverage,
     )

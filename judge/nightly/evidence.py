@@ -237,7 +237,7 @@ def _name_keys_in_message(message: Message, config: Config) -> Message:
 
 
 def _name_keys_in_text(text: str, _: Translator, config: Config) -> str:
-    return name_keys(text, config.source.keys)
+    return name_keys(text, config.source.words)
 
 
 # Sentences about engines and queries that differ from those of the baseline

@@ -126,11 +126,9 @@ def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Ch
 
 
 def _draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
-    """Return the chart of the canaries: the unchanged share and the mean grade; None without any."""
+    """Return the chart of the canaries: the unchanged share and the mean grade; None without any grade."""
     timeline = Timeline(nights[-_MAX_NIGHTS_ON_PAGE:])
     canaries = [night.canaries for night in timeline.nights]
-    if not any(canaries):
-        return None
     title = make_text("The assessor: canaries")
     desc = make_text(
         "The same pairs, graded again every night. When their grades change, the assessor has changed, not"
@@ -153,6 +151,8 @@ def _draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         for label, figures in zip(labels, (shares, grades), strict=True)
     ]
     rows = [row for row in rows if row.measured]
+    if not rows:
+        return None
     keys = [(_DOT, make_text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
     picture = draw_rows(keys, timeline, rows, "mean", same_span=False)
     head = (_NIGHT, *labels, make_text("pairs"), make_text("drift"))

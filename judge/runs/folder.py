@@ -111,7 +111,9 @@ class RunFolder:
             yield
 
     def check_free(self) -> None:
-        """Raise InputError when another process has locked the folder; create nothing."""
+        """Raise InputError for a file, and when another process has locked the folder; create nothing."""
+        if self.path.is_file():
+            raise InputError("{file}: is a file, not a folder; name another one", file=self.path)
         if (self.path / ".lock").exists():
             with self.lock():
                 pass

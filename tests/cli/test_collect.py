@@ -113,6 +113,25 @@ def test_failed_requests_are_reported_with_the_next_command(tmp_path: Path) -> N
     assert CANARY not in result.stdout + result.stderr
 
 
+def test_a_dataset_that_is_without_an_earlier_engine_says_so(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea", "coffee")
+    data = tmp_path / "data.jsonl"
+    with EngineServer(return_three) as server:
+        words = make_collect_words(tmp_path, server, "searxng", "brave")
+        both = run_judge(*words, BRAVE_SEARCH_API_KEY=CANARY)
+        dataset = data.read_bytes()
+        one = run_judge(*make_collect_words(tmp_path, server, "searxng"))
+        assert run_judge(*words, BRAVE_SEARCH_API_KEY=CANARY).returncode == 0
+    remark = (
+        f"{data} is without brave, whose answers are in {data}.raw.jsonl; to have them in the dataset, name"
+        " these engines, too"
+    )
+    assert (both.returncode, remark in both.stdout) == (0, False)
+    assert (one.returncode, remark in one.stdout.splitlines()) == (0, True)
+    assert data.read_bytes() == dataset  # without another call
+    assert len(server.searched) == 4
+
+
 def test_each_engine_has_a_line_with_its_result_and_errors(tmp_path: Path) -> None:
     pages = {
         "found": Page(make_results("tea", 2)),
@@ -191,7 +210,7 @@ def test_a_retry_after_of_an_engine_is_obeyed_up_to_max_wait(
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ([], "queries is missing; give QUERIES"),
+        ([], "queries is missing; add it"),
         (["queries.tsv", "--out", "d.jsonl", "--engine", "brave"], "set BRAVE_SEARCH_API_KEY"),
         (["queries.tsv", "--out", "d.jsonl", "--engine", "exa", "--base-url", "here"], "NAME=URL"),
     ],

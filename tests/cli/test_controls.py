@@ -174,7 +174,7 @@ def test_a_run_whose_controls_are_not_all_judged_says_so(tmp_path: Path) -> None
         more = ("--controls", "--control-pairs", 10, "--max-calls", 4, "--out", tmp_path / "run")
         result = run_judge(*words, *more)
     assert result.returncode == 3
-    assert "stopped before all pairs of --controls were judged: " in " ".join(result.stderr.split())
+    assert "stopped before all controls were judged: " in " ".join(result.stderr.split())
 
 
 def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None:

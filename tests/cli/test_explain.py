@@ -134,9 +134,8 @@ def test_an_option_without_the_one_that_it_changes_is_refused(option: str) -> No
     with TemporaryDirectory() as folder:
         file = Path(folder) / "judge.toml"
         file.write_text(f"{name} = {value}\n")
-        with pytest.raises(
-            InputError, match=f"judge.toml: {name} is for {needed}; add {needed}, or omit {name}"
-        ):
+        line = f"{needed} = true"
+        with pytest.raises(InputError, match=f"judge.toml: {name} is for {line}; add {line}, or omit {name}"):
             Config.load(file)
         assert getattr(Config.load(file, **{needed: True}), name) == float(value)
         file.write_text(f"{name} = {value}\n{needed} = false\n")

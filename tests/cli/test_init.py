@@ -49,8 +49,9 @@ def test_the_file_has_every_option_with_its_default(tmp_path: Path, language: st
 
 def test_the_examples_and_the_tables_are_valid(tmp_path: Path) -> None:
     file = tmp_path / "judge.toml"
-    # The example of ray_address needs another value of `on` than the default.
+    # The example of ray_address needs another value of `on` than the default, that of thresholds a reranker.
     text = uncomment(write_options(tmp_path)).replace('on = "local"', 'on = "ray"')
+    text = text.replace("\nrerank_thresholds", "\n# rerank_thresholds")
     file.write_text(text, encoding="utf-8")
     config = Config.load(file)
     assert (config.budget, config.column_names, config.panel) == (

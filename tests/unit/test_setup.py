@@ -150,9 +150,15 @@ def test_an_option_that_no_model_takes_is_refused(
     assert getattr(Config.load(None, model=other, panel=[model], **given), option)
     with TemporaryDirectory() as folder:
         file = Path(folder) / "judge.toml"
-        # The option of a file may be for another model than that of a command.
         file.write_text(f'model = "{model}"\n{option} = "{value}"\n', encoding="utf-8")
-        assert getattr(Config.load(file, model=other), option)
+        assert getattr(Config.load(file), option)
+        assert Config.load(file, model=other) == Config(
+            model=other
+        )  # what is for the file's model is left out
+        file.write_text(f'model = "{other}"\n{option} = "{value}"\n', encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            Config.load(file)
+        assert str(caught.value) == f"{file}: {option} is for {needed}, not for {other}; omit {option}"
 
 
 def test_the_member_of_a_panel_that_occurs_twice_is_named() -> None:

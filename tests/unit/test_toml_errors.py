@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from judge import example, factory, run_input
+from judge import example, factory, pipeline, run_input
 from judge.collect.collection import collect
-from judge.config import ConfigSource
+from judge.config import ConfigSource, name_keys
 from judge.config.collect import CollectConfig
-from judge.config.option_checks import list_options
+from judge.config.option_checks import list_options, list_toml_words
 from judge.config.run import Config
 from judge.errors import InputError
+from judge.messages import CHINESE
 from judge.nightly import job
 from tests.support.command_line import run_judge
 from tests.support.factories import read_results
@@ -50,22 +51,26 @@ def describe(text: str) -> str:
         ("seed = 'a'", "seed is 'a'; it is a whole number"),
         ("price = [1]", "price is [1]; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD"),
         ("measures = 5", 'measures is 5; it is a list of measures such as ["nDCG@10", "AP@10"]'),
-        ("measures = ['AP@50']", "measures: AP@50 looks deeper than depth 10, down to which snippets are"),
+        ("measures = ['AP@50']", "measures: AP@50 looks deeper than depth = 10, down to which snippets are"),
         ("measures = ['nope']", "measures: there is no measure 'nope'"),
         ("as_of = 2026-05-01T10:00:00", "as_of is 2026-05-01 10:00:00; it is a day such as"),
         ("prompts = 'nodir'", "prompts: nodir/zh/graded.jinja: no such prompt"),
         (
             "budget = 1.0",
-            "budget needs a price, and none is known for openai:fake at http://127.0.0.1:9: add",
+            "budget needs a price, and none is known for openai:fake at http://127.0.0.1:9: add it",
         ),
         (
             "assessor = 'deepeval'\nscale = 'graded'",
-            "DeepEval's verdicts are yes or no: assessor deepeval goes",
+            'DeepEval\'s verdicts are yes or no: assessor = "deepeval" goes with scale = "binary"',
         ),
         ("modle = 'x'", "unknown option 'modle'; did you mean 'model'?"),
         ("repeats = 1001", "repeats is 1001; it must be at most 100"),
         ('out = "a\\u0000b"', "out is 'a\\x00b'; it is a text without the character NUL"),
         ("[nightly]\nmeasures = ['nope']", "[nightly] measures: there is no measure 'nope'"),
+        (
+            "[nightly]\nfolder = 'q.txt'",
+            "[nightly] folder: q.txt: is a file, not a folder; name another one",
+        ),
         ("[nightly]\nmin_drop = true", "[nightly] min_drop is true; it is a share from 0 to 1"),
         (
             "[nightly]\nwebhook = {url_env = 'NO_HOOK'}",
@@ -84,7 +89,7 @@ def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", 'no model was named; add model = "openai:NAME"'),
+        ("", "no model was named; name one with model: openai:NAME, dashscope:NAME, "),
         ("model = 'foo:bar'", "there is no model 'foo:bar'"),
         (
             "model = 'openai:m'\nbase_url = 'here'",
@@ -106,21 +111,34 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
     [
         ("[collect]\n", "[collect]\ndepth = -1\n", "[collect] depth is -1; it must be at least 1"),
         ('["searxng"]', '["gooogle"]', "[collect] unknown engine 'gooogle'"),
-        ('["searxng"]', "[]", "[collect] no engine was named; add engine NAME"),
+        (
+            '["searxng"]',
+            "[]",
+            "[collect] no engine was named; name one with engine (see judge collect --help)",
+        ),
         (
             '["searxng"]',
             '["http:mine"]',
-            "[collect] http:mine is not described; write a table [collect.engines",
+            "[collect] http:mine is not described; describe it in a table [collect.engines.mine] of a TOML",
         ),
-        ("{searxng", "{brave", "[collect] engine 'searxng' has no public address: add base_urls searxng="),
+        (
+            "{searxng",
+            "{brave",
+            "[collect] engine 'searxng' has no public address: add that of your server with base_urls, or",
+        ),
         (
             '"http://',
             '"nowhere',
             "[collect] 'nowhere127.0.0.1:9' is not the address of a server; give one such as https",
         ),
         ('"q.txt"', '"q.txt"\nout = 3', "[collect] out is 3; it is a text"),
-        ('queries = "q.txt"\n', "", "[collect] queries is missing; give QUERIES, or write it in [collect]"),
+        ('queries = "q.txt"\n', "", "[collect] queries is missing; add it"),
         ('["searxng"]', "['http:a']\nengines.a.url = 3", "[collect.engines.a] url is 3; it is a text"),
+        (
+            '["searxng"]',
+            "['http:a']\nengines.a.result = 'items'",
+            "[collect.engines.a] unknown option 'result'; did you mean 'results'?",
+        ),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -129,6 +147,104 @@ def test_a_wrong_value_of_collecting_is_found_in_its_table(old: str, new: str, w
     with pytest.raises(InputError) as caught:
         collect(CollectConfig.load(Path("judge.toml"), out=None if "out = 3" in new else "d.jsonl"))
     assert str(caught.value).startswith(f"judge.toml: {words}")
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "chinese"),
+    [
+        (
+            "ray_address = 'host:1'",
+            'ray_address is that of a Ray cluster; add on = "ray", or omit ray_address',
+            'ray_address 是 Ray 集群的地址；请加上 on = "ray"，或去掉 ray_address',
+        ),
+        (
+            "weights = { recall = 1.0 }",
+            "weights has 'recall', which needs points = true; add points = true, or omit 'recall'",
+            "weights 中的 'recall' 需要 points = true；请添加 points = true，或去掉 'recall'",
+        ),
+        (
+            "explain_queries = 5",
+            "explain_queries is for explain = true; add explain = true, or omit explain_queries",
+            "explain_queries 仅用于 explain = true；请加上 explain = true，或去掉 explain_queries",
+        ),
+        (
+            "check = 5",
+            "check takes a sample of labelled pairs; name their file with qrels, or omit check",
+            "check 从已标注的查询-摘要对中抽样；请用 qrels 指定标注文件，或去掉 check",
+        ),
+        (
+            "site_grades = true\nmodel = 'lexical'",
+            "site_grades = true asks a language model, and lexical gives no texts; name a language model"
+            " first, such as openai:NAME",
+            "site_grades = true 需要语言模型，而 lexical 不生成文本；请将语言模型放在第一位，"
+            "例如 openai:NAME",
+        ),
+        (
+            "trec_runs = ['a.run']\ntopics = 't.tsv'",
+            "TREC input is topics, docs and trec_runs, and no other dataset; add docs",
+            "TREC 输入由 topics、docs 和 trec_runs 组成，不能同时有其他数据集；请添加 docs",
+        ),
+        (
+            "data = 'd.jsonl'\nmeasures = ['AP@50']\ndepth = 20",
+            "measures: AP@50 looks deeper than depth = 20, down to which snippets are judged; ask for @20 at"
+            " most, or judge deeper",
+            "measures：AP@50 超出了摘要的评定深度 depth = 20；请最多使用 @20，或加大评定深度",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_message_has_the_words_of_the_file(text: str, english: str, chinese: str) -> None:
+    Path("judge.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        pipeline.estimate(Config.load(Path("judge.toml")))
+    assert str(caught.value) == f"judge.toml: {english}"
+    assert CHINESE(caught.value.message) == f"judge.toml：{chinese}"
+
+
+def test_a_file_has_the_words_of_each_option() -> None:
+    words = list_toml_words(Config)
+    assert (
+        name_keys("raise --max-calls 20, or --budget 0.5", words) == "raise max_calls = 20, or budget = 0.5"
+    )
+    assert name_keys("omit --on ray and --run", words) == 'omit on = "ray" and trec_runs'
+    for command in ("see judge run --on ray", "uv sync --extra ray", "/a--on/b", "a/--on"):
+        assert name_keys(command, words) == command
+    assert name_keys("--engine 和 --base-url", list_toml_words(CollectConfig)) == "engine 和 base_urls"
+
+
+def test_the_command_line_adds_what_an_option_of_the_file_needs(folder: Path) -> None:
+    toml = folder / "judge.toml"
+    toml.write_text("check = 5\nexplain_queries = 3\n", encoding="utf-8")
+    config = Config.load(toml, qrels="labels.csv", explain=True)
+    assert (config.check, config.explain_queries) == (5, 3)
+
+
+@pytest.mark.parametrize(("name", "known"), [("colect", "collect"), ("nightli", "nightly")])
+def test_a_misspelt_table_is_named_with_the_right_one(name: str, known: str, folder: Path) -> None:
+    toml = folder / "judge.toml"
+    toml.write_text(f"{LOCAL}data = 'd.jsonl'\n[{name}]\n", encoding="utf-8")
+    for load in (Config.load, CollectConfig.load, lambda file: job.run_nightly(file, "2026-01-01")):
+        with pytest.raises(InputError) as caught:
+            load(toml)
+        assert str(caught.value) == f"{toml}: unknown table [{name}]; did you mean [{known}]?"
+
+
+def test_tables_of_options_are_no_misspelt_tables(folder: Path) -> None:
+    toml = folder / "judge.toml"
+    toml.write_text("columns = { snippet = 'a' }\ncosts = { a = 1 }\nweights = { relevance = 1 }\n")
+    assert Config.load(toml).columns == ("snippet=a",)
+
+
+def test_an_out_that_cannot_be_used_is_found_in_the_file(folder: Path) -> None:
+    (folder / "d.jsonl").write_text("", encoding="utf-8")
+    toml = folder / "judge.toml"
+    toml.write_text(f'model = "lexical"\ndata = "{example.find_dataset()}"\nout = "d.jsonl"\n')
+    done = run_judge("run", "--config", toml)
+    assert done.stderr == f"judge: {toml}: out: d.jsonl: is a file, not a folder; name another one\n"
+    toml.write_text(COLLECT.replace("[collect]\n", '[collect]\nout = "q.txt/d.jsonl"\n'), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        collect(CollectConfig.load(toml))
+    assert str(caught.value) == (f"{toml}: [collect] out: q.txt/d.jsonl: cannot be written: File exists")
 
 
 def test_a_path_is_of_the_folder_that_judge_runs_in_and_says_so(folder: Path) -> None:

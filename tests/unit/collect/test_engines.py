@@ -338,7 +338,7 @@ def test_a_described_engine_with_other_literals_is_asked_anew(tmp_path: Path) ->
 def test_a_public_address_needs_its_key_and_one_of_your_own_its_address(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(return_three) as server:
-        for engine, line in (("brave", "BRAVE_SEARCH_API_KEY"), ("searxng", "--base-url searxng=")):
+        for engine, line in (("brave", "BRAVE_SEARCH_API_KEY"), ("searxng", "with --base-url")):
             with pytest.raises(SetupError, match=line):
                 collect_results(tmp_path, server, engine, base_urls={})
         assert make_config(tmp_path, server, "brave").base_urls == {"brave": server.url}

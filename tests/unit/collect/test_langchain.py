@@ -123,9 +123,12 @@ def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
 @check_each(
     ("spec", "expected"),
     [
-        ("SearxSearchWrapper", "use --engine searxng"),
-        ("langchain_community.utilities:SearxSearchWrapper", "use --engine searxng"),
-        ("tests.unit.collect.wrappers:Inherited", "langchain:Inherited is refused: .* use --engine searxng"),
+        ("SearxSearchWrapper", "use the engine searxng"),
+        ("langchain_community.utilities:SearxSearchWrapper", "use the engine searxng"),
+        (
+            "tests.unit.collect.wrappers:Inherited",
+            "langchain:Inherited is refused: .* use the engine searxng",
+        ),
         ("langchain_community.utilities:ArxivAPIWrapper", "turns an error into a result"),
         ("langchain_community.retrievers:ArxivRetriever", "turns an error into a result"),
         ("langchain_community.retrievers:BreebsRetriever", "empty answer when the server fails"),

@@ -33,7 +33,7 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ("brvae", {}, r"^unknown engine 'brvae'; did you mean 'brave'\?$"),
         ("gooogle", {}, "; known are searxng, brave, .*, http:NAME and langchain:CLASS$"),
         ("google", {}, "unknown engine 'google'"),
-        ("http:mine", {}, r"write a table \[collect.engines.mine\]"),
+        ("http:mine", {}, r"in a table \[collect.engines.mine\]"),
         (
             "brave",
             {"base_urls": {"brave": LOCAL, "exa": LOCAL}},
@@ -153,8 +153,8 @@ def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -
 @check_each(
     ("table", "expected"),
     [
-        ("", r"queries is missing; give QUERIES, or write it in \[collect\]"),
-        ('queries = "q.txt"', "engine is missing; give engine NAME"),
+        ("", "queries is missing; add it"),
+        ('queries = "q.txt"', "engine is missing; add it"),
         ('queries = "q.txt"\nengine = []\nout = "d"', "no engine was named"),
         ('queries = "q.txt"\nengine = "brave"', "engine is 'brave'; it is a list of texts"),
         ("queries = 3", "queries is 3; it is a text"),

@@ -17,11 +17,11 @@ from judge.cli.nightly_commands import trend as command
 from judge.cli.render.trend_table import draw_sparkline, print_trend
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Translator
-from judge.nightly import trend
+from judge.nightly import trend, trend_page
 from judge.nightly.trend import Trend, TrendValue, make_trend
 from judge.report.charts.plot import make_axis
 from tests.support.command_line import run_judge as run_command
-from tests.unit.nightly.records import make_month, make_night, make_regression, write_nights
+from tests.unit.nightly.records import make_canaries, make_month, make_night, make_regression, write_nights
 
 _LEFT_OUT = "first, last, min and max of engines are without nights whose grades are of another assessor"
 
@@ -215,6 +215,14 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> No
     assert result.begun == ("2026-05-02",)
     text = "2026-05-02 was begun and not finished: judge nightly judge.toml --date 2026-05-02"
     assert render_trend(result)[-1] == text
+
+
+def test_canaries_without_any_grade_have_no_chart(tmp_path: Path) -> None:
+    canaries = {**make_canaries(60), "judged": 0, "mean_grade": None, "compared": 0, "unchanged": None}
+    folder = write_nights(tmp_path, [make_night("2026-05-01", canaries=canaries)])
+    page = trend_page.write_trend_page(folder).read_text(encoding="utf-8")
+    assert "2026-05-01" in page
+    assert "trend-canaries" not in page
 
 
 def test_a_long_history_shows_its_last_nights(tmp_path: Path) -> None:
