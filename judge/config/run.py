@@ -118,7 +118,11 @@ class Config:
         example='{ snippet = "text", query = "q" }',
     )
     model: TextValue = option(
-        Message("Model: {forms}.", forms=FORMS), ASSESSOR, "", example='"openai:NAME"', flags=("--model", "-m")
+        Message("Model: {forms}.", forms=FORMS),
+        ASSESSOR,
+        "",
+        example='"openai:NAME"',
+        flags=("--model", "-m"),
     )
     panel: TextList = option(
         Message("Further models that judge the same pairs: a panel."),
