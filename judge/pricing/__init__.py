@@ -49,7 +49,8 @@ class PriceUsed:
 class RunCost(Cost):
     """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
 
-    `uncounted` calls returned no token count. `maybe_billed` calls returned no response.
+    `uncounted` calls returned no token count. `maybe_billed` calls returned no response; after the end of a
+    process, some of them may not have been sent.
     """
 
     price: PriceUsed | None
