@@ -102,19 +102,20 @@ def score(
     costs: Mapping[str, float] | Iterable[str] | None = None,
     weights: Mapping[str, float] | Iterable[str] | None = None,
     embeddings: str | None = None,
+    base_url: str | None = None,
     feedback: str | Path | None = None,
     store: str | Path | None = None,
     save: bool = False,
 ) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
-    A text can name several measures, with spaces between them. `dimensions` such as "diversity" are
-    measured, too, without a call. Those that have an option are named by it: `costs` {engine: USD per 1,000
-    queries}, `weights` {part: weight}, `embeddings` such as "lsa", of which only those of a server need
-    calls, and a file of `feedback`. Embeddings are cached beside `store`, None for the verdict
-    store of the run. With `save` the run's files change, and the first measure decides from then on. Raises
-    InputError when `run` is not a finished run, its files do not fit together, or an option or a dimension is
-    unknown.
+    A text can name several measures, with spaces between them. `dimensions` such as "diversity" are measured,
+    too, without a call. Those that have an option are named by it: `costs` {engine: USD per 1,000 queries},
+    `weights` {part: weight}, `embeddings` such as "lsa", of which only those of a server need calls, at the
+    address `base_url` instead of the provider's, and a file of `feedback`. Embeddings are cached beside
+    `store`, None for the verdict store of the run. With `save` the run's files change, and the first measure
+    decides from then on. Raises InputError when `run` is not a finished run, its files do not fit together,
+    or an option or a dimension is unknown.
     """
     if not isinstance(save, bool | np.bool_):
         raise InputError("save is {value!r:.80}, not True or False", value=save)
@@ -132,7 +133,7 @@ def score(
             costs=split_prices(costs or ()),
             weights=split_weights(weights or ()),
             diversity_embeddings=embeddings,
-            embed=build_embedder(embeddings, cached_beside) if embeddings else None,
+            embed=build_embedder(embeddings, cached_beside, base_url) if embeddings else None,
             feedback=read_feedback(Path(feedback)) if feedback else None,
         )
     return rescore(folder.path, chosen, dimensions=names, options=options, store=store, save=bool(save))

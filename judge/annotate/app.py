@@ -16,7 +16,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as ServerEvent
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from judge.annotate.guard import Policy, choose_translator, find_refusal
@@ -24,6 +25,7 @@ from judge.annotate.label_log import LabelDecision
 from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
 from judge.json_text import dump_json, make_object
+from judge.messages import Message
 from judge.report.html import hash_for_policy, open_templates, read_own_files
 
 _HERE = "judge.annotate"
@@ -132,7 +134,8 @@ def _write_route(path: str, model: type[_Body], write: Callable[[_Body], Mapping
             if len(body) > max(_MAX_BODY, min(declared, _MOST_READ)):
                 break
         if len(body) > _MAX_BODY:
-            return _respond(413, {"error": "too large"})
+            t = choose_translator(request.headers.get("accept-language", ""))
+            return _respond(413, {"error": t("the request has more than {most:,} bytes", most=_MAX_BODY)})
         return _answer(request, lambda: write(_read_body(model, body)))
 
     return Route(path, respond, methods=["POST"])
@@ -196,7 +199,7 @@ class Guarded:
         if scope["type"] != "http":
             return
 
-        async def send_safely(message: Message) -> None:
+        async def send_safely(message: ServerEvent) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *self._headers]
             await send(message)
@@ -204,7 +207,7 @@ class Guarded:
         answer = self._app
         refused = find_refusal(self._policy, scope["method"], scope["path"], scope["headers"])
         if refused is None and scope.get("raw_path", b"").decode("latin-1") != scope["path"]:
-            refused = 404, "no such page"
+            refused = 404, Message("this server has no page at this address")
         if refused is not None:
             status, why = refused
             language = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")

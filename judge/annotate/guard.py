@@ -82,30 +82,41 @@ def choose_translator(accept_language: str) -> Translator:
     return CHINESE if accept_language.lower().startswith("zh") else ENGLISH
 
 
-def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
+def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[int, Message] | None:
     """Return the HTTP status and the reason for which a request is refused; None when it is not."""
     values = _read_values(headers)
     if values is None:
-        return 400, "a header is there twice or is not ASCII"
+        return 400, Message("the request has a header twice, or one that is not ASCII")
     host, origin = values.get(b"host", "").lower(), values.get(b"origin")
     if not policy.knows(host):
-        return 403, "unknown host"
+        return 403, _refuse_header("Host", host)
     if origin not in (None, f"http://{host}"):
-        return 403, "unknown origin"
+        return 403, _refuse_header("Origin", origin)
     is_page = (method, path) == ("GET", "/")
     # A person may follow a link to the page, such as the one in the file of `--open`.
     fetch = tuple(values.get(name) for name in (b"sec-fetch-mode", b"sec-fetch-dest", b"origin"))
     is_visit = is_page and fetch == ("navigate", "document", None)
     if values.get(b"sec-fetch-site", "none") not in ("same-origin", "none") and not is_visit:
-        return 403, "asked for by another site"
+        return 403, Message(
+            "the request comes from another site: open the address that judge annotate printed, in this tab"
+        )
     if method not in ("GET", "POST"):
-        return 405, "GET or POST"
+        return 405, Message("the method is {method!r:.80}; it must be GET or POST", method=method)
     given = values.get(b"x-judge-token", "")
     if not is_page and not hmac.compare_digest(given.encode(), policy.token.encode()):
         return 403, Message(
             "the token is missing or wrong: open the address that judge annotate printed, in this tab"
         )
-    return _write_refusal(values) if method == "POST" else None
+    return _find_write_refusal(values) if method == "POST" else None
+
+
+def _refuse_header(name: str, value: str) -> Message:
+    return Message(
+        "the header {name} is {value!r:.80}, not an address of this server: open the address that judge"
+        " annotate printed",
+        name=name,
+        value=value,
+    )
 
 
 def _read_values(headers: Headers) -> dict[bytes, str] | None:
@@ -119,13 +130,18 @@ def _read_values(headers: Headers) -> dict[bytes, str] | None:
     return values_by_name
 
 
-def _write_refusal(values: dict[bytes, str]) -> tuple[int, str] | None:
+def _find_write_refusal(values: dict[bytes, str]) -> tuple[int, Message] | None:
     if b"origin" not in values:
-        return 403, "a write names its origin"
+        return 403, _require_header(f"Origin: http://{values[b'host']}")
     if values.get(b"x-judge") != "annotate":
-        return 403, "a write has the header X-Judge: annotate"
+        return 403, _require_header("X-Judge: annotate")
     if values.get(b"content-type", "").split(";")[0].strip().lower() != "application/json":
-        return 415, "a write is application/json"
-    if not values.get(b"content-length", "0").isdigit():
-        return 400, "Content-Length is no number"
+        return 415, _require_header("Content-Type: application/json")
+    length = values.get(b"content-length", "0")
+    if not length.isdigit():
+        return 400, Message("the header Content-Length is {value!r:.80}, not a number", value=length)
     return None
+
+
+def _require_header(header: str) -> Message:
+    return Message("a request that changes labels must have the header {header!r}", header=header)

@@ -60,8 +60,11 @@ class JudgmentRecorder:
         self._progress = progress
         self._counter = RepeatCounter(plan.repeats, len(plan) // plan.repeats, assessor.scale)
 
-    def begin(self, store: VerdictStore) -> list[int]:
-        """Add the judgments that need no call; return the indices of those that follow from a rule."""
+    def begin(self, store: VerdictStore, member: str = "") -> list[int]:
+        """Add the judgments that need no call; return the indices of those that follow from a rule.
+
+        `member` is the one that judges, for the listener.
+        """
         by_rule, ended = list[int](), list[RepeatProgress]()
         for block in self._plan.read_blocks():
             judgments = dict(block.by_rule)
@@ -73,7 +76,7 @@ class JudgmentRecorder:
             self._log.add(list(judgments), list(judgments.values()))
             ended += self._counter.count_judgments(judgments.values())
         self.added_at = time.monotonic()
-        self._progress.begin(len(self._plan), len(self._log), self._assessor.subject)
+        self._progress.begin(len(self._plan), len(self._log), self._assessor.subject, member)
         for repeat in ended:
             self._progress.end_repeat(repeat)
         return by_rule

@@ -10,10 +10,11 @@ from judge.records import Judgment, RepeatProgress
 class ProgressListener(Protocol):
     """Learns of every judgment once it is durable; does nothing by default."""
 
-    def begin(self, total: int, done: int, subject: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
         """Judging begins: `total` judgments are wanted, `done` of them are there already.
 
-        With a `subject` they are answers to questions besides grades.
+        With a `subject` they are answers to questions besides grades. `member` is the number and the name of
+        the member of a panel that judges, such as `2/3 openai:qwen-plus/graded`.
         """
         return
 

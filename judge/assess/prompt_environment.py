@@ -17,7 +17,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from judge.errors import InputError
-from judge.messages import SeparatedNames
+from judge.messages import Message, SeparatedNames
 
 #: The maximum size of a product in a template.
 _MAX_PRODUCT = 100_000
@@ -28,7 +28,7 @@ def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
     source, old, new = str(text), str(old), str(new)
     times = source.count(old) if count is None or count < 0 else min(count, source.count(old))
     if times * (len(new) - len(old)) > _MAX_PRODUCT:
-        raise SecurityError(f"replace adds more than {_MAX_PRODUCT:,} characters")
+        raise SecurityError(Message("replace adds more than {most:,} characters", most=_MAX_PRODUCT))
     return source.replace(old, new, times)
 
 
@@ -39,7 +39,7 @@ def _join(values: Iterable[object], separator: str = "") -> str:
         texts.append(str(value))
         length += len(texts[-1]) + len(between)
         if length > _MAX_PRODUCT:
-            raise SecurityError(f"join makes more than {_MAX_PRODUCT:,} characters")
+            raise SecurityError(Message("join makes more than {most:,} characters", most=_MAX_PRODUCT))
     return between.join(texts)
 
 
@@ -88,15 +88,19 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         """
         if operator == "%":
             if isinstance(left, str):
-                raise SecurityError("% does not format strings in a prompt; join them with ~")
+                raise SecurityError(Message("% does not format strings in a prompt; join them with ~"))
             return super().call_binop(context, operator, left, right)
         if isinstance(left, list | tuple) or isinstance(right, list | tuple):
-            raise SecurityError(f"{operator} takes numbers and strings, no lists")  # of texts of any size
+            # A list may hold texts of any size.
+            raise SecurityError(Message("{operator} takes numbers and strings, no lists", operator=operator))
         times = max((abs(each) for each in (left, right) if isinstance(each, int | float)), default=1)
         bits = left.bit_length() if isinstance(left, int) else 64
         length = max(len(each) if isinstance(each, str) else 0 for each in (left, right))
         if (bits if operator == "**" else length) * times > _MAX_PRODUCT:
-            raise SecurityError(f"{operator} makes more than {_MAX_PRODUCT:,} characters or bits")
+            problem = Message(
+                "{operator} makes more than {most:,} characters or bits", operator=operator, most=_MAX_PRODUCT
+            )
+            raise SecurityError(problem)
         return super().call_binop(context, operator, left, right)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ANN401

@@ -216,7 +216,7 @@ def load_prompts(
             _check_rendering(Prompts(scale, schema, templates), lang)
         except jinja2.TemplateSyntaxError as error:
             raise InputError(
-                "{file}:{line}: not a valid template: {error}",
+                '{file}:{line}: not a valid template: "{error}"',
                 file=path,
                 line=error.lineno,
                 error=error.message,
@@ -253,7 +253,7 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
             return "".join(compiled.blocks[name](context)).strip()
         except _RENDER_ERRORS as error:
             raise InputError(
-                "block {name!r} of {version} does not render: {error}",
+                'block {name!r} of {version} does not render: "{error}"',
                 name=name,
                 version=version,
                 error=error,

@@ -84,9 +84,10 @@ async def judge_with_panel(
         for api in filter(None, (member.batch_api for member in panel)):
             models.push_async_callback(api.aclose)
         async with token.handle_signals():
-            for member in panel:
+            for number, member in enumerate(panel, start=1):
                 window = make_lease_window(store, member.client)
-                results.append(await judge_pool(pool, member, window, repeats, progress))
+                name = f"{number}/{len(panel)} {member.assessor.name}" if len(panel) > 1 else ""
+                results.append(await judge_pool(pool, member, window, repeats, progress, name))
     if isinstance(token.reason, Interrupted):
         total = len(panel) * repeats * len(pool.pairs)
         raise _describe_interrupt(token.reason, panel[0].assessor.subject, results, total)
@@ -124,12 +125,18 @@ def _describe_interrupt(
 
 
 async def judge_pool(
-    pool: Pool, member: PanelMember, window: LeaseWindow, repeats: int, progress: ProgressListener
+    pool: Pool,
+    member: PanelMember,
+    window: LeaseWindow,
+    repeats: int,
+    progress: ProgressListener,
+    name: str = "",
 ) -> JudgingResult:
     """Judge every pair of `pool` in every repeat; only what the store does not hold costs calls.
 
-    Equal requests are made once, in batches if the member has a Batch API. Judgments are in pool order,
-    repeat by repeat. Errors of the model never raise: see `JudgingResult.stopped`.
+    `progress` gets the `name` of the member, which may be "". Equal requests are made once, in batches if the
+    member has a Batch API. Judgments are in pool order, repeat by repeat. Errors of the model never raise:
+    see `JudgingResult.stopped`.
     """
     assessor, client, store = member.assessor, member.client, window.store
     cache = FileCache(make_cache_path(store.path))
@@ -142,7 +149,7 @@ async def judge_pool(
     api = member.batch_api
     batches = BatchRunner(api, assessor, client, store.batches) if api else None
     known_corrupt = len(store.corrupt_keys)
-    by_rule = recorder.begin(store)
+    by_rule = recorder.begin(store, name)
     missing = log.find_missing_indices()
     try:
         if missing.size:

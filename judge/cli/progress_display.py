@@ -11,12 +11,17 @@ from rich import progress
 from rich.console import Console
 from rich.text import Text
 
+from judge.characters import count_columns
 from judge.cli.terminal import get_ui_translator
 from judge.messages import Translator
 from judge.records import Judgment, RepeatProgress
 
 #: Seconds between two lines of a log.
 _EVERY = 10.0
+#: Columns of such a line: the name of a member of a panel is cut to fit.
+_WIDTH = 80
+#: Columns of that name before a bar.
+_NAME_WIDTH = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ class ProgressBar:
     def __init__(self, console: Console, words: ProgressWords = JUDGING) -> None:
         self._t = get_ui_translator()
         self._progress = progress.Progress(
-            progress.TextColumn("{task.description}"),
+            progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=30),
             progress.MofNCompleteColumn(),
             _Rate(),
@@ -70,11 +75,12 @@ class ProgressBar:
         )
         self._words = words
 
-    def begin(self, total: int, done: int, subject: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
         """Draw the bar; verdicts that are known already count as done."""
         self._failed = 0
+        activity = self._t(subject or self._words.activity)
         self._task = self._progress.add_task(
-            self._t(subject or self._words.activity),
+            _truncate_name(member, _NAME_WIDTH) if member else activity,
             total=total,
             completed=done,
             known=done,
@@ -130,9 +136,9 @@ class ProgressLines:
         self._words = words
         self._clock = clock
 
-    def begin(self, total: int, done: int, subject: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
         """Print how much there is to do."""
-        self._subject, self._current = subject, QUESTIONS if subject else self._words
+        self._name, self._current = self._t(subject) or member, QUESTIONS if subject else self._words
         self._total, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
         if done < total:
@@ -140,7 +146,7 @@ class ProgressLines:
                 "; the other {count:,} needs no call", "; the other {count:,} need no call", done
             )
             count = self._t.translate_plural(self._current.one, self._current.many, total - done)
-            self._print(self._add_subject(count + (rest if done else "")))
+            self._print(count + (rest if done else ""))
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
@@ -167,16 +173,13 @@ class ProgressLines:
             state = self._t(self._current.state, done=self._done - self._failed, total=self._total)
             line = self._t(
                 "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left:.0f} s left",
-                state=self._add_subject(state),
+                state=state,
                 failed=self._failed,
                 rate=rate,
                 cost=cost,
                 left=(self._total - self._done) / rate,
             )
             self._print(line)
-
-    def _add_subject(self, line: str) -> str:
-        return self._t("{name}: {value}", name=self._t(self._subject), value=line) if self._subject else line
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print the result of the repeat."""
@@ -186,7 +189,16 @@ class ProgressLines:
         """Print nothing; the command prints the result."""
 
     def _print(self, line: str) -> None:
+        if self._name:
+            name = _truncate_name(self._name, _WIDTH - count_columns(line) - 2)
+            line = self._t("{name}: {value}", name=name, value=line)
         print(line, file=self._stream, flush=True)
+
+
+def _truncate_name(name: str, width: int) -> str:
+    """Return the name, or its first word and what fits beside it: `2/3 openai:qwen…`."""
+    width = max(width, len(name.partition(" ")[0]) + 1)
+    return name if len(name) <= width else f"{name[: width - 1].rstrip()}…"
 
 
 def _describe_repeat(t: Translator, repeat: RepeatProgress) -> str:

@@ -28,7 +28,7 @@ from judge.cli.terminal import (
 from judge.config import ASSESSOR, FILES, INPUT, NIGHTS, Option, name_keys
 from judge.errors import InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
-from judge.models import FORMS
+from judge.models import FORMS, TEXT_FORMS
 from judge.records import LEXICAL
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ _PANEL = Option(
     flags=("--model", "-m"),
     type=list[str],
 )
+_TESTED_MODEL = Option(help=f"{TEXT_FORMS} or lexical.", group=ASSESSOR, flags=("--model", "-m"))
+_TEXT_MODEL = Option(help=f"{TEXT_FORMS}.", group=ASSESSOR, flags=("--model", "-m"))
 #: Options of grades, which have no meaning for a question about whole lists.
 _GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "examples", "out"})
 #: Options that the user of a new TOML file sets first, so they are not comments.
@@ -216,6 +218,7 @@ def _make_dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | 
 
 @takes_options(
     lambda _, option: option.group != INPUT and not option.for_datasets,
+    model=_TESTED_MODEL,
     repeats=_SELFTEST_REPEATS,
     out=_SELFTEST_OUT,
 )
@@ -239,7 +242,8 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
 
 
 @takes_options(
-    lambda name, option: option.group != INPUT and not option.for_datasets and name not in _GRADING_OPTIONS
+    lambda name, option: option.group != INPUT and not option.for_datasets and name not in _GRADING_OPTIONS,
+    model=_TEXT_MODEL,
 )
 def sidebyside(
     context: typer.Context,

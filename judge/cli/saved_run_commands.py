@@ -47,6 +47,7 @@ def score(
         costs=typed.pop("costs", None),
         weights=typed.pop("weights", None),
         embeddings=typed.pop("diversity_embeddings", None),
+        base_url=typed.pop("base_url", None),
         feedback=typed.pop("feedback", None),
         store=typed.pop("store", None),
         dimensions=typed,

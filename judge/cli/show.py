@@ -126,7 +126,7 @@ def print_query(entry: QueryEntry, console: Console) -> None:
         console.print()
         console.print(_format_engine(name, engine))
         for dimension, note in engine.notes.items():
-            console.print(escape_line(t("{name}: {value}", name=t(dimension), value=t(note)), escape_hidden))
+            console.print(escape_line(t("{name}: {value}", name=t(dimension), value=t(note))))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
             console.print(_format_heading(snippet, escape_hidden(text.title)))
@@ -179,13 +179,13 @@ def _format_judgments(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
         flags = [escape_hidden(_explain(flag, FLAGS)) for flag in judgment.flags]
         marks = f"  [{t.list_names(flags)}]" if flags else ""
-        reason = escape_line(judgment.reason or t(judgment.detail), escape_hidden)
+        reason = escape_line(judgment.reason or t(judgment.detail))
         other = judgment.judged_snippet_id
         source = "  " + t("(judgment of snippet {id})", id=escape_hidden(other)) if other else ""
         yield Text.assemble(repeat, (outcome, style), "  ", reason, (marks, "magenta"), (source, "dim"))
         for member in judgment.members:
             outcome = _describe_outcome(member.grade, member.error)
             line = f"  {member.assessor}: {outcome}  {member.reason}"
-            yield Text.assemble(escape_line(line, escape_hidden), style="dim")
+            yield Text.assemble(escape_line(line), style="dim")
     if not judgments:
         yield Text(t("unjudged"), style="dim italic")

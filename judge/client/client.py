@@ -26,6 +26,7 @@ from judge.errors import (
 )
 from judge.messages import Message
 from judge.models import Model
+from judge.pricing.prices import FREE_PRICE
 from judge.records import ANSWERED, CONTENT_FILTER, LOST, Call, Completion, Prompt
 
 #: Seconds for which connections are tried to a server that has not answered in this run: it may just be
@@ -189,10 +190,11 @@ class ModelClient:
                 continue
 
     async def _complete_with_spend_limit(self, prompt: Prompt, permit: PairPermit) -> Completion:
-        """Reserve a call, send it, and settle it however it ends."""
+        """Reserve a call, send it, and settle it however it ends; a model in this process needs no call."""
         price = self.limits.price
+        is_call = price != FREE_PRICE
         most = 0.0 if self.limits.budget is None else bound_cost(prompt, self.model.params, price)
-        while not self.spend_limit.reserve(most):
+        while is_call and not self.spend_limit.reserve(most):
             permit.release()
             await self.spend_limit.wait_for_settlement()
             await permit.renew()
@@ -208,7 +210,8 @@ class ModelClient:
             self._record_error(error, permit)
             raise
         finally:
-            self.spend_limit.settle(call, price, most)
+            if is_call:
+                self.spend_limit.settle(call, price, most)
             permit.hooks.end_call(call)
         self._has_response = True
         self._retry_budget.deposit()

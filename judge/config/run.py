@@ -116,7 +116,13 @@ class Config:
         (),
         example='{ snippet = "text", query = "q" }',
     )
-    model: TextValue = option(f"{FORMS}.", ASSESSOR, "", example='"openai:NAME"', flags=("--model", "-m"))
+    model: TextValue = option(
+        Message("Model: {forms}.", forms=FORMS),
+        ASSESSOR,
+        "",
+        example='"openai:NAME"',
+        flags=("--model", "-m"),
+    )
     panel: TextList = option(
         Message("Further models that judge the same pairs: a panel."),
         ASSESSOR,
@@ -128,7 +134,10 @@ class Config:
         "Prompts: judge (default) or deepeval (needs the extra).", ASSESSOR, "judge", for_datasets=True
     )
     base_url: TextValue | None = option(
-        "Address of the server (default: the provider's).", ASSESSOR, example='"http://localhost:8000/v1"'
+        "Address of the server (default: the provider's).",
+        ASSESSOR,
+        example='"http://localhost:8000/v1"',
+        for_scores=True,
     )
     scale: _ScaleName = option("graded (0-3, default) or binary (yes/no).", ASSESSOR, "graded")
     lang: _Language = option(

@@ -323,11 +323,13 @@ def _find_header(texts: Iterator[str]) -> tuple[list[str], int]:
 def detect_separator(text: str, column: str, read_name: Callable[[str], str] = str) -> str | None:
     """Return the separator with which the first record that is not blank has `column`, None without one.
 
-    `read_name` returns the name of a column from its cell.
+    `sep=;` is no record. `read_name` returns the name of a column from its cell.
     """
     csv.field_size_limit(1 << 30)
     for separator in _SEPARATORS:
-        records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        texts = io.StringIO(text, newline="")
+        first, _ = _find_header(texts)
+        records = csv.reader(chain(first, texts), delimiter=separator)
         header = next((cells for cells in records if any(map(str.strip, cells))), [])
         if column in map(read_name, header):
             return separator
@@ -342,7 +344,9 @@ def normalise_column_name(cell: str) -> str:
 
 def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
     """Yield every record that is not blank, as `_split_records` does, its cells without blanks."""
-    for location, cells in _split_records(path, io.StringIO(text, newline=""), separator):
+    texts = io.StringIO(text, newline="")
+    first, skipped = _find_header(texts)
+    for location, cells in _split_records(path, chain(first, texts), separator, skipped):
         stripped = [cell.strip() for cell in cells]
         if any(stripped):
             yield location, stripped

@@ -212,6 +212,8 @@ FORMS = Message(
     "{forms}, lexical or expected",
     forms=SeparatedNames(dict.fromkeys(provider.spelling for provider in PROVIDERS.values())),
 )
+#: The same where the model must write texts.
+TEXT_FORMS = SeparatedNames(provider.spelling for name, provider in PROVIDERS.items() if ":" not in name)
 
 #: What a user may write after --embeddings.
 EMBEDDING_FORMS = Message(

@@ -28,6 +28,7 @@ from judge.report.display_text import (
     END,
     ISOLATE,
     count_queries,
+    describe_unanswered_calls,
     format_cost,
     format_number,
     isolate,
@@ -352,11 +353,10 @@ def _describe_cost(cost: CallCost, t: Translator) -> str:
     calls = t.translate_plural("{count:,} call", "{count:,} calls", number)
     if cost.lost:
         calls = t(
-            "{least:,} to {calls} ({cost.lost:,} of them were in flight when a process ended early and may"
-            " not have been sent)",
+            "{least:,} to {calls} (a process ended early: {unanswered})",
             least=number - cost.lost,
             calls=calls,
-            cost=cost,
+            unanswered=describe_unanswered_calls(t, cost.lost),
         )
     amount = format_cost(
         t,

@@ -253,7 +253,7 @@ class CallCost:
     """Calls, tokens and US dollars; an amount is None where a part of it is unknown.
 
     `uncounted` calls were answered without a token count, `maybe_billed` may have been billed without an
-    answer. `lost` calls were in flight when a process ended early and may not have been sent.
+    answer. `lost` calls have no answer because a process ended early; they may not have been sent.
     """
 
     calls: int | None

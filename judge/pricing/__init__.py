@@ -49,14 +49,21 @@ class PriceUsed:
 class RunCost(Cost):
     """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
 
-    `uncounted` calls returned no token count. `maybe_billed` calls returned no response.
+    `uncounted` calls returned no token count. `maybe_billed` calls returned no response; after the end of a
+    process, some of them may not have been sent.
     """
 
     price: PriceUsed | None
 
 
 def sum_cost(calls: Iterable[Call], price: Price | None) -> Cost:
-    """Return the cost of `calls`; `usd` is None without a price, or where no answer has a token count."""
+    """Return the cost of `calls`; `usd` is None without a price, or where no answer has a token count.
+
+    A model in this process makes no call, although the store lists one for each verdict.
+    """
+    from judge.pricing.prices import FREE_PRICE
+
+    calls = () if price == FREE_PRICE else calls
     total = counted = uncounted = maybe_billed = 0
     prompt_tokens = cached_tokens = completion_tokens = 0
     costs = array("d")

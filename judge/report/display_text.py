@@ -193,6 +193,15 @@ def format_call_count(t: Translator, count: int) -> str:
     return t.translate_plural("{count:,} call", "{count:,} calls", count)
 
 
+def describe_unanswered_calls(t: Translator, count: int) -> str:
+    """Return how many calls have no answer and may be billed; some of them may not have been sent."""
+    return t.translate_plural(
+        "{count:,} call without an answer may be billed",
+        "up to {count:,} calls without an answer may be billed",
+        count,
+    )
+
+
 def count_new_calls(t: Translator, count: int) -> str:
     """Return `1 new call`, `2 new calls`: those that this command made."""
     return t.translate_plural("{count:,} new call", "{count:,} new calls", count)

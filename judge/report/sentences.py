@@ -19,7 +19,12 @@ from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinner
 from judge.messages import Translator, make_text
 from judge.pricing import RunCost
 from judge.records import CONTENT_FILTER
-from judge.report.display_text import count_pairs, count_queries, format_interval
+from judge.report.display_text import (
+    count_pairs,
+    count_queries,
+    describe_unanswered_calls,
+    format_interval,
+)
 
 #: Below this many queries the simultaneous intervals are only approximate.
 _FEW_QUERIES = 10
@@ -434,11 +439,7 @@ def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
             cost.uncounted,
         )
     if cost.maybe_billed:
-        maybe_billed = t.translate_plural(
-            "; {count:,} call may be billed without an answer",
-            "; {count:,} calls may be billed without an answer",
-            cost.maybe_billed,
-        )
+        maybe_billed = t("; ") + describe_unanswered_calls(t, cost.maybe_billed)
     return uncounted + maybe_billed
 
 

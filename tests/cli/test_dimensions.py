@@ -121,6 +121,21 @@ def test_embeddings_of_another_provider_have_a_server_of_their_own(tmp_path: Pat
     assert means["a"]["similarity@10"]["mean"] == pytest.approx(0.8)
 
 
+def test_scoring_requests_embeddings_from_the_server_that_it_is_given(tmp_path: Path) -> None:
+    rows = [{"query": "signs", "engine": "a", "snippet": text} for text in ("pale gums", "pale gums too")]
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "out"
+    assert run_judge("run", data, "-m", "lexical", "--out", out).returncode == 0
+    with LoopbackServer(reply_with_vectors) as server:
+        words = ("--diversity-embeddings", "openai:vectors", "--base-url", server.openai_url)
+        result = run_judge("score", out, *words)
+        assert result.returncode == 0, result.stderr
+        assert [request.path for request in server.requests] == ["/v1/embeddings"]
+        again = judge.score(out, embeddings="openai:vectors", base_url=server.openai_url)
+        assert len(server.requests) == 1  # they are cached by server
+    engines = again.summary.dimensions["diversity_embeddings"].engines
+    assert engines["a"]["similarity@10"].mean == pytest.approx(0.8)
+
+
 def test_embeddings_without_a_key_end_the_run_before_a_call(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", [{"query": "x", "engine": "a", "snippet": "x"}])
     with LoopbackServer(reply_with_vectors) as server:

@@ -75,7 +75,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     assert len(server.requests) == 14
     # The cost of the run contains the questions, and once.
     assert (run / "summary.json").read_text() == before
-    assert json.loads(before)["cost"]["calls"] == 16 + 14
+    assert json.loads(before)["cost"]["calls"] == 14
     assert (
         "sidebyside: not separated; 5 queries prefer x, 1 prefer y, 2 are ties, of them 1 equal lists"
         " and 1 where the two orders contradict each other; 0 have no answer." in first.stdout
@@ -125,6 +125,13 @@ def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: Loo
     assert not server.requests
 
 
+def test_help_offers_the_models_that_write_texts() -> None:
+    forms = "openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME"
+    for command, offer in (("sidebyside", f"{forms}."), ("selftest", f"{forms} or lexical.")):
+        shown = " ".join(run_judge(command, "--help").stdout.split())
+        assert f"--model <text> {offer} " in shown
+
+
 def test_examples_are_for_grades(run: Path) -> None:
     refused = run_judge("sidebyside", run, "x", "y", "-m", "openai:fake", "--examples", "e.jsonl")
     assert (refused.returncode, "No such option: --examples" in refused.stderr) == (2, True)
@@ -169,7 +176,7 @@ def test_a_run_in_the_same_folder_keeps_the_comparison_of_the_same_grades(
     resumed = run_judge(*again, "--sites")
     assert resumed.returncode == 0, resumed.stderr
     assert "The questions took 14 calls" in resumed.stdout
-    assert read_summary(run)["cost"]["calls"] == 16 + 14
+    assert read_summary(run)["cost"]["calls"] == 14
     dimensions = read_summary(run)["dimensions"]
     assert list(dimensions) == ["sidebyside: x, y", "sites"]
     grades = json.loads(before)["summary"]["grades"]

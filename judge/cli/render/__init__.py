@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
@@ -11,8 +11,9 @@ from rich.segment import Segment, Segments
 from rich.table import Column, Table
 from rich.text import Text
 
-from judge.characters import CONTROL, escape_controls, find_line_breaks
+from judge.characters import CONTROL, find_line_breaks
 from judge.messages import Translator
+from judge.report.display_text import escape_hidden
 
 #: Names longer than this fold where a table is too wide.
 _NAME_WIDTH = 20
@@ -77,9 +78,9 @@ def _take_columns(columns: Sequence[Column]) -> Table:
     return table
 
 
-def escape_line(text: str, escape: Callable[[str], str] = escape_controls) -> Text:
-    """Return `text` on one line, after `escape`; by default control and invisible characters are escapes."""
-    return Text(escape(text).replace("\n", "\\n"))
+def escape_line(text: str) -> Text:
+    """Return `text` on one line, with control and hidden characters as escapes."""
+    return Text(escape_hidden(text).replace("\n", "\\n"))
 
 
 def print_lines(lines: Iterable[str | Table], console: Console) -> None:

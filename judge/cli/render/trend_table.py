@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.characters import escape_controls
-from judge.cli.render import make_table, measure_width, print_table
+from judge.cli.render import escape_line, make_table, measure_width, print_lines, print_table
 from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
@@ -36,13 +35,11 @@ _REASON_LENGTH = 300
 
 def print_trend(trend: Trend, console: Console, t: Translator) -> None:
     """Print the trend."""
-    for line in _describe_trend(trend, t):
-        console.print(Text(line))
+    print_lines(_describe_trend(trend, t), console)
     whole, *parts = _make_tables(trend, t)
     for table in (whole,) if measure_width(whole, console) <= console.width else parts:
         print_table(table, console)
-    for line in _list_notes(trend, t):
-        console.print(Text(line))
+    print_lines(_list_notes(trend, t), console)
 
 
 def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
@@ -68,7 +65,7 @@ def _make_tables(trend: Trend, t: Translator) -> tuple[Table, Table, Table]:
     lines, numbers = make_table(*line_titles), make_table(t("engine"), *number_titles)
     whole.columns[1].justify = lines.columns[1].justify = "left"
     for name, line, cells in _list_rows(trend, t):
-        label = Text(name)
+        label = escape_line(name)
         whole.add_row(label, Text(line), *cells)
         lines.add_row(label, Text(line))
         if cells:
@@ -93,7 +90,7 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
             format_number(end, "+.3f" if signed else ".3f") for end in (row.first, row.last, row.min, row.max)
         ]
         queries = next((f"{value.n:,}" for value in reversed(row.values) if value), format_number(None))
-        yield fit_on_line(engine), line, [*numbers, queries, format_value(row.to_baseline, "+.3f")]
+        yield engine, line, [*numbers, queries, format_value(row.to_baseline, "+.3f")]
     nights = trend.nights[-MAX_NIGHTS_IN_TABLE:]
     yield t("status"), "".join(_SIGNS[night.status] for night in nights), []
     yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
@@ -112,7 +109,7 @@ def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
 
 def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
     """Yield the last alarm, which nights the numbers leave out, what all cost, the signs, what happened."""
-    yield escape_controls(format_plain(write_headline(t, trend.nights)))
+    yield format_plain(write_headline(t, trend.nights))
     if any(row.to_baseline for row in trend.engines.values()):
         yield t("to baseline: the change on the last night that was compared with the baseline")
     if trend.left_out:

@@ -140,6 +140,49 @@ def test_a_forged_header_is_refused_and_writes_nothing(
     get_refusal(server, run, make_request(server, body, **forged))
 
 
+@pytest.mark.parametrize(
+    ("forged", "english", "chinese"),
+    [
+        (
+            {"change": {"Host": "evil.example"}},
+            "the header Host is 'evil.example', not an address of this server: open the address that judge"
+            " annotate printed",
+            "请求头 Host 为 'evil.example'，不是此服务器的地址：请打开 judge annotate 输出的地址",
+        ),
+        (
+            {"change": {"Origin": None}},
+            "a request that changes labels must have the header 'Origin: http://127.0.0.1:PORT'",
+            "修改标注的请求必须带有请求头 'Origin: http://127.0.0.1:PORT'",
+        ),
+        (
+            {"start": "PUT /label HTTP/1.1"},
+            "the method is 'PUT'; it must be GET or POST",
+            "请求方法为 'PUT'，必须为 GET 或 POST",
+        ),
+        (
+            {"change": {"Content-Type": "text/plain"}},
+            "a request that changes labels must have the header 'Content-Type: application/json'",
+            "修改标注的请求必须带有请求头 'Content-Type: application/json'",
+        ),
+        (
+            {"start": "POST /%6cabel HTTP/1.1"},
+            "this server has no page at this address",
+            "此服务器上没有该地址对应的页面",
+        ),
+        ({"body": "x" * 70_000}, "the request has more than 65,536 bytes", "请求超过 65,536 字节"),
+    ],
+)
+def test_a_refusal_says_in_both_languages_what_is_wrong(
+    server: LabelServer, forged: dict[str, Any], english: str, chinese: str
+) -> None:
+    for language, text in (("en", english), ("zh-CN", chinese)):
+        answer = server.send_raw(
+            make_request(server, **{"body": {}, "more": (("Accept-Language", language),), **forged})
+        )
+        error = json.loads(answer.partition(b"\r\n\r\n")[2])["error"]
+        assert error == text.replace("PORT", str(server.port))
+
+
 @pytest.mark.parametrize(("_name", "forged"), TARGETS, ids=[name for name, _ in TARGETS])
 def test_another_method_or_address_is_refused_and_writes_nothing(
     server: LabelServer, run: Path, _name: str, forged: dict[str, Any]

@@ -105,14 +105,18 @@ def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
     assert session.read_plan(path, content) == session.draw_pairs_to_label(content)
 
 
+@pytest.mark.parametrize("first_line", ["", "sep={}\n"])
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path, separator: str) -> None:
+def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(
+    tmp_path: Path, separator: str, first_line: str
+) -> None:
     data, pool = make_dataset(IDS)
     path = labelling_plan.write(tmp_path / "plan.csv", data, pool, IDS[::-1])
     text = path.read_text(encoding="utf-8-sig")
     if separator != ",":
         text = text.replace(",", separator)
-    path.write_text(text.replace("snippet_id", " Snippet_ID ", 1), encoding="utf-8")
+    text = first_line.format(separator) + text.replace("snippet_id", " Snippet_ID ", 1)
+    path.write_text(text, encoding="utf-8")
     result = session.read_plan(path, pool)
     assert set(result) == {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
     assert list(dict.fromkeys(key[0] for key in result)) == IDS[::-1]

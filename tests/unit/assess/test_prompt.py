@@ -18,6 +18,7 @@ from jinja2 import meta, nodes
 
 from judge.assess.prompts import find_default_directory, load_prompts, make_fence_mark
 from judge.errors import InputError
+from judge.messages import CHINESE, ENGLISH
 from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Scale
 from tests.support.cases import check_each
 from tests.unit.assess.shipped_prompts import LANGS, PROMPTS, SCALES, every_prompt, make_pair
@@ -312,6 +313,38 @@ def test_a_wrong_prompt_is_refused_by_file_and_reason(
         load_prompts(directory, GRADED)
     assert str(directory / "en" / "graded.jinja") in str(caught.value)
     assert load_prompts(directory, BINARY).scale is BINARY
+
+
+@check_each(
+    ("old", "new", "english", "chinese"),
+    [
+        (
+            "{{ query }}",
+            "{{ query.txet }}",
+            " does not render: \"'str object' has no attribute 'txet'\"",
+            " 的块 'user' 无法渲染，错误信息为：“'str object' has no attribute 'txet'”",
+        ),
+        (
+            "{{ query }}",
+            "{{ query * 100001 }}",
+            ' does not render: "* makes more than 100,000 characters or bits"',
+            " 的块 'user' 无法渲染，错误信息为：“* 的结果超过 100,000 个字符或比特”",
+        ),
+        (
+            "{{ query }}",
+            "{{ query }",
+            ": not a valid template: \"unexpected '}'\"",
+            "：不是有效的模板，错误信息为：“unexpected '}'”",
+        ),
+    ],
+)
+def test_the_text_of_jinja_stands_in_quotes(
+    tmp_path: Path, old: str, new: str, english: str, chinese: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        load_prompts(copy_prompts(tmp_path, old, new), GRADED)
+    assert ENGLISH(caught.value.message).endswith(english)
+    assert CHINESE(caught.value.message).endswith(chinese)
 
 
 #: Templates that reach Python objects, or that expand a short text to a huge one.

@@ -15,7 +15,7 @@ from judge.analysis.planned_order import PlannedComparison, PlannedDifference
 from judge.cli.render.agreement_tables import print_agreement, print_decision
 from judge.errors import InputError
 from judge.measure.agreement import PUBLISHED_AGREEMENT
-from judge.messages import ENGLISH
+from judge.messages import CHINESE, ENGLISH, Translator
 from judge.records import BINARY
 from judge.runs.record_json import from_json
 from tests.unit.analysis.labelled import (
@@ -29,12 +29,14 @@ from tests.unit.analysis.labelled import (
 )
 
 
-def render_tables(result: Mapping[str, Any], measure: str | None = None, width: int = 200) -> str:
+def render_tables(
+    result: Mapping[str, Any], measure: str | None = None, width: int = 200, t: Translator = ENGLISH
+) -> str:
     file = io.StringIO()
     print_agreement(
         from_json(LabelAgreement, result, "agreement.json"),
         Console(file=file, width=width, highlight=False),
-        ENGLISH,
+        t,
         measure,
     )
     return file.getvalue()
@@ -276,6 +278,13 @@ def test_an_engine_is_favoured_when_the_range_leaves_out_0(
     none += f" The largest gap of all pairs is B over A, {size}"
     assert (f"{none}." in text) == (ends is not None and not favours)
     assert (f"{none} (few queries)." in text) == (ends is None)
+
+
+def test_the_chinese_sentence_says_which_engine_is_favoured(unfair_agreement: dict[str, Any]) -> None:
+    cell = {"value": 1.0, "ci95": [0, 2], "why": None}
+    gap = {**unfair_agreement["widest_gap"], "difference": cell}
+    text = render_tables({**unfair_agreement, "widest_gap": gap}, t=CHINESE)
+    assert "差距最大的一对引擎中，评测员更偏向 B，与 A 相差 1.000" in text
 
 
 def test_two_that_people_hardly_tell_apart_get_no_range_and_a_reason(

@@ -17,13 +17,13 @@ from rich.console import Console
 
 import judge
 from judge.analysis.summary import Summary
-from judge.characters import escape_controls
 from judge.cli.render.comparison_tables import print_comparison
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats
+from judge.report.display_text import escape_hidden
 from judge.runs.record_json import summary_from_json, to_json
 
 Row = dict[str, Any]
@@ -208,7 +208,7 @@ def test_names_are_shown_and_never_obeyed(three_engines: Mapping[str, Any]) -> N
     hostile = {
         "bing": "[red]evil[/red]",
         "sogou": "\x1b[2Jclear",
-        "baidu": "\u202eturned\x07",
+        "baidu": "\u202eturned\x07 with\u3164fillers\u3000and blanks",
         "topic": "[bold]column\x1b[1m",
         "vet": "[/]\x1b]0;title\x07",
     }
@@ -217,7 +217,7 @@ def test_names_are_shown_and_never_obeyed(three_engines: Mapping[str, Any]) -> N
             rename_engines(three_engines, hostile), terminal=terminal, measures=["nDCG@5", "P@5"]
         )
         for name in hostile.values():
-            assert escape_controls(name) in output
+            assert escape_hidden(name) in output
         assert not {"\x07", "\u202e"} & {*output}
         styles = re.findall("\x1b.{0,3}", output)
         assert {style[:4] for style in styles} <= ({"\x1b[0m", "\x1b[1m", "\x1b[2m"} if terminal else set())

@@ -8,6 +8,7 @@ from itertools import count
 from rich.console import Console
 
 from judge.cli.progress_display import COLLECTING, ProgressBar, ProgressLines
+from judge.records import Judgment
 
 
 def test_what_failed_is_not_counted_as_done() -> None:
@@ -40,3 +41,30 @@ def test_each_bar_counts_its_own_failures() -> None:
     lines = stream.getvalue().splitlines()
     assert [line for line in lines if "pairs" in line and "1 failed" in line]
     assert not [line for line in lines if "points" in line and "failed" in line]
+
+
+def test_lines_of_a_panel_name_its_member_within_eighty_columns() -> None:
+    log, seconds = io.StringIO(), count(step=5)
+    lines = ProgressLines(log, clock=lambda: float(next(seconds)))
+    judgment = Judgment("q", "s", 1, 1, "r", None, "a", "v", {}, "", None)
+    lines.begin(5000, 12, member="2/3 openai:qwen-plus-2025-07-28/graded")
+    for _ in range(4):
+        lines.add_judgment(judgment, 0.1234)
+    for _ in range(2):
+        lines.set_status("waiting for the first answer from api.example.com:8000, 12 s")
+    lines.begin(9, 0, member="3/3 lexical/graded")
+    assert log.getvalue().splitlines() == [
+        "2/3 openai:qwen-plus-2025-07-28…: judging 4,988 pairs; the other 12 need no call",
+        "2/3 op…: 14 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 24930 s left",
+        "2/3 op…: 16 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 24920 s left",
+        "2/3 openai:qwen-p…: waiting for the first answer from api.example.com:8000, 12 s",
+        "3/3 lexical/graded: judging 9 pairs",
+    ]
+
+
+def test_the_bar_of_a_panel_names_its_member() -> None:
+    stream = io.StringIO()
+    bar = ProgressBar(Console(file=stream, force_terminal=True, width=80))
+    bar.begin(2, 0, member="2/3 openai:qwen-plus-2025-07-28/graded")
+    bar.end()
+    assert "2/3 openai:qwen-plus-… " in stream.getvalue()

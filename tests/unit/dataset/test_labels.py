@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.dataset.label_files import read_labels
+from judge.dataset.label_files import read_feedback, read_labels
 from judge.dataset.labels import Label, MatchedLabels, choose_label_scale, match_labels, select_labellable
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
@@ -116,6 +116,21 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
     ]  # fmt: skip
     assert [each.location.rsplit(":", 1)[1] for each in result] == ["2", "4", "8", "9", "10"]
     assert [each.word for each in result] == [False, False, True, True, False]
+
+
+@check_each("end", ["\n", "\r\n"])
+def test_the_line_that_tells_excel_the_separator_is_skipped(tmp_path: Path, end: str) -> None:
+    text = end.join(["\ufeffsep=;", "query_id;snippet_id;grade", "q1;s1;2", "q1;s2;0", ""])
+    result = read_label_file(tmp_path, text)
+    assert describe(result) == [("q1", "s1", 2), ("q1", "s2", 0)]
+    assert [each.location.rsplit(":", 1)[1] for each in result] == ["3", "4"]
+
+
+def test_feedback_may_begin_with_the_separator(tmp_path: Path) -> None:
+    path = tmp_path / "feedback.csv"
+    path.write_text("sep=\t\nquery_id\tsnippet_id\tfeedback\nq1\ts1\tup\n", encoding="utf-8")
+    (label,) = read_feedback(path).labels["thumbs"]
+    assert (label.query_id, label.item, label.grade, label.location) == ("q1", "s1", 1, f"{path}:3")
 
 
 def test_there_is_nothing_to_label_where_there_is_no_text() -> None:

@@ -18,6 +18,7 @@ from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH, Translator, round_count
+from judge.pricing import RunCost
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
 from tests.support.cases import check_each
@@ -411,3 +412,25 @@ def test_a_measure_of_lists_says_that_each_engine_leaves_out_queries_of_its_own(
     assert list(sentences.describe_undefined(ENGLISH, summary)) == [
         "Judged@5 leaves out 1 of 2 queries or fewer for each engine: its list has no result."
     ]
+
+
+@check_each(
+    ("uncounted", "maybe_billed", "english", "chinese"),
+    [
+        (0, 0, "", ""),
+        (0, 1, "; 1 call without an answer may be billed", "；最多 1 次没有答复的调用可能已计费"),
+        (
+            2,
+            1200,
+            "; 2 calls came back without a token count; up to 1,200 calls without an answer may be billed",
+            "；2 次调用没有返回 token 数；最多 1,200 次没有答复的调用可能已计费",
+        ),
+    ],
+)
+def test_calls_without_an_answer_are_a_bound(
+    uncounted: int, maybe_billed: int, english: str, chinese: str
+) -> None:
+    """A process that was killed may have sent fewer requests than it had leases."""
+    cost = RunCost(1300, 10, 0, 5, 0.1, uncounted, maybe_billed, None)
+    assert sentences.describe_unclear_calls(ENGLISH, cost) == english
+    assert sentences.describe_unclear_calls(CHINESE, cost) == chinese
