@@ -220,8 +220,8 @@ def check_grades(results: Any, queries: Iterable[QueryEntry], place: str) -> Ite
         for engine, rank, grade in _list_grades(entry):
             if not 0 <= grade <= scale.top:
                 raise make_damage_error(
-                    "{place}: query {query_id!r:.80}, engine {engine!r:.80}, rank {rank}: grade {grade!r}"
-                    " is not on the {scale.name} scale 0-{scale.top}",
+                    "{place}: query {query_id!r:.80}, engine {engine!r:.80}, rank {rank}: grade"
+                    " {grade!r:.60} is not on the {scale.name} scale 0-{scale.top}",
                     place=place,
                     query_id=entry.query_id,
                     engine=engine,
