@@ -151,8 +151,8 @@ def _make_judged_run(
     """Return the run of the judgments of each assessor, with the remarks of the labels and the assessors."""
     labels, pooled = selection.labels, prepared.pooled
     by_assessor, remarks = {}, dict[str, None]()
-    for unfitted, judging in zip(prepared.assessors, judgings, strict=True):
-        assessor = unfitted.fit(judging.judgments, labels.grades if labels else {})
+    for each, judging in zip(prepared.assessors, judgings, strict=True):
+        assessor = each.fit(judging.judgments, labels.grades if labels else {})
         by_assessor[assessor.name] = selection.add_near_duplicates(assessor.regrade(judging.judgments))
         remarks |= dict.fromkeys(assessor.remarks)
     of_labels = labels.warnings if labels else ()

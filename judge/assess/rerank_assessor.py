@@ -79,10 +79,10 @@ class RerankAssessor(Assessor):
             (each.key, each.score) for each in judgments if each.score is not None and each.key in labels
         ]
         labelled = [(score, labels[pair]) for pair, score in scores]
-        fitted = copy(self)
-        fitted._labels = len({pair for pair, _ in scores})
-        fitted._thresholds = fit_thresholds(labelled, self.scale.top) if labelled else ()
-        return fitted
+        assessor = copy(self)
+        assessor._labels = len({pair for pair, _ in scores})
+        assessor._thresholds = fit_thresholds(labelled, self.scale.top) if labelled else ()
+        return assessor
 
     def regrade(self, judgments: Sequence[Judgment]) -> tuple[Judgment, ...]:
         """Return the judgments with the grades that the thresholds give their scores."""

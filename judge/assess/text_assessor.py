@@ -138,9 +138,9 @@ class TextAsker:
             judge_with_panel(pool, [PanelMember(assessor, client)], self.store, 1, self.progress)
         )
         cost = make_run_cost(result.cost, client.limits.price)
-        asked = DimensionQuestions(len(result.judgments), tuple(result.failures), cost)
+        questions = DimensionQuestions(len(result.judgments), tuple(result.failures), cost)
         earlier = self.questions.get(kind.dimension)
-        self.questions[kind.dimension] = earlier + asked if earlier else asked
+        self.questions[kind.dimension] = earlier + questions if earlier else questions
         self.stopped = result.stopped
         replies = {each.key: each.reply for each in result.judgments if each.grade is not None}
         return parse_answers(kind, pairs, replies)
