@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from judge.report.display_text import (
 
 #: How many pairs of engines a table lists; summary.json has them all.
 _MAX_PAIRS = 60
-#: The titles of columns of what came back by field, and those that are shares.
+#: The titles of the counts of what came back by field, and those that are shares.
 COUNT_COLUMNS = {
     "answered": make_text("answered"),
     "empty": make_text("empty"),
@@ -34,14 +34,14 @@ COUNT_COLUMNS = {
     "duplicates": make_text("duplicates"),
     "unique": make_text("unique"),
 }
-SHARE_COLUMNS = frozenset({"judged", "duplicates", "unique"})
+_SHARES = frozenset({"judged", "duplicates", "unique"})
 _PAIR_HEAD = (
     make_text("pair"),
     make_text("result"),
     make_text("difference"),
     make_text("95% interval"),
-    make_text("won / tied / lost"),
-    make_text("p, adjusted"),
+    make_text("won/tied/lost"),
+    make_text("p (adjusted)"),
     make_text("worst case"),
     make_text("detectable"),
 )
@@ -74,42 +74,51 @@ def _make_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
     return Cell(repeat_in_both(format_number(value, form)), under)
 
 
-def make_engines_table(summary: Summary) -> PageTable:
-    """Return one row for each engine, best first: means with intervals, and what the engine returned.
+class ReturnColumn(NamedTuple):
+    """A column of what came back: its title, the value of each engine, and their format."""
 
-    A column of what it returned is there where it has a number but 0; that of the judged results is there
-    at 0 too, because it is the coverage of the means.
+    title: Text
+    values: Sequence[float | None]
+    form: str
+
+
+def list_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[ReturnColumn]:
+    """Yield the columns of what came back, best engine first.
+
+    They are those `counts` of `COUNT_COLUMNS` that are not 0 for all engines, then a reranker's scores,
+    response times and tokens where known.
     """
-    engines = summary.engines.values()
-    columns = {
-        key: name
-        for key, name in COUNT_COLUMNS.items()
-        if any(getattr(row, key) or (key == "judged" and row.judged is not None) for row in engines)
-    }
-    head = [make_text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
-    head += make_text("queries"), *columns.values()
-    timed = any(row.latency_ms for row in engines)
-    head += [make_text("ms, median"), make_text("tokens")] if timed else []
-    scored = any(row.rerank_relevancy for row in engines)
-    head += [make_text("score mean"), make_text("score max")] if scored else []
+    rows = [summary.engines[name] for name in summary.sort_engines(summary.main_measure)]
+    for name in counts:
+        values = [getattr(row, name) for row in rows]
+        # The share of judged results is there at 0 too, because it is the coverage of the means.
+        if any(value is not None if name == "judged" else value for value in values):
+            yield ReturnColumn(COUNT_COLUMNS[name], values, ".1%" if name in _SHARES else ",")
+    scores = [row.rerank_relevancy for row in rows]
+    if any(scores):
+        yield ReturnColumn(make_text("score mean"), [each.mean if each else None for each in scores], ".4f")
+        yield ReturnColumn(make_text("score max"), [each.max if each else None for each in scores], ".4f")
+    times, tokens = [row.latency_ms for row in rows], [row.tokens for row in rows]
+    if any(times):
+        yield ReturnColumn(make_text("ms median"), [each.median if each else None for each in times], ",.0f")
+        yield ReturnColumn(make_text("ms p95"), [each.p95 if each else None for each in times], ",.0f")
+        yield ReturnColumn(make_text("tokens"), [each.mean if each else None for each in tokens], ",.0f")
+
+
+def make_engines_table(summary: Summary) -> PageTable:
+    """Return one row for each engine, best first: means with intervals, and what the engine returned."""
+    columns = list(list_return_columns(summary, COUNT_COLUMNS))
+    measures = (repeat_in_both(name_mean(measure)) for measure in summary.measures)
+    head = (make_text("engine"), *measures, make_text("queries"), *(column.title for column in columns))
     rows = []
-    for engine in summary.sort_engines(summary.main_measure):
-        row = summary.engines[engine]
-        cells = [_format_mean(row.measures[measure]) for measure in summary.measures]
-        cells.append(_make_cell(row.measures[summary.main_measure].n, ","))
-        cells += [_make_cell(getattr(row, key), ".1%" if key in SHARE_COLUMNS else ",") for key in columns]
-        if timed:
-            latency, tokens = row.latency_ms, row.tokens
-            p95 = f"p95: {latency.p95:,.0f}" if latency else ""
-            cells.append(_make_cell(latency.median if latency else None, ",.0f", p95))
-            cells.append(_make_cell(tokens.mean if tokens else None, ",.0f"))
-        if scored:
-            relevancy = row.rerank_relevancy
-            cells.append(_make_cell(relevancy.mean if relevancy else None, ".4f"))
-            cells.append(_make_cell(relevancy.max if relevancy else None, ".4f"))
+    for at, engine in enumerate(summary.sort_engines(summary.main_measure)):
+        means = summary.engines[engine].measures
+        cells = [_format_mean(means[measure]) for measure in summary.measures]
+        cells.append(_make_cell(means[summary.main_measure].n, ","))
+        cells += [_make_cell(column.values[at], column.form) for column in columns]
         rows.append((engine, tuple(cells)))
     caption = make_text("Engines: means with 95% interval, and what came back")
-    return PageTable(caption, tuple(head), tuple(rows))
+    return PageTable(caption, head, tuple(rows))
 
 
 def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
@@ -138,7 +147,7 @@ def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
         Cell(build_text(describe_pair_outcome, row)),
         _make_cell(row.difference, "+.4f"),
         Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
-        Cell(repeat_in_both(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
+        Cell(repeat_in_both(f"{row.wins:,}/{row.ties:,}/{row.losses:,}")),
         Cell(repeat_in_both(format_p_value(row.p_adjusted, NOTHING))),
         Cell(repeat_in_both(format_range(row.bounds if sentences.is_unsure(row) else None, "+.4f"))),
         _make_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),

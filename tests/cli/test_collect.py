@@ -83,7 +83,7 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     print_comparison(api.compare(out), Console(file=printed, width=200), ENGLISH, None, 1)
     assert "ms p95" in printed.getvalue()
     report = (out / "report.html").read_text(encoding="utf-8")
-    assert "ms, median" in report
+    assert "ms median" in report
     assert "毫秒（中位数）" in report
     engines = results_of(out)["summary"]["engines"]
     assert engines["brave"]["latency_ms"]["n"] == 2

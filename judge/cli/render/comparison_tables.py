@@ -17,7 +17,12 @@ from judge.cli.render import (
     print_lines,
     print_table,
 )
-from judge.cli.render.run_tables import describe_no_grades, list_columns
+from judge.cli.render.run_tables import (
+    describe_no_grades,
+    list_mean_cells,
+    list_return_cells,
+    make_engine_table,
+)
 from judge.measure.compare import PairComparison
 from judge.measure.measures import name_mean
 from judge.measure.segments import SegmentResult
@@ -41,7 +46,10 @@ def print_comparison(
         return
     chosen = summary.choose_measures(measures)
     print_lines(_describe_result(summary, chosen[0] if chosen else None, max_pairs, t), console)
-    parts: list[str | Table] = [_make_count_table(summary, t), _make_mean_table(summary, chosen, t)]
+    parts: list[str | Table] = [
+        make_engine_table(t("what came back"), summary, list_return_cells(summary, COUNT_COLUMNS, t)),
+        make_engine_table(t("mean"), summary, list_mean_cells(summary, chosen or [summary.main_measure], t)),
+    ]
     for measure in chosen:
         parts += _list_pairs(summary, measure, max_pairs, t)
     parts += _describe_segments(summary, t)
@@ -128,35 +136,6 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:max_pairs])
 
 
-def _make_count_table(summary: Summary, t: Translator) -> Table:
-    """Return one row an engine: what it returned."""
-    columns = dict(list_columns(summary, COUNT_COLUMNS, t))
-    table = make_table(t("what came back"), *columns)
-    for name, *cells in zip(summary.sort_engines(summary.measures[0]), *columns.values(), strict=True):
-        table.add_row(escape_line(name), *cells)
-    return table
-
-
-def _make_mean_table(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
-    """Return one row an engine: every measure's mean, with interval and queries of the `chosen` ones."""
-    detailed = chosen or summary.measures[:1]
-    details = t("95% interval"), t("queries")
-    head = [
-        title
-        for measure in summary.measures
-        for title in (name_mean(measure), *(details if measure in detailed else ()))
-    ]
-    table = make_table(t("mean"), *head)
-    for name in summary.sort_engines(summary.measures[0]):
-        cells = []
-        for measure, mean in summary.engines[name].measures.items():
-            cells.append(format_decimal(mean.mean))
-            if measure in detailed:
-                cells += format_decimal_range(t, mean.ci95), format_decimal(mean.n, ",")
-        table.add_row(escape_line(name), *cells)
-    return table
-
-
 def _list_pairs(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
     """Yield the tables of the pairs by one measure, and how many they leave out."""
     pairs = summary.select_pairs(measure)
@@ -173,13 +152,13 @@ def _list_pairs(summary: Summary, measure: str, max_pairs: int, t: Translator) -
 
 def _make_pair_table(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:
     """Return one row a pair: which engine is ahead, by how much, on how many queries."""
-    table = make_table(title, "a - b", t("95% interval"), t("won/tied/lost"), t("p adjusted"))
+    table = make_table(title, "a - b", t("95% interval"), t("won/tied/lost"), t("p (adjusted)"))
     for pair in pairs:
         table.add_row(
             escape_line(f"{pair.a} {OUTCOME_SIGNS[pair.outcome]} {pair.b}"),
             format_decimal(pair.difference, "+.4f"),
-            format_decimal_range(t, pair.ci95, "+.3f"),
-            f"{pair.wins}/{pair.ties}/{pair.losses}",
+            format_decimal_range(t, pair.ci95, "+.4f"),
+            f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}",
             format_p_value(pair.p_adjusted),
         )
     return table
@@ -191,13 +170,14 @@ def _make_plan_table(pairs: Sequence[PairComparison], t: Translator) -> Table:
     titles = (t("detectable"), t("twice"), t("needed"), *[t("worst case")] * unjudged)
     table = make_table(t("to plan"), "d_z", *titles)
     for pair in pairs:
+        bounds = pair.bounds if sentences.is_unsure(pair) else None
         table.add_row(
             escape_line(f"{pair.a} - {pair.b}"),
             format_decimal(pair.d_z, "+.2f"),
             format_decimal(pair.detectable, ".3f"),
             format_decimal(pair.detectable_doubled, ".3f"),
             "-" if pair.at_least_queries is None else round_count(pair.at_least_queries),
-            *[format_decimal_range(t, pair.bounds, "+.3f")] * unjudged,
+            *[format_decimal_range(t, bounds, "+.4f")] * unjudged,
         )
     return table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -25,35 +25,49 @@ from judge.messages import Translator
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.display_text import count_new_calls, format_run_cost
-from judge.report.page_tables import COUNT_COLUMNS, SHARE_COLUMNS
+from judge.report.page_tables import list_return_columns
 from judge.report.payload import name_error
 from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
 _PAIRS = 6
+#: The counts of what came back that a run prints where they are not 0; `judge compare` prints the others too.
+_COUNTS = ("judged", "empty", "errors", "absent", "duplicates")
 #: From this share of results without a text on, the field of the engine may have another name.
 _MISSING_TEXT = 0.5
 
 
-def list_columns(summary: Summary, counts: Iterable[str], t: Translator) -> Iterator[tuple[str, list[str]]]:
-    """Yield the title and the cells, best engine first, of each column about what came back.
+def list_return_cells(
+    summary: Summary, counts: Iterable[str], t: Translator
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the title and the cells, best engine first, of each column of what came back."""
+    for title, values, form in list_return_columns(summary, counts):
+        yield t(title.en), [format_decimal(value, form) for value in values]
 
-    They are the `counts` of `COUNT_COLUMNS`, then a reranker's scores, response times and tokens where known.
+
+def list_mean_cells(
+    summary: Summary, detailed: Container[str], t: Translator
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the title and the cells, best engine first, of each measure.
+
+    A `detailed` one is followed by its intervals and over how many queries its means are.
     """
-    rows = [summary.engines[name] for name in summary.sort_engines(summary.measures[0])]
-    for name in counts:
-        form = ".1%" if name in SHARE_COLUMNS else ""
-        yield t(COUNT_COLUMNS[name].en), [format_decimal(getattr(row, name), form) for row in rows]
-    if any(row.rerank_relevancy for row in rows):
-        relevancy = [row.rerank_relevancy for row in rows]
-        yield t("score mean"), [format_decimal(each.mean if each else None) for each in relevancy]
-        yield t("score max"), [format_decimal(each.max if each else None) for each in relevancy]
-    if any(row.latency_ms for row in rows):
-        times = [row.latency_ms for row in rows]
-        tokens = [row.tokens for row in rows]
-        yield t("ms median"), [format_decimal(each.median if each else None, ",.0f") for each in times]
-        yield t("ms p95"), [format_decimal(each.p95 if each else None, ",.0f") for each in times]
-        yield t("tokens"), [format_decimal(each.mean if each else None, ",.0f") for each in tokens]
+    rows = [summary.engines[name].measures for name in summary.sort_engines(summary.main_measure)]
+    for measure in summary.measures:
+        means = [row[measure] for row in rows]
+        yield name_mean(measure), [format_decimal(mean.mean) for mean in means]
+        if measure in detailed:
+            yield t("95% interval"), [format_decimal_range(t, mean.ci95) for mean in means]
+            yield t("queries"), [format_decimal(mean.n, ",") for mean in means]
+
+
+def make_engine_table(title: str, summary: Summary, columns: Iterable[tuple[str, list[str]]]) -> Table:
+    """Return one row an engine, best first, of the `columns`, each with its title and its cells."""
+    titles, cells = zip(*columns, strict=True)
+    table = make_table(title, *titles)
+    for name, *row in zip(summary.sort_engines(summary.main_measure), *cells, strict=True):
+        table.add_row(escape_line(name), *row)
+    return table
 
 
 def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
@@ -62,7 +76,7 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
     print_lines(_list_warnings(result, t), console)
     _print_engines(summary, console, t)
     print_lines(assessor_sentences.describe_controls(t, summary), console)
-    order = summary.sort_engines(summary.measures[0])
+    order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
         print_dimension(name, dimension, order, console, t)
     folder = result.folder
@@ -144,27 +158,13 @@ def _describe_cost(cost: RunCost, t: Translator) -> str:
 
 def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
     """Print one row an engine, best first: means and what came back, in two tables where one is too wide."""
-    first, *others = summary.measures
-    counts = ("judged", "empty", "errors", "absent", "duplicates")
-    used = [name for name in counts if any(getattr(row, name) for row in summary.engines.values())]
-    columns = dict(list_columns(summary, used, t))
-    mean_titles = (name_mean(first), t("95% interval"), t("queries"), *map(name_mean, others))
-    one = make_table(t("engine"), *mean_titles, *columns)
-    two = make_table(t("engine"), *mean_titles), make_table(t("what came back"), *columns)
-    for at, name in enumerate(summary.sort_engines(first)):
-        by_measure = summary.engines[name].measures
-        means = [
-            format_decimal(by_measure[first].mean),
-            format_decimal_range(t, by_measure[first].ci95),
-            format_decimal(by_measure[first].n, ","),
-            *(format_decimal(by_measure[measure].mean) for measure in others),
-        ]
-        label, came_back = escape_line(name), [cells[at] for cells in columns.values()]
-        one.add_row(label, *means, *came_back)
-        two[0].add_row(label, *means)
-        two[1].add_row(label, *came_back)
-    for table in (one,) if measure_width(one, console) <= console.width or not columns else two:
-        print_table(table, console, {t("95% interval")})
+    means = list(list_mean_cells(summary, [summary.main_measure], t))
+    came_back = list(list_return_cells(summary, _COUNTS, t))
+    table = make_engine_table(t("engine"), summary, [*means, *came_back])
+    if came_back and measure_width(table, console) > console.width:
+        print_table(make_engine_table(t("engine"), summary, means), console, {t("95% interval")})
+        table = make_engine_table(t("what came back"), summary, came_back)
+    print_table(table, console, {t("95% interval")})
 
 
 def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[str]:

@@ -40,7 +40,7 @@ _HEAD = (
     make_text("95% interval"),
     make_text("bounds of what is unjudged"),
     make_text("a ahead / equal / b ahead"),
-    make_text("p, adjusted"),
+    make_text("p (adjusted)"),
 )
 
 #: The most bars that are drawn; of more queries, neighbours share one.

@@ -104,9 +104,9 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[
 
 def test_the_legend_explains_only_what_the_tables_show(three_engines: Mapping[str, Any]) -> None:
     legend = render_tables(three_engines).partition("How to read it: ")[2]
-    for term in ("95% interval", "a ≈ b", "detectable", "twice", "queries", "errors"):
+    for term in ("95% interval", "a ≈ b", "detectable", "twice", "queries", "unique"):
         assert f"\n{term}: " in legend
-    for term in ("worst case", "a ?? b", "ms", "tokens"):
+    for term in ("worst case", "a ?? b", "ms", "tokens", "errors"):
         assert f"\n{term}: " not in legend
 
 

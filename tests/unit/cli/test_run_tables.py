@@ -112,3 +112,25 @@ def test_the_share_of_judged_results_is_in_the_table_at_0_too(demo: RunResult) -
     engines = {name: replace(each, judged=None) for name, each in engines.items()}  # no engine has a result
     head = [text.en for text in make_engines_table(replace(demo.summary, engines=engines)).head]
     assert "judged" not in head
+
+
+def test_the_report_and_the_terminal_have_the_same_columns_of_what_came_back(demo: RunResult) -> None:
+    magpie = replace(demo.summary.engines["magpie"], latency_ms=Latency(120.0, 340.0, 12))
+    summary = replace(demo.summary, engines={**demo.summary.engines, "magpie": magpie})
+    file = io.StringIO()
+    print_comparison(summary, Console(file=file, width=1000, highlight=False), ENGLISH, None, 1)
+    titles = r"answered +empty +errors +judged +duplicates +unique +ms median +ms p95 +tokens"
+    assert re.search(rf"^what came back +{titles} *$", file.getvalue(), re.MULTILINE)
+    head = "  ".join(text.en for text in make_engines_table(summary).head)
+    assert re.search(f"queries +{titles}$", head)
+
+
+def test_the_measure_that_decides_has_the_interval_and_orders_the_engines(tmp_path: Path) -> None:
+    measures = ["AP(own)@10", "nDCG@10"]  # engines are not compared by the first
+    result = judge.run(str(example.find_dataset()), "lexical", out=str(tmp_path / "run"), measures=measures)
+    assert result.summary.sort_engines("AP(own)@10") == ["lantern", "magpie", "compass"]
+    assert result.summary.sort_engines("nDCG@10") == ["lantern", "compass", "magpie"]
+    rows = [line.split() for line in render_rows(result, ENGLISH, 1000)]
+    assert [row[0] for row in rows] == ["lantern", "compass", "magpie"]
+    # The mean by AP(own)@10, then the mean by nDCG@10 with its interval and its number of queries.
+    assert rows[1][1:7] == ["0.7357", "0.7638", "0.700", "to", "0.827", "11"]
