@@ -1,6 +1,8 @@
 """Judging of pairs: prompts, assessor, the run over a pool, the estimate before it.
 
     runner, batch                       judge a pool, pair by pair and in batches
+    lease_scheduler, pair_runner        lease pairs ahead of the permits; judge one leased pair
+    judgment_recorder                   add judgments to the log, and tell the listener
     assessor                            judge one pair with a prompt
     rerank_assessor, deepeval_assessor  judge one pair with a reranker, or with a metric of DeepEval
     text_assessor                       ask other questions than for a pair's grade

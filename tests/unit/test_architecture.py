@@ -73,8 +73,8 @@ ALLOWED = {
     ),
     "integrations": "records errors config dataset measure parsing store client assess run_input factory",
     "nightly": (
-        "records errors characters json_text filesystem models config pricing dataset measure store assess "
-        "analysis runs report collect run_identity run_input factory finished_run pipeline"
+        "records errors characters json_text filesystem models config pricing dataset measure store client "
+        "assess analysis runs report collect run_identity run_input factory finished_run pipeline"
     ),
     "cli": (
         "records errors characters json_text example models config pricing measure client assess analysis "

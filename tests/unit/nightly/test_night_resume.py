@@ -108,8 +108,8 @@ def test_an_unfinished_night_goes_on_as_judge_toml_now_says(small_project: Night
 def test_a_limit_is_named_as_in_judge_toml_in_both_languages(small_project: NightlyProject) -> None:
     small_project.configure({"canary_repeats": 0}, "max_calls = 10")
     reason = next(iter(job.run_nightly(small_project.toml, small_project.begin_day()).record.reasons))
-    assert reason.endswith("unjudged: max_calls 10 is used up; raise it and run again")
-    assert CHINESE(reason).endswith("max_calls 10 已用完；请调高后再次执行")
+    assert reason.endswith("unjudged: max_calls = 10 is used up; raise it and run again")
+    assert CHINESE(reason).endswith("max_calls = 10 已用完；请调高后再次执行")
 
 
 def test_canaries_of_an_assessor_that_was_asked_by_mistake_do_not_count(project: NightlyProject) -> None:
@@ -178,7 +178,7 @@ def test_what_collecting_remarked_is_in_the_night_also_when_it_is_gone_on_with(t
             record = job.run_nightly(project.toml, "2026-05-01").record
             assert record.status == status
             assert any(
-                "tavily returns at most 20 of the 30 requested results" in remark for remark in record.remarks
+                "tavily returned at most 2 of the 30 requested results" in remark for remark in record.remarks
             )
             ask("max_calls = 100")
             (project.nights / "2026-05-01" / "night.json").unlink()  # as if killed before it was written
