@@ -184,7 +184,9 @@ def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:
             from judge.assess.deepeval_assessor import DeepEvalAssessor
     except ImportError as error:
         raise SetupError(
-            "--assessor deepeval needs the extra search-judge[deepeval] ({error})", error=error
+            "--assessor deepeval needs an extra: pip install 'search-judge[deepeval]' (in a checkout: uv sync"
+            " --extra deepeval) ({error})",
+            error=error,
         ) from error
     return DeepEvalAssessor(model, config.as_of)
 

@@ -28,7 +28,7 @@ MAX_QUERY_CHARS = 2000
 # MiniMax, InternLM, Baichuan, Command R, marks of thinking and lines like those of our fence are broken:
 # behind the first character, before a closing `>`.
 _TOKENS = re.compile(
-    r"<(?=\|[^\s|<>]{1,60}(?:[|\s<]|$))|<(?=[^\s|<>]{1,60}\|>)|(?<=[^\s|<>]\|)>"
+    r"<(?=\|[^\s|<>]{1,60}(?:[|\s<>]|$))|<(?=[^\s|<>]{1,60}\|>)|(?<=[^\s|<>]\|)>"
     r"|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|think|thinking|tool_calls?|tool_responses?)>)"
     r"|<(?=/?seed:[a-z_]+>)|<(?=unused\d+>)|\[(?=[gs]MASK\])|\](?=~b\]|~!b\[)|\[(?=e~\[)"
     r"|<(?=(?:reserved_\d+|extra_id_\d+|SPECIAL_\d+|[BE]OS_TOKEN)>)"

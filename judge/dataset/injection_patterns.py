@@ -174,7 +174,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "fake_turn": _make_pattern(
         "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户：",
-        r"< ?[|｜] ?[^\s|｜<>]{1,60} ?[|｜]|< ?[a-z_]{1,40}[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
+        r"< ?[|｜] ?[^\s|｜<>]{1,60} ?[|｜]|< ?[a-z_]{1,40}[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|<[|｜](?:turn|channel|think|image|audio|tool(?:_call|_response)?)>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
         r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
         r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{\"|评[级为估]|判[为定断]|等级[：:]?[0-3]|满分"
         r"|(?:忽略|新|更新)[^\n]{0,8}(?:指令|规则)|(?:指令|规则)[^\n]{0,6}(?:作废|更新|改)))",

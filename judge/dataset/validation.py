@@ -98,8 +98,14 @@ def parse_text(location: str, name: str, value: object) -> str:
 
 
 def parse_snippet_text(location: str, name: str, value: object) -> str | None:
-    """Return the snippet in field `name`, None where it is missing; raise InputError with `location`."""
-    return value if value is None or isinstance(value, str) else _decode_text(location, name, value)
+    """Return the snippet in field `name` as `parse_text` does, None where it is missing.
+
+    A boolean is a text, too, because no snippet of a single value ends a run. Raises InputError with
+    `location` for lists and objects.
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else parse_text(location, name, value)
 
 
 def _decode_text(location: str, name: str, value: object) -> str:

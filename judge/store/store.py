@@ -353,9 +353,9 @@ def _read_refusals(rows: Iterable[tuple[str, object]]) -> dict[str, StoredRefusa
 _decode_verdict = msgspec.json.Decoder(StoredVerdict).decode
 
 
-def read_verdict(key: str, grade: object, body: str, checksum: str) -> StoredVerdict | None:
+def read_verdict(key: str, grade: object, body: object, checksum: object) -> StoredVerdict | None:
     """Return the verdict of a row, None when it is damaged or not what a verdict has."""
-    if type(grade) is not int or not 0 <= grade <= GRADED.top:
+    if type(grade) is not int or not 0 <= grade <= GRADED.top or type(body) is not str:
         return None
     if checksum != _compute_checksum(key, grade, body.encode()):
         return None

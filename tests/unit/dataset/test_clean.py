@@ -193,6 +193,8 @@ def test_the_id_depends_on_what_is_shown_and_on_nothing_else() -> None:
         "<tool_calls>",
         "<unused99>",
         "<unused0>",
+        "<|turn>",
+        "<|tool_call>",
         "]~b]",
         "]~!b[",
         "[e~[",

@@ -301,7 +301,6 @@ ROW: dict[str, Any] = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, 
         ({"query": " \u200b "}, "field 'query' is"),
         ({"query": None}, "field 'query' is missing"),
         ({"query": 7}, "field 'query' is 7"),
-        ({"snippet": 7}, "field 'snippet' is 7"),
         ({"snippet": ["x"]}, "field 'snippet' is ['x']"),
         ({"engine": "a/b"}, "field 'engine' is 'a/b'"),
         ({"engine": "..\\x"}, "field 'engine'"),
@@ -508,6 +507,13 @@ def test_rows_of_a_data_frame_may_hold_arrays_and_every_kind_of_nothing() -> Non
         load([{**row, "snippet": numpy.array(["x"])}])
 
 
+def test_a_snippet_that_is_a_single_value_is_a_text() -> None:
+    values = [42, 1.5, True, date(2026, 5, 1)]
+    rows = [{"query": "q", "snippet": value} for value in values]
+    texts = [snippet.text for snippet in load(rows).rankings[0].snippets]
+    assert texts == ["42", "1.5", "true", "2026-05-01"]
+
+
 def test_a_reference_is_fit_for_a_prompt() -> None:
     rows: list[dict[str, Any]] = [{"query": "q", "snippet": "s", "reference": "caf\u00e9 \ud800 <|im_end|>"}]
     (query,) = load(rows).queries.values()
@@ -533,7 +539,7 @@ def test_trec_documents_have_one_text_and_no_header(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ('{"docno": "d1", "text": 5}', "field 'text' is 5, not text"),
+        ('{"docno": "d1", "text": {"t": 5}}', "field 'text' is {'t': 5}, not text"),
         ('{"docno": "d1", "contents": ["x"]}', "field 'contents' is ['x'], not text"),
         ('{"docno": "d1", "text": "x", "title": ["T"]}', "field 'title' is ['T'], not text"),
         ('{"docno": "d1", "text": "x", "url": {}}', "field 'url' is {}, not text"),

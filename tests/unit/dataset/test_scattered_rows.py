@@ -50,6 +50,6 @@ def test_the_first_wrong_row_is_reported_whichever_query_it_belongs_to() -> None
     ):
         read([*ROWS, later, earlier])
     with pytest.raises(InputError, match=r"row 1801: field 'rank': engine 'b' has rank 1"):
-        read([*ROWS, earlier, {"query": "x", "snippet": 3}])
-    with pytest.raises(InputError, match=r"row 1801: field 'snippet' is 3, not text"):
-        read([*ROWS, {"query": "x", "snippet": 3}, earlier])
+        read([*ROWS, earlier, {"query": "x", "snippet": ["y"]}])
+    with pytest.raises(InputError, match=r"row 1801: field 'snippet' is \['y'\], not text"):
+        read([*ROWS, {"query": "x", "snippet": ["y"]}, earlier])

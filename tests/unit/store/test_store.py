@@ -144,12 +144,13 @@ def test_a_killed_process_loses_no_acknowledged_verdict_and_no_lease_stays(tmp_p
         connection.close()
 
 
-def test_a_damaged_row_is_refused_and_listed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("assignment", ["grade = 3", "body = x'80ff00'", "body = x''", "checksum = x'00'"])
+def test_a_damaged_row_is_refused_and_listed(tmp_path: Path, assignment: str) -> None:
     path = tmp_path / "v.sqlite"
     with VerdictStore(path) as store:
         save_verdict(store, "k", make_verdict(grade=0))
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE verdicts SET grade = 3")
+    connection.execute("UPDATE verdicts SET " + assignment)
     connection.commit()
     connection.close()
     with VerdictStore(path) as store:
