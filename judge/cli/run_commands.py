@@ -303,6 +303,8 @@ def _describe_tally(tally: EngineTally, t: Translator) -> str:
     parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=total)]
     if tally.empty:
         parts[0] += t(", {empty:,} of them without results", empty=tally.empty)
+    if tally.short:
+        parts[0] += t(", {short:,} with fewer than {depth:,} results", short=tally.short, depth=tally.depth)
     if tally.no_snippet:
         parts.append(
             t.translate_plural(

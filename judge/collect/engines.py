@@ -146,14 +146,12 @@ class ResultSource(Protocol):
 
     `name` is its name in the dataset, `shape` that of its answers. `hint` says what to check when it refuses
     every request, `""` if it is the key. `secrets` are texts that must not be printed or stored.
-    `max_results` is None if there is no such limit.
     """
 
     name: str
     shape: ResponseShape
     hint: str
     secrets: tuple[str, ...]
-    max_results: int | None
 
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order."""
@@ -200,9 +198,6 @@ class HttpEngine:
         self._params = "&".join(
             f"{name}={quote(value, safe='')}" for name, value in _insert_key(engine.secrets, key).items()
         )
-        has_pages = len(self.make_requests("", engine.page + 1)) > 1
-        most_pages = engine.max_pages if has_pages else 1
-        self.max_results = None if most_pages is None else most_pages * engine.page
 
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order; one for an engine without pages."""

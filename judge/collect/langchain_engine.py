@@ -90,8 +90,6 @@ _SHAPE = ResponseShape(
 )
 #: Names of options and environment variables that hold keys.
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
-#: Names of the number of results in wrappers.
-_COUNTS = ("k", "top_k", "top_k_results", "max_results", "num_results", "count", "n_hits")
 
 
 class LangChainEngine:
@@ -124,7 +122,6 @@ class LangChainEngine:
         self._timeout = timeout
         known = KNOWN_CLASSES.get(class_name, KnownClass())
         self._wrapped = _construct(module or known.module, class_name, options, self.secrets)
-        self.max_results = _find_result_limit(self._wrapped)
         parents = (KNOWN_CLASSES.get(parent.__name__) for parent in type(self._wrapped).__mro__)
         self._alternative = next((each.alternative for each in parents if each and each.alternative), "")
 
@@ -159,16 +156,6 @@ def _find_keys(table: Mapping[str, Any]) -> Iterable[str]:
 
 def _is_long(text: str) -> bool:
     return len(text) >= MIN_MASKED_LENGTH
-
-
-def _find_result_limit(wrapped: Any) -> int | None:  # noqa: ANN401 - any class of any package
-    """Return the number of results that the wrapper returns for any request, None if unknown."""
-    if not hasattr(wrapped, "invoke") and hasattr(wrapped, "results") and _takes_count(wrapped):
-        return None
-    search_options = getattr(wrapped, "search_kwargs", None)
-    inner = search_options if isinstance(search_options, Mapping) else {}
-    counts = (inner.get(name, getattr(wrapped, name, None)) for name in _COUNTS)
-    return next((count for count in counts if isinstance(count, int)), None)
 
 
 def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - any class
@@ -233,15 +220,11 @@ def _call(wrapped: Any, query: str, count: int) -> str:  # noqa: ANN401 - any cl
             answer = wrapped.invoke({"query": query} if hasattr(wrapped, "args_schema") else query)
         elif not hasattr(wrapped, "results"):
             answer = wrapped.run(query)
-        elif _takes_count(wrapped):
+        elif "num_results" in inspect.signature(wrapped.results).parameters:
             answer = wrapped.results(query, num_results=count)
         else:
             answer = wrapped.results(query)
     return dump_json({"results": _parse_results(answer)})
-
-
-def _takes_count(wrapped: Any) -> bool:  # noqa: ANN401 - any class of any package
-    return "num_results" in inspect.signature(wrapped.results).parameters
 
 
 def _parse_results(answer: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any class of any package

@@ -226,6 +226,9 @@ class CollectedResults:
         return EngineTally(
             answered=len(lists),
             empty=sum(not rows for rows in lists),
+            short=sum(0 < len(rows) < self.depth for rows in lists),
+            longest=max(map(len, lists), default=0),
+            depth=self.depth,
             errors=dict(errors.most_common()),
             results=sum(map(len, lists)),
             no_snippet=sum(not row["snippet"] for rows in lists for row in rows),
@@ -237,12 +240,16 @@ class CollectedResults:
 class EngineTally:
     """Counts of one engine's queries and `results`.
 
-    `empty` of the `answered` queries have no result. `errors` counts the other queries by reason, the most
+    `empty` of the `answered` queries have no result, and `short` have fewer than the `depth` that was
+    requested; the `longest` list has so many results. `errors` counts the other queries by reason, the most
     frequent first. `no_snippet` results have no text except a title; it was looked for in `snippet_fields`.
     """
 
     answered: int
     empty: int
+    short: int
+    longest: int
+    depth: int
     errors: Mapping[FailureReason, int]
     results: int
     no_snippet: int
@@ -260,7 +267,7 @@ class CollectResult:
 
     `data` and `raw_log` are the paths of the dataset and of the raw log. `incomplete` says what is
     missing, None when nothing is. `remarks` are warnings about the file of queries, and name engines that
-    return fewer results than the depth.
+    returned fewer results than the depth for every query.
     """
 
     data: Path
@@ -295,15 +302,12 @@ def summarise_collection(
         )
     remarks = tuple(
         Message(
-            "{source.name} returns at most {source.max_results} of the {depth} requested results; lower"
-            " --depth, or see the options of the engine",
-            depth=results.depth,
-            source=source,
+            "{engine} returned at most {tally.longest} of the {tally.depth} requested results; lower --depth,"
+            " or see the options of the engine",
+            engine=name,
+            tally=tally,
         )
-        for source in results.sources
-        if source.max_results is not None
-        and source.max_results < results.depth
-        # An engine without pages may return more than the default of `page`.
-        and engines[source.name].results <= engines[source.name].answered * source.max_results
+        for name, tally in engines.items()
+        if 0 < tally.longest < tally.depth
     )
     return CollectResult(data, make_raw_log_path(data), calls, engines, incomplete, (*warnings, *remarks))

@@ -132,10 +132,12 @@ def test_each_engine_has_a_line_with_its_result_and_errors(tmp_path: Path) -> No
         result = run_judge(*make_collect_words(tmp_path, server, "searxng", "tavily"))
     assert result.returncode == 3, result.stderr
     assert result.stdout.splitlines()[:2] == [
-        "searxng: answered 3 of 6, 1 of them without results; 1 of 4 results has no text except its title"
-        " (looked for in 'content'); failed on 3, 2 of them: server_error: HTTP 500: boom",
-        "tavily: answered 4 of 6; failed on 2: server_error: HTTP 500: boom",
+        "searxng: answered 3 of 6, 1 of them without results, 2 with fewer than 10 results; 1 of 4 results"
+        " has no text except its title (looked for in 'content'); failed on 3, 2 of them: server_error: HTTP"
+        " 500: boom",
+        "tavily: answered 4 of 6, 4 with fewer than 10 results; failed on 2: server_error: HTTP 500: boom",
     ]
+    assert "searxng returned at most 2 of the 10 requested results" in result.stdout
     assert "searxng on 3, tavily on 2 of 6 queries" in result.stderr
 
 

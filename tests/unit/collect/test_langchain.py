@@ -204,7 +204,7 @@ def test_other_options_are_other_calls_but_another_key_is_none(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("k", "remarks"), [(3, ["Hosted returns at most 3 of the 10 requested results"]), (10, [])]
+    ("k", "remarks"), [(3, ["Hosted returned at most 3 of the 10 requested results"]), (10, [])]
 )
 def test_a_wrapper_that_is_made_to_give_less_is_named(k: int, remarks: list[str], tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")

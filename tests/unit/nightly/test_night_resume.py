@@ -155,7 +155,7 @@ def test_what_collecting_remarked_is_in_the_night_also_when_it_is_gone_on_with(t
             record = job.run_nightly(project.toml, "2026-05-01").record
             assert record.status == status
             assert any(
-                "tavily returns at most 20 of the 30 requested results" in remark for remark in record.remarks
+                "tavily returned at most 2 of the 30 requested results" in remark for remark in record.remarks
             )
             ask("max_calls = 100")
             (project.nights / "2026-05-01" / "night.json").unlink()  # as if killed before it was written
