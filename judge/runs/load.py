@@ -39,7 +39,14 @@ from judge.records import (
 )
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
 from judge.runs.record_json import Record, check_version, decode_json, from_json, summary_from_json
-from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, open_results, read_query_entries
+from judge.runs.results_file import (
+    OtherLayout,
+    QueryEntry,
+    SnippetEntry,
+    check_grades,
+    open_results,
+    read_query_entries,
+)
 from judge.stored_records import (
     Documents,
     QueryResults,
@@ -181,8 +188,10 @@ def parse_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry
         raise make_damage_error(
             "{place}: field 'queries' is {queries!r:.60}, not a list", place=place, queries=queries
         )
-    for number, value in enumerate(queries):
-        yield from_json(QueryEntry, value, f"{place}: queries[{number}]")
+    entries = (
+        from_json(QueryEntry, value, f"{place}: queries[{number}]") for number, value in enumerate(queries)
+    )
+    yield from check_grades(results, entries, place)
 
 
 def _load(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from pathlib import Path
 from sys import maxsize
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -22,13 +22,27 @@ from judge.errors import InputError, explain_error
 from judge.filesystem import open_text
 from judge.json_text import dump_json
 from judge.messages import Message
-from judge.records import Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
+from judge.records import BINARY, GRADED, Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
 from judge.runs.folder import make_damage_error, parse_run_json
 from judge.runs.record_json import decode_json, from_json, to_json
 from judge.stored_lines import TemporaryLines, decode_line
 
 #: Returns the values of an engine on a query by measure: the mean over the repeats, None where undefined.
 ReadScores = Callable[[str, str], Mapping[str, float | None]]
+
+
+class _Strict:
+    """Mark a value that pydantic must not convert: it reads true and 1.0 as 1.
+
+    pydantic takes long to import, and only a damaged file needs it.
+    """
+
+    @staticmethod
+    def __get_pydantic_core_schema__(source: object, handler: Callable[[object], dict[str, Any]]) -> object:
+        return {**handler(source), "strict": True}
+
+
+StrictGrade = Annotated[int, _Strict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +52,7 @@ class MemberJudgment:
     assessor: str
     repeat: int
     verdict: Literal["yes", "no"] | None
-    grade: int | None
+    grade: StrictGrade | None
     reason: str
     error: str | None
     flags: tuple[str, ...]
@@ -55,7 +69,7 @@ class JudgmentEntry:
 
     repeat: int
     verdict: Literal["yes", "no"] | None
-    grade: int | None
+    grade: StrictGrade | None
     reason: str
     error: str | None
     flags: tuple[str, ...]
@@ -178,7 +192,7 @@ def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Any
     """Return the object in the results.json at `path` without its queries, and the queries at `indices`.
 
     The queries are read one line at a time; the lines of others are not parsed. Raise OtherLayout, also for a
-    query, when the file cannot be read like this.
+    query, when the file cannot be read like this, and InputError for a query with an invalid value.
     """
     lines = _read_lines(path)
     head = []
@@ -188,13 +202,44 @@ def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Any
             break
     else:
         raise OtherLayout(Message("no line begins the queries"))
+    results = _parse(path, "".join([*head, _END]))
     queries = (
         decode_json(QueryEntry, text)
         or from_json(QueryEntry, _parse(path, text), f"{path}: queries[{index}]")
         for index, text in enumerate(_list_queries(lines))
         if index in indices
     )
-    return _parse(path, "".join([*head, _END])), queries
+    return results, check_grades(results, queries, str(path))
+
+
+def check_grades(results: Any, queries: Iterable[QueryEntry], place: str) -> Iterator[QueryEntry]:  # noqa: ANN401  # JSON holds anything
+    """Yield the queries of the results.json at `place`; raise InputError for a grade off its scale."""
+    summary = results.get("summary")
+    scale = BINARY if isinstance(summary, dict) and summary.get("scale") == BINARY.name else GRADED
+    for entry in queries:
+        for engine, rank, grade in _list_grades(entry):
+            if not 0 <= grade <= scale.top:
+                raise make_damage_error(
+                    "{place}: query {query_id!r:.80}, engine {engine!r:.80}, rank {rank}: grade"
+                    " {grade!r:.60} is not on the {scale.name} scale 0-{scale.top}",
+                    place=place,
+                    query_id=entry.query_id,
+                    engine=engine,
+                    rank=rank,
+                    grade=grade,
+                    scale=scale,
+                )
+        yield entry
+
+
+def _list_grades(entry: QueryEntry) -> Iterator[tuple[str, int, int]]:
+    """Yield the engine, the rank and the value of each grade, also of the members of a panel."""
+    for engine, answer in entry.engines.items():
+        for snippet in answer.snippets:
+            for judgment in snippet.judgments:
+                for grade in (judgment.grade, *(member.grade for member in judgment.members)):
+                    if grade is not None:
+                        yield engine, snippet.rank, grade
 
 
 def _parse(path: Path, text: str) -> Any:  # noqa: ANN401  # JSON holds anything

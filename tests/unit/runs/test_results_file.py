@@ -1,0 +1,80 @@
+"""results.json of somebody else: a grade that the scale does not have is refused by every command."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import judge
+from judge import finished_run
+from judge.cli.show import find_query
+from judge.errors import InputError
+from judge.json_text import dump_json
+from tests.support.factories import make_rows, read_results
+
+COMMANDS: dict[str, Callable[[Path], object]] = {
+    "score": judge.score,
+    "show": lambda run: find_query(run, "q1"),
+    "report": finished_run.rewrite_report,
+}
+
+
+def write_with_grade(run: Path, grade: object, *, indented: bool = False) -> None:
+    """Write `grade` into the results.json of a run: query q1, engine1, rank 2."""
+    results = read_results(run)
+    query = next(each for each in results["queries"] if each["query_id"] == "q1")
+    (judgment,) = query["engines"]["engine1"]["snippets"][1]["judgments"]
+    judgment["grade"] = grade
+    path = run / "results.json"
+    head, separator, _ = path.read_text("utf-8").partition('"queries": [\n')
+    lines = ",\n".join(map(dump_json, results["queries"]))
+    text = json.dumps(results, indent=1) if indented else f"{head}{separator}{lines}\n]}}\n"
+    path.write_text(text, "utf-8")
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> Callable[[str], Path]:
+    """Return a function that makes a run on a scale and returns its folder."""
+
+    def make(scale: Any) -> Path:
+        judge.run(make_rows(2, 2, 3), "lexical", scale=scale, out=str(tmp_path / "run"))
+        return tmp_path / "run"
+
+    return make
+
+
+@pytest.mark.parametrize(("scale", "grade", "top"), [("graded", 99, 3), ("graded", -1, 3), ("binary", 2, 1)])
+def test_a_grade_off_the_scale_is_refused(
+    scale: str, grade: int, top: int, make_run: Callable[[str], Path]
+) -> None:
+    run = make_run(scale)
+    for indented, names in ((False, COMMANDS), (True, ("score", "show"))):
+        write_with_grade(run, grade, indented=indented)
+        for name in names:
+            with pytest.raises(InputError) as refused:
+                COMMANDS[name](run)
+            assert str(refused.value).startswith(
+                f"{run}/results.json: query 'q1', engine 'engine1', rank 2: grade {grade} is not on the"
+                f" {scale} scale 0-{top}"
+            ), name
+
+
+@pytest.mark.parametrize("grade", [True, 1.5, 1.0, "1"])
+def test_a_grade_of_another_type_is_refused(grade: object, make_run: Callable[[str], Path]) -> None:
+    run = make_run("graded")
+    write_with_grade(run, grade)
+    place = f"{run}/results.json: queries[1]: field 'engines.engine1.snippets.1.judgments.0.grade'"
+    for command in COMMANDS.values():
+        with pytest.raises(InputError, match=re.escape(f"{place} is {grade!r}, not a whole number")):
+            command(run)
+
+
+def test_the_grades_of_the_scale_are_read(make_run: Callable[[str], Path]) -> None:
+    run = make_run("binary")
+    write_with_grade(run, 1)
+    assert find_query(run, "q1").engines["engine1"].snippets[1].judgments[0].grade == 1
