@@ -110,6 +110,7 @@ class BatchRunner:
     """Gets replies to the questions of one assessor in batches.
 
     `status` says what the run waits for. `table` is that of the store, `client` that of the assessor.
+    `warnings` name the batches with requests that failed.
     """
 
     api: BatchApi
@@ -117,6 +118,7 @@ class BatchRunner:
     client: ModelClient
     table: BatchTable
     status: str = ""
+    warnings: list[Message] = field(default_factory=list)
     #: The reserved costs of the batches that this process submitted.
     _costs: dict[str, Sequence[float]] = field(default_factory=dict)
     _ended: int = 0
@@ -371,13 +373,24 @@ class BatchRunner:
             self.client.spend_limit.settle_batch(self._costs.pop(name), calls, self.client.limits.price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
         if len(errors) == len(replies) >= _MIN_FAILED and not any(map(is_final, errors)):
-            await self.table.remove(name)
+            await self.table.remove(name, questions)
             raise RunIncomplete(
                 "all {count:,} requests of the batch {batch} failed, the last one with {error}; correct that,"
                 " or omit --batch",
                 count=len(errors),
                 batch=status.id,
                 error=errors[-1],
+            )
+        if to_repeat := [error for error in errors if not is_final(error)]:
+            self.warnings.append(
+                Message(
+                    "{count:,} of {requests:,} requests of the batch {batch} failed, the last one with"
+                    " {error}; their pairs are judged in realtime",
+                    count=len(to_repeat),
+                    requests=len(replies),
+                    batch=status.id,
+                    error=to_repeat[-1],
+                )
             )
         self.table.ended.add(name)
         return replies
@@ -402,7 +415,7 @@ class BatchRunner:
         async for line in self.api.read_lines(status):
             has_lines = True
             question = questions.get(line.custom_id)
-            if question is None or line.custom_id in replies:
+            if question is None or isinstance(replies.get(line.custom_id), Completion):
                 continue
             if line.status is None:
                 unprocessed.add(line.custom_id)

@@ -171,7 +171,11 @@ async def judge_pool(
         cost=sum_cost(store.read_calls(plan.list_distinct_keys(to_ask)), client.limits.price),
         calls_made=client.spend_limit.calls,
         stopped=client.cancel_token.reason,
-        warnings=(*_describe_corrupt(store, store.corrupt_keys[known_corrupt:]), *client.warnings),
+        warnings=(
+            *_describe_corrupt(store, store.corrupt_keys[known_corrupt:]),
+            *client.warnings,
+            *(batches.warnings if batches else ()),
+        ),
         in_batches=sum(key in in_batch for key in missing_keys),
     )
 

@@ -56,12 +56,14 @@ class BatchStatus:
 class BatchLine:
     """One line of a file of replies: the response to the request `custom_id`, or an error without one.
 
-    `status` is None when the server did not process the request before the batch ended.
+    `status` is None when the server did not process the request before the batch ended. `fault` says why the
+    line is neither, "" if it is one of them.
     """
 
     custom_id: str
     status: int | None
     body: Mapping[str, Any]
+    fault: str = ""
 
 
 class BatchApi(Protocol):

@@ -133,6 +133,8 @@ class OpenAIBatchApi:
 
     def read_reply(self, line: BatchLine, prompt: Prompt, params: RequestParams) -> Completion:
         """Return the completion in `line`; raise CallError as `Model.complete` does."""
+        if line.fault:
+            raise error_mapping.make_transport_error(line.fault, *self._server.secrets)
         answer = parse_response(line.status or 0, json.dumps(line.body).encode(), {}, *self._server.secrets)
         if isinstance(answer, error_mapping.ErrorResponse):
             error = error_mapping.classify(answer, *self._server.secrets, endpoint=self._server.public)
@@ -173,7 +175,7 @@ class OpenAIBatchApi:
                     return self._read_status(each)
             if not batches or not answer.get("has_more"):
                 return None
-            if all(_count(each, "created_at") < earliest for each in batches):
+            if all(0 < _count(each, "created_at") < earliest for each in batches):
                 return None
             last = self._read_id(batches[-1], "batch")
 
@@ -273,11 +275,18 @@ class OpenAIBatchApi:
         response, error = as_mapping(line.get("response")), as_mapping(line.get("error"))
         if error.get("code") in _UNPROCESSED:
             return BatchLine(line["custom_id"], None, {})
-        status, body = response.get("status_code"), response.get("body")
-        if not isinstance(body, Mapping) or not body:
-            body = {"error": dict(error)}
-        is_status = type(status) is int and 100 <= status < 600
-        return BatchLine(line["custom_id"], status if is_status else 500, body)
+        status, body = response.get("status_code"), as_mapping(response.get("body"))
+        is_status, fault = type(status) is int and 100 <= status < 600, ""
+        if not (response or error):
+            fault = Message("the line of the request in the files of the batch has no response and no error")
+        elif not (is_status or error):
+            fault = Message(
+                "the line of the request in the files of the batch has the status_code {status!r:.40}",
+                status=status,
+            )
+        return BatchLine(
+            line["custom_id"], status if is_status else 500, body or {"error": dict(error)}, fault
+        )
 
 
 async def _split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

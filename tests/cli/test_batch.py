@@ -142,11 +142,59 @@ def test_a_request_that_failed_in_a_batch_is_judged_in_realtime(tmp_path: Path) 
 
 def test_a_request_without_a_line_may_be_billed(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade) as server:
-        server.rules.is_missing = lambda name: name == server.batches[0][4]
+        server.rules.edit_line = lambda line: [line] * (line["custom_id"] != server.batches[0][4])
         result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 0, result.stderr
         assert count_realtime_requests(server) == 2
     assert read_cost(tmp_path / "one/run")["maybe_billed"] == 1
+
+
+@pytest.mark.parametrize("model", ["openai:fake", "dashscope:fake"])
+@check_each(
+    ("change", "says"),
+    [
+        ({"response": None, "error": None}, "has no response and no error"),
+        ({"response": "text"}, "has no response and no error"),
+        ({"response": {"body": {"choices": [{"message": {"content": '{"grade": 3}'}}]}}}, "status_code None"),
+        ({"response": {"status_code": "200", "body": {}}}, "status_code '200'"),
+    ],
+)
+def test_a_line_without_a_response_or_a_status_is_a_failed_request(
+    change: dict[str, object], says: str, model: str, tmp_path: Path
+) -> None:
+    pytest.importorskip(model.partition(":")[0])
+
+    def edit_three(line: dict[str, Any]) -> list[dict[str, Any]]:
+        return [line | change if line["custom_id"] in server.batches[0][:3] else line]
+
+    with BatchServer(reply_with_grade, BatchRules(edit_line=edit_three)) as server:
+        address = server.openai_url if model.startswith("openai") else server.dashscope_url
+        other = {"openai:fake": model, server.openai_url: address}
+        words = [other.get(word, word) for word in make_batch_words(tmp_path, server)]
+        result = run_judge(*words, DASHSCOPE_API_KEY="sk-x")
+        assert result.returncode == 0, result.stderr
+        assert count_realtime_requests(server) == 1 + 3
+    output = " ".join((result.stdout + result.stderr).split())
+    assert "3 of 19 requests of the batch batch_" in output
+    assert f"{says}; their pairs are judged in realtime" in output
+    cost = read_cost(tmp_path / "one/run")
+    assert (cost["calls"], cost["maybe_billed"]) == (PAIRS + 3, 3)
+
+
+@check_each("order", [1, -1])
+def test_a_line_that_comes_twice_and_one_of_an_unknown_request_cost_nothing(
+    order: int, tmp_path: Path
+) -> None:
+    def repeat(line: dict[str, Any]) -> list[dict[str, Any]]:
+        failed = {**line, "response": None, "error": {"code": "server_error", "message": "try again"}}
+        return [line, failed, {**line, "custom_id": "unknown"}][::order]
+
+    with BatchServer(reply_with_grade, BatchRules(edit_line=repeat)) as server:
+        result = run_judge(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
+        assert count_realtime_requests(server) == 1
+        assert_equal_to_realtime(tmp_path, server)
+    assert read_cost(tmp_path / "one/run")["calls"] == PAIRS
 
 
 @pytest.mark.parametrize("status", ["completed", "cancelled"])
@@ -302,6 +350,31 @@ def test_a_creation_whose_answer_is_lost_is_found(tmp_path: Path) -> None:
         result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 0, result.stderr
         assert server.steps[:4] == ["upload", "create", "list", "retrieve"]
+        assert_submitted_once(server)
+
+
+def test_a_batch_whose_creation_nobody_confirms_is_found_by_the_next_run(tmp_path: Path) -> None:
+    replies = {"create": Reply(status=500, text="busy"), "before list": Reply(status=403, text="no")}
+    with BatchServer(reply_with_grade, on_step=lambda step: replies.get(step)) as server:
+        result = run_judge(*make_batch_words(tmp_path, server))
+        assert result.returncode == 3
+        assert "refuses a request about batches" in result.stderr
+        replies.clear()
+        server.rules.others = 250  # the list has pages of 100
+        result = run_judge(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
+        assert_submitted_once(server)
+        assert count_realtime_requests(server) == 1
+
+
+def test_a_file_that_is_uploaded_twice_is_judged_once(tmp_path: Path) -> None:
+    answers = [Reply(status=500, text="busy")]
+    with BatchServer(
+        reply_with_grade, on_step=lambda step: answers.pop() if step == "upload" and answers else None
+    ) as server:
+        result = run_judge(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
+        assert server.steps[:4] == ["upload", "upload", "create", "retrieve"]
         assert_submitted_once(server)
 
 

@@ -25,9 +25,10 @@ class BatchRules:
 
     `end_status` returns the final status of the batch with a number; the batch has it after `polls` requests
     for its status. An expired or a cancelled batch has replies to the first `processed` requests. `is_failed`
-    returns whether a request has an error instead of a response, `is_missing` whether it is in no file.
-    `refusal` is the status and the error with which the API refuses to create a batch. An upload returns an
-    object of the kind `uploaded`. With `is_cut`, a file arrives without its second half.
+    returns whether a request has an error instead of a response. `edit_line` returns the lines that a file
+    has instead of a line. `refusal` is the status and the error with which the API refuses to create a batch.
+    An upload returns an object of the kind `uploaded`. With `is_cut`, a file arrives without its second half.
+    The list of batches begins with `others` of another program.
     """
 
     polls: int = 0
@@ -35,12 +36,13 @@ class BatchRules:
     requests: int = 50_000
     end_status: Callable[[int], str] = lambda number: "completed"
     is_failed: Callable[[str], bool] = lambda custom_id: False
-    is_missing: Callable[[str], bool] = lambda custom_id: False
+    edit_line: Callable[[dict[str, Any]], list[dict[str, Any]]] = lambda line: [line]
     errors: dict[str, str] = field(default_factory=lambda: {"code": "server_error", "message": "try again"})
     refusal: tuple[int, dict[str, Any]] | None = None
     is_absent: bool = False
     uploaded: str = "file"
     is_cut: bool = False
+    others: int = 0
 
 
 @dataclass
@@ -105,8 +107,7 @@ class BatchServer(LoopbackServer):
             case "create":
                 return self._create(json.loads(body))
             case "list":
-                batches = [self._show(name) for name in reversed(self._batches)]
-                return web.json_response({"object": "list", "data": batches, "has_more": False})
+                return self._list(int(request.query["limit"]), request.query.get("after"))
             case "content":
                 content = self._files[path.split("/")[1]]
                 return web.Response(body=content[: len(content) // 2] if self.rules.is_cut else content)
@@ -137,6 +138,17 @@ class BatchServer(LoopbackServer):
         self.batches.append(ids)
         self._batches[name] = _Batch(len(self.batches), body["input_file_id"], body["metadata"])
         return web.json_response(self._show(name))
+
+    def _list(self, limit: int, after: str | None) -> web.Response:
+        """Return the batches, the newest first, after those that others have created since."""
+        others = [
+            {"id": f"other_{number}", "object": "batch", "status": "completed", "input_file_id": "other"}
+            for number in range(self.rules.others)
+        ]
+        batches = [*others, *map(self._show, reversed(self._batches))]
+        first = next((at for at, batch in enumerate(batches, start=1) if batch["id"] == after), 0)
+        page, has_more = batches[first : first + limit], len(batches) > first + limit
+        return web.json_response({"object": "list", "data": page, "has_more": has_more})
 
     def _show(self, name: str) -> dict[str, Any]:
         batch = self._batches[name]
@@ -171,7 +183,7 @@ class BatchServer(LoopbackServer):
                 errors.append({"custom_id": name, "response": None, "error": error})
             elif self.rules.is_failed(name):
                 errors.append({"custom_id": name, "response": None, "error": self.rules.errors})
-            elif not self.rules.is_missing(name):
+            else:
                 chat_request = self.record_request(
                     "/v1/chat/completions", {}, json.dumps(line["body"]).encode()
                 )
@@ -186,7 +198,8 @@ class BatchServer(LoopbackServer):
         if not lines:
             return None
         name = f"file-{next(self._numbers)}"
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in reversed(lines))
+        edited = [each for line in reversed(lines) for each in self.rules.edit_line(line)]
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in edited)
         self._files[name] = text.encode()
         return name
 
