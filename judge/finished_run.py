@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from judge.analysis.judged_run import JudgedRun, analyse_run, score_run
+from judge.analysis.judged_run import JudgedRun, analyse_run
 from judge.analysis.summary import Summary
 from judge.cache import FileCache
 from judge.dimensions import DimensionOptions, measure_dimensions
@@ -34,8 +34,8 @@ def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> R
         run.members,
         run.dimensions,
         folder=path,
-        make_scores=lambda: scores or score_run(run, run.spec.measures),
         summary=summary,
+        computed_scores=scores,
     )
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from threading import Lock
-from typing import IO, Self, TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -35,9 +35,6 @@ class StoredLines:
         self._lock = Lock()
         self.size = size
         weakref.finalize(self, _close, file)
-
-    def __deepcopy__(self, _: object) -> Self:
-        return self  # copies of a run share its files
 
     def __iter__(self) -> Iterator[bytes]:
         position, rest = 0, b""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
-from typing import Generic, TypeVar, overload
+from typing import Generic, Self, TypeVar, overload
 
 from judge.records import Query, Ranking
 
@@ -17,7 +17,10 @@ Documents = Mapping[tuple[str, str], tuple[str, ...]]
 
 
 class StoredRecords(Sequence[Record]):
-    """Records that `read` yields again for each use."""
+    """Records that `read` yields again for each use.
+
+    They are pickled as a tuple, since another process has none of the files. A copy shares the files.
+    """
 
     def __init__(self, read: Callable[[], Iterator[Record]], length: int) -> None:
         self._read = read
@@ -47,6 +50,12 @@ class StoredRecords(Sequence[Record]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)})"
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[Record, ...]]]:
+        return tuple, (tuple(self),)
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
 
 
 def select_records(
@@ -89,7 +98,7 @@ class StoredRankings(StoredRecords[Ranking], Generic[Columns]):
 
 
 class StoredDocuments(Documents):
-    """The documents of all queries, which are read when they are used first."""
+    """The documents of all queries, which are read when they are used first. They are pickled as a dict."""
 
     def __init__(self, read_query_results: ReadResults) -> None:
         self._read_query_results = read_query_results
@@ -106,3 +115,9 @@ class StoredDocuments(Documents):
 
     def __len__(self) -> int:
         return len(self._names)
+
+    def __reduce__(self) -> tuple[type, tuple[Documents]]:
+        return dict, (dict(self),)
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self

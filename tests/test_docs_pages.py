@@ -240,7 +240,7 @@ def test_the_python_functions_and_the_members_of_a_result_are_documented(languag
             bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
             text = signature.replace(parameters=bare, return_annotation=signature.empty)
             assert f"`judge.{name}{text}`" in page.text
-    members = {field.name for field in fields(RunResult)} - {"make_scores"}
+    members = {field.name for field in fields(RunResult)} - {"computed_scores"}
     assert members <= list_first_cells(page)
 
 

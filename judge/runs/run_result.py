@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.analysis.judged_run import JudgedRun
+from judge.analysis.judged_run import JudgedRun, score_run
 from judge.analysis.summary import Summary
 from judge.errors import InputError, RunIncomplete
 from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy, TokenCount
@@ -28,14 +27,14 @@ _NOT_NUMBERS = frozenset({"winner", "ci95", "bounds", "robust"})
 class RunResult(JudgedRun):
     """A finished run: a judged run with its summary.
 
-    `summary` is what summary.json holds. `make_scores` computes or returns the scores. `incomplete` says why
-    pairs are unjudged and what to do, else it is None. `calls_made` counts the calls of this execution
-    alone.
+    `summary` is what summary.json holds. `computed_scores` are None where the summary was cached.
+    `incomplete` says why pairs are unjudged and what to do, else it is None. `calls_made` counts the calls of
+    this execution alone.
     """
 
     folder: Path
-    make_scores: Callable[[], Scores] = field(compare=False)
     summary: Summary
+    computed_scores: Scores | None = field(default=None, compare=False)
     warnings: tuple[str, ...] = ()
     calls_made: int = 0
     incomplete: RunIncomplete | None = None
@@ -48,7 +47,8 @@ class RunResult(JudgedRun):
     @cached_property
     def scores(self) -> Scores:
         """The scores of each engine on each query; computed when they are used, if the summary was cached."""
-        return self.make_scores()
+        scores = self.computed_scores
+        return score_run(self, self.spec.measures) if scores is None else scores
 
     @cached_property
     def engines(self) -> pd.DataFrame:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -96,6 +98,28 @@ def test_means_have_names_that_trackers_take(tmp_path: Path) -> None:
     assert all(re.fullmatch(r"[\w.-]+", name) for name in means)
     with pytest.raises(judge.InputError, match="engine 'c' is not in the run; it has a and b"):
         outcome.means("c")
+
+
+def list_frames(result: judge.RunResult) -> list[pd.DataFrame]:
+    return [result.engines, result.queries, result.comparisons, result.verdicts]
+
+
+@pytest.mark.parametrize("name", ["run", "the same run again", "score"])
+def test_a_pickled_result_has_the_same_values_and_needs_no_files(name: str, tmp_path: Path) -> None:
+    def make_run() -> judge.RunResult:
+        return judge.run(ROWS, model="lexical", out=str(tmp_path / "run"), repeats=2, diversity=True)
+
+    result = make_run()
+    if name == "the same run again":  # its summary is cached
+        result = make_run()
+    elif name == "score":
+        result = judge.score(tmp_path / "run")
+    frames, copied = list_frames(result), pickle.loads(pickle.dumps(result))  # noqa: S301
+    assert copied == result
+    shutil.rmtree(tmp_path / "run")
+    assert len(copied.judgments) == len(frames[-1]) == 4
+    for frame, expected in zip(list_frames(copied), frames, strict=True):
+        pd.testing.assert_frame_equal(frame, expected)
 
 
 def test_it_runs_inside_a_running_event_loop(tmp_path: Path) -> None:

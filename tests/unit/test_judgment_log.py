@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -61,6 +63,14 @@ def test_the_judgments_of_a_query_and_those_without_a_grade_are_read_alone(tmp_p
     for read in (group_by_query(log), group_by_query(list(log))):
         assert read("q1") == [each for each in MANY if each.query_id == "q1"]
         assert read("other") == []
+
+
+def test_a_copy_shares_the_file_and_a_pickled_log_holds_the_judgments(tmp_path: Path) -> None:
+    log = store_judgments(MANY, tmp_path)
+    assert list(copy.deepcopy(log)) == MANY
+    pickled = pickle.dumps(log)
+    del log
+    assert pickle.loads(pickled) == tuple(MANY)  # noqa: S301
 
 
 def test_a_log_leaves_no_file(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -23,12 +22,6 @@ def test_readers_in_several_threads_do_not_disturb_each_other(tmp_path: Path) ->
     lines.append(LINES)
     with ThreadPoolExecutor(4) as executor:
         assert all(executor.map(lambda _: list(lines) == LINES, range(20)))
-
-
-def test_a_copy_has_the_same_lines(tmp_path: Path) -> None:
-    lines = TemporaryLines(tmp_path)
-    lines.append(LINES)
-    assert list(deepcopy(lines)) == LINES
 
 
 def test_a_long_line_is_read_in_growing_parts(tmp_path: Path) -> None:
