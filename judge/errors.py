@@ -44,6 +44,8 @@ _LONGEST_REASON = 300
 PATH_ERRORS = frozenset(
     {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.EINVAL}
 )
+#: The numbers of system errors of a disk that is full or fails, and of a limit of the system.
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO} | {errno.EMFILE, errno.ENFILE})
 
 
 class JudgeError(Exception):

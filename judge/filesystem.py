@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, TextIO
 
-from judge.errors import InputError, explain_error
+from judge.errors import DISK_ERRORS, InputError, StoreError, explain_error
 from judge.messages import Message
 
 # Windows has neither flag: symbolic links need a privilege there, and bytes have a mode of their own.
@@ -219,9 +219,11 @@ def _check_owned(path: Path, status: os.stat_result) -> None:
         raise OSError(errno.EPERM, "belongs to another user; remove it, or name another file", str(path))
 
 
-def explain_unusable(path: Path, problem: Message, error: OSError) -> InputError:
+def explain_unusable(path: Path, problem: Message, error: OSError) -> InputError | StoreError:
     """Return the error of a path that cannot be used; for a read-only folder it says what to do."""
     why = explain_error(error)
+    if error.errno in DISK_ERRORS:
+        return StoreError("{file}: {problem}: {error}", file=path, problem=problem, error=why)
     if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
         return InputError("{file}: {problem}: {error}", file=path, problem=problem, error=why)
     return InputError(
@@ -237,7 +239,7 @@ def hold_lock(lock: Path, path: Path, busy: Message, unusable: Message, wait: fl
     """Hold the lock file `lock` for this process; its folder is made when absent.
 
     Raises InputError about `path`: `busy` when another process holds it after `wait` seconds, and `unusable`
-    with the system's reason when the file cannot be made.
+    with the system's reason when the file cannot be made; StoreError when the disk is full or fails.
     """
     from filelock import FileLock, Timeout  # slow to import, and `judge --help` needs no lock
 

@@ -24,6 +24,7 @@ from judge.cli.options import CommandGroup, GroupedCommand, UsageError, print_us
 from judge.cli.terminal import apply_language_option, guard_stream, print_error, use_locale_language
 from judge.config.environment import copy_environment, replace_environment
 from judge.errors import (
+    DISK_ERRORS,
     PATH_ERRORS,
     InputError,
     Interrupted,
@@ -35,10 +36,7 @@ from judge.errors import (
 from judge.messages import Message
 
 #: Errors of the disk or of its permissions: neither a bug of judge nor a mistake in the input.
-_REFUSED = frozenset(
-    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-    | {errno.EMFILE, errno.ENFILE}
-)
+_REFUSED = DISK_ERRORS | {errno.EACCES, errno.EPERM, errno.EROFS}
 #: Exit code of a command that a person or a signal stopped, as shells have it for Ctrl-C.
 EXIT_INTERRUPTED = 130
 

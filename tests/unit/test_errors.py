@@ -17,6 +17,7 @@ from judge.errors import (
     ReplyParseError,
     RequestRejected,
     RunIncomplete,
+    StoreError,
     explain_error,
 )
 from judge.filesystem import explain_unusable
@@ -75,10 +76,13 @@ def test_a_read_only_folder_is_named_with_a_remedy(number: int) -> None:
     assert schema.choose_advice(error) == "; name another file with --store"
 
 
-def test_another_error_of_a_folder_has_no_such_remedy() -> None:
-    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    refused = str(explain_unusable(Path("run"), Message("cannot be a run's folder"), error))
-    assert refused == f"run: cannot be a run's folder: {os.strerror(errno.ENOSPC)}"
+@pytest.mark.parametrize(
+    ("number", "kind"), [(errno.ENOSPC, StoreError), (errno.EDQUOT, StoreError), (errno.ENOTDIR, InputError)]
+)
+def test_another_error_of_a_folder_has_no_such_remedy(number: int, kind: type[JudgeError]) -> None:
+    error = OSError(number, os.strerror(number))
+    refused = explain_unusable(Path("run"), Message("cannot be a run's folder"), error)
+    assert (type(refused), str(refused)) == (kind, f"run: cannot be a run's folder: {os.strerror(number)}")
 
 
 @check_each(
