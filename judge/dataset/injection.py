@@ -1,10 +1,14 @@
 """Detection of text that seems to address the grader, in Chinese and English (prompt injection).
 
-A flag never changes a grade: an article about prompt injection is flagged and still relevant.
+A flag never changes a grade: an article about prompt injection is flagged and still relevant. Text in base64,
+hexadecimal or ROT13 and text with spaces between its characters is decoded and searched, too: only what it
+says is suspicious, not its form.
 """
 
 from __future__ import annotations
 
+import base64
+import codecs
 import re
 import unicodedata
 from functools import cache, lru_cache
@@ -23,6 +27,22 @@ from judge.dataset.injection_patterns import (
 
 # Blanks for all bytes but the letters a-z.
 _LETTERS = bytes(byte if byte in b"abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
+#: The shortest run of base64 or hexadecimal that is decoded.
+_MIN_ENCODED = 24
+# An x for each byte of base64 and a blank for the others, so that a run is found fast.
+_BASE64 = bytes(ord("x" if re.match(rb"[A-Za-z0-9+/_-]", bytes([byte])) else " ") for byte in range(256))
+_ENCODED_RUN = b"x" * _MIN_ENCODED
+_ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_MIN_ENCODED},}}")
+_HEXADECIMAL = re.compile(r"(?:[0-9A-Fa-f]{2})+")
+# Four letters in a row between spaces, and three pairs of digits of hexadecimal: these begin with a
+# plain character, which is found fast. Then a space between two characters, and a run of pairs.
+_SPACED = re.compile(r" [^\W\d_] [^\W\d_] [^\W\d_] [^\W\d_] ")
+_PAIRS = re.compile(r" [0-9A-Fa-f]{2} [0-9A-Fa-f]{2} [0-9A-Fa-f]{2} ")
+_SPACE_BETWEEN = re.compile(r"(?<=(?<!\S)\S) (?=\S(?!\S))")
+_RUN_OF_PAIRS = re.compile(rf"(?<!\S)(?:[0-9A-Fa-f]{{2}} ){{{_MIN_ENCODED // 2 - 1},}}[0-9A-Fa-f]{{2}}(?!\S)")
+_URL_SAFE = str.maketrans("+/", "-_")
+#: Stands for ROT13 among the names of patterns.
+_ROT13 = "rot13"
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 #: The characters of a raw text that are searched, or twice as many as its cleaned form has.
 _MAX_CHARS = 8000
@@ -53,16 +73,52 @@ def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     raw_text = visible if folded_raw is folded else folded_raw.lower()
     if folded_raw is not raw and (hidden := "".join(_TAGS.findall(raw))):
         visible += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
-    flags = {
-        name.partition(":")[0]
-        for name in _find_triggered(visible, raw_text)
-        if _matches(INJECTION_PATTERNS[name], visible, raw_text)
-    }
-    if _urges_a_grade(visible):
-        flags.add("instruction")
+    triggered = _find_triggered(visible, raw_text)
+    flags = _find_flags(triggered, visible, raw_text)
+    for decoded in _decode(cleaned, raw, is_rot13=_ROT13 in triggered):
+        if more := _find_flags(_find_triggered(decoded, decoded), decoded, decoded):
+            flags |= more | {"encoded"}
     if query and _is_stuffed(query, lower):
         flags.add("stuffing")
     return tuple(sorted(flags))
+
+
+def _find_flags(triggered: set[str], visible: str, raw_text: str) -> set[str]:
+    """Return the flags of the patterns among `triggered` that match, and of an urged grade."""
+    flags = {
+        name.partition(":")[0]
+        for name in triggered
+        if name in INJECTION_PATTERNS and _matches(INJECTION_PATTERNS[name], visible, raw_text)
+    }
+    if _urges_a_grade(visible):
+        flags.add("instruction")
+    return flags
+
+
+def _decode(cleaned: str, raw: str, *, is_rot13: bool) -> list[str]:
+    """Return what a text says where it is encoded or spaced, in lower case."""
+    texts = []
+    if _ENCODED_RUN in cleaned.encode("ascii", "replace").translate(_BASE64):
+        texts.append("".join(map(_decode_run, _ENCODED.findall(cleaned))))
+    if is_rot13:
+        texts.append(codecs.encode(cleaned, "rot13"))
+    if _SPACED.search(raw):
+        # More spaces separate words, and cleaning makes one of them.
+        texts.append(" ".join(_SPACE_BETWEEN.sub("", raw).split()))
+    if _PAIRS.search(raw):
+        texts += [_decode_run(run.replace(" ", "")) for run in _RUN_OF_PAIRS.findall(raw)]
+    return [text.lower() for text in texts if text]
+
+
+def _decode_run(run: str) -> str:
+    """Return the text of a run in hexadecimal or base64; bytes that are not UTF-8 are left out."""
+    if _HEXADECIMAL.fullmatch(run):
+        data = bytes.fromhex(run)
+    else:
+        # One character more than whole groups of four holds no byte.
+        whole = run[: len(run) - (len(run) % 4 == 1)]
+        data = base64.urlsafe_b64decode(whole.translate(_URL_SAFE) + "=" * (-len(whole) % 4))
+    return data.decode("utf-8", "ignore")
 
 
 def _fold_lookalikes(text: str) -> str:
@@ -92,11 +148,14 @@ def _fold_run(run: str) -> str:
 def _find_triggered(visible: str, raw_text: str) -> set[str]:
     """Return the names of all patterns that can match, and perhaps of others."""
     words, marks = _group_triggers()
+    matches = visible.encode("ascii", "replace").translate(_LETTERS).split()
+    has_raw = raw_text is not visible
     if "\n" in visible:
         visible = f"{visible}\n{_join_lines(visible)}"
-    matches = visible.encode("ascii", "replace").translate(_LETTERS).split()
     names = {name for word in words.keys() & matches for name in words[word]}
-    names.update(name for name, mark, raw in marks if mark in visible or (raw and mark in raw_text))
+    names.update(
+        name for name, mark, raw in marks if mark in visible or (raw and has_raw and mark in raw_text)
+    )
     if not visible.isascii():
         names.update(*map(_list_patterns, set(compile_pattern(_join_other_triggers()).findall(visible))))
     return names
@@ -109,6 +168,7 @@ def _group_triggers() -> tuple[dict[bytes, list[str]], list[tuple[str, str, bool
     for name, pattern in INJECTION_PATTERNS.items():
         for word in pattern.words:
             words.setdefault(word.encode(), []).append(name)
+            words.setdefault(codecs.encode(word, "rot13").encode(), []).append(_ROT13)
     marks = [(name, mark, each.raw) for name, each in INJECTION_PATTERNS.items() for mark in each.marks]
     return words, marks
 

@@ -44,6 +44,9 @@ PIECES = [
         "\n \n",
         "grade ",
         "please grade 3.!?",
+        "a b c d ",
+        "61 62 63 ",
+        "aWdub3Jl",
     ),
     *(
         "<b =",
