@@ -283,6 +283,34 @@ def test_requests_that_all_fail_are_not_judged_in_realtime(tmp_path: Path) -> No
         assert count_realtime_requests(server) == 1
 
 
+def test_a_run_whose_requests_all_failed_leaves_those_of_another_run_in_the_batch(tmp_path: Path) -> None:
+    busy = Reply(status=500, body=json.dumps({"error": {"code": "server_error", "message": "busy"}}))
+
+    def fail_first_query(request: ChatRequest) -> Reply:
+        is_of_first = extract_fenced(request.prompt).startswith("text 0.")
+        is_failed = is_of_first and not request.headers and len(server.batches) == 1
+        return busy if is_failed else reply_with_grade(request)
+
+    for name, queries in (("all", 2), ("first", 1)):
+        write_rows(tmp_path / f"{name}.jsonl", make_rows(queries, 2, 10))
+    interrupt = SignalSender("retrieve", signal.SIGINT)
+    with BatchServer(fail_first_query, BatchRules(polls=10**9), on_step=interrupt) as server:
+
+        def make_words(name: str) -> tuple[str, ...]:
+            options = ("--base-url", server.openai_url, "--batch", "--out", str(tmp_path / "runs" / name))
+            return ("run", str(tmp_path / f"{name}.jsonl"), "-m", "openai:fake", *options)
+
+        interrupt.process = process = start_process(*make_words("all"))
+        process.communicate(timeout=60)
+        server.rules = BatchRules()
+        result = run_judge(*make_words("first"))
+        assert result.returncode == 3
+        assert "all 19 requests of the batch batch_" in result.stderr
+        assert run_judge(*make_words("all")).returncode == 0
+    # One of the requests that failed is sent in realtime.
+    assert [len(batch) for batch in server.batches] == [39, 18]
+
+
 def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(is_absent=True)) as server:
         result = run_judge(*make_batch_words(tmp_path, server))

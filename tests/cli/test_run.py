@@ -16,6 +16,7 @@ from judge.runs.folder import RunFolder
 from tests.support.command_line import make_words, run_judge, start_process, wait_for_requests
 from tests.support.factories import (
     delay_reply,
+    extract_fenced,
     make_rows,
     read_judgments,
     read_results,
@@ -281,6 +282,26 @@ def test_an_empty_snippet_costs_no_call_and_is_marked(tmp_path: Path) -> None:
     snippets = read_results(out)["queries"][0]["engines"]["a"]["snippets"]
     assert [snippet["judgments"][0]["grade"] for snippet in snippets] == [0, 0, 0, 3]
     assert all("empty_snippet" in snippet["judgments"][0]["flags"] for snippet in snippets[:3])
+
+
+def test_a_complete_run_asks_again_for_the_pairs_whose_requests_failed(tmp_path: Path) -> None:
+    is_busy = True
+
+    def reply(request: ChatRequest) -> Reply:
+        if is_busy and "0.0.2 " in extract_fenced(request.prompt):
+            return Reply(status=500, text="busy")
+        return reply_with_grade(request)
+
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 5))
+    with LoopbackServer(reply) as server:
+        words = (*make_words(data, server), "--out", tmp_path / "run", "--min-coverage", 0.5, "--attempts", 1)
+        first = run_judge(*words)
+        assert (first.returncode, len(server.requests)) == (0, 10)
+        assert "9 of 10 judged" in first.stdout
+        is_busy = False
+        again = run_judge(*words)
+        assert (again.returncode, len(server.requests)) == (0, 11)
+        assert "10 of 10 judged" in again.stdout
 
 
 def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) -> None:
