@@ -25,7 +25,7 @@ from judge.client.retry import Limits
 from judge.config import read_table_rows
 from judge.config.environment import (
     copy_environment,
-    disable_deepeval_telemetry_in_environment,
+    quiet_deepeval,
     set_up_ray_in_environment,
 )
 from judge.config.run import Config
@@ -45,9 +45,10 @@ from judge.store.store import VerdictStore
 _TEXT_TOKENS = 2_048
 
 
-def build_model(config: Config, name: str | None = None, *, calls: bool = True) -> Model:
-    """Return the model called `name`, else the first one of `config`; without `calls` it needs no key.
+def build_model(config: Config, name: str | None = None, *, needs_key: bool = True) -> Model:
+    """Return the model called `name`, else the first one of `config`.
 
+    Without `needs_key` it opens without a key, and no request can be sent.
     `NAME@https://…` names the server, too. Raises SetupError when a key, an extra or the name is missing.
     """
     with config.source.add_error_context("model", "base_url"):
@@ -55,7 +56,7 @@ def build_model(config: Config, name: str | None = None, *, calls: bool = True) 
         if not name:
             raise InputError("no model was named; name one with -m: {forms}", forms=FORMS)
         spec, at, address = name.partition("@http")
-        environ = copy_environment() if calls else _add_missing_keys(copy_environment())
+        environ = copy_environment() if needs_key else _add_missing_keys(copy_environment())
         open_this = partial(
             open_model,
             spec,
@@ -64,7 +65,7 @@ def build_model(config: Config, name: str | None = None, *, calls: bool = True) 
             timeout=config.timeout,
             concurrency=config.concurrency,
         )
-        if calls and config.on == "ray":
+        if needs_key and config.on == "ray":
             return _build_ray_model(config, spec, partial(open_this, environ=environ))
         return open_this(environ=environ)
 
@@ -123,10 +124,10 @@ def build_assessor(config: Config, model: Model) -> Assessor:
     return Assessor(model, prompts, config.grading, config.as_of, warnings=warnings)
 
 
-def build_text_assessor(config: Config, kind: QuestionKind[Any], *, calls: bool) -> TextAssessor:
+def build_text_assessor(config: Config, kind: QuestionKind[Any], *, needs_key: bool) -> TextAssessor:
     """Return the first model with the prompts of a kind of question; a reply may take 2,048 tokens."""
     model = build_model(
-        replace(config, max_tokens=max(config.sampling.max_tokens, _TEXT_TOKENS)), calls=calls
+        replace(config, max_tokens=max(config.sampling.max_tokens, _TEXT_TOKENS)), needs_key=needs_key
     )
     directory = Path(config.prompts) if config.prompts else find_default_directory()
     with config.source.add_error_context("prompts"):
@@ -149,7 +150,7 @@ def build_text_asker(
 
     def open_client(kind: QuestionKind[Any]) -> tuple[TextAssessor, ModelClient]:
         nonlocal client
-        assessor = build_text_assessor(config, kind, calls=True)
+        assessor = build_text_assessor(config, kind, needs_key=True)
         limits = build_limits(config, assessor.model)
         token = client.cancel_token if client else cancel_token or CancelToken()
         opened = ModelClient(assessor.model, limits, token, client.spend_limit if client else None)
@@ -163,7 +164,7 @@ def build_question_estimator(config: Config, store: VerdictStore | None) -> Ques
     """Return what estimates the cost of questions besides grades; its models need no key."""
 
     def open_assessor(kind: QuestionKind[Any]) -> tuple[TextAssessor, Price | None]:
-        assessor = build_text_assessor(config, kind, calls=False)
+        assessor = build_text_assessor(config, kind, needs_key=False)
         return assessor, build_limits(config, assessor.model).price
 
     return QuestionEstimator(open_assessor, store, thinking=config.thinking)
@@ -178,7 +179,7 @@ def build_embedder(spec: str, store: Path, base_url: str | None = None) -> Calla
 
 
 def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:
-    disable_deepeval_telemetry_in_environment()
+    quiet_deepeval()
     try:
         with redirect_stdout(io.StringIO()):  # DeepEval prints a greeting on import
             from judge.assess.deepeval_assessor import DeepEvalAssessor
@@ -191,13 +192,15 @@ def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:
     return DeepEvalAssessor(model, config.as_of)
 
 
-def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
+def build_assessors(config: Config, *, needs_key: bool = True) -> list[Assessor]:
     """Return the assessor, or the members of the panel, each under its own name.
 
-    Without `calls` their models need no key. Raises SetupError when a key, an extra or a name is missing, or
-    when two members are the same model at the same server.
+    Without `needs_key` their models open without a key. Raises SetupError when a key, an extra or a name is
+    missing, or when two members are the same model at the same server.
     """
-    assessors = [build_assessor(config, build_model(config, name, calls=calls)) for name in config.models]
+    assessors = [
+        build_assessor(config, build_model(config, name, needs_key=needs_key)) for name in config.models
+    ]
     counts = Counter(assessor.name for assessor in assessors)
     assessors = [each.name_server() if counts[each.name] > 1 else each for each in assessors]
     name, count = Counter(assessor.name for assessor in assessors).most_common(1)[0]

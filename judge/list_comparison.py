@@ -75,7 +75,7 @@ def add_comparison(
             )
             result = measure_win_rates(loaded, plan, asker)
         dimension = COMPARE_LISTS.dimension
-        price = factory.look_up_price(config, factory.build_model(config, calls=False))
+        price = factory.look_up_price(config, factory.build_model(config, needs_key=False))
         no_questions = DimensionQuestions(0, (), make_run_cost(add_costs(()), price))
         questions = asker.questions.get(dimension, no_questions)
         if stopped := asker.stopped or check_answers(dimension, questions, config.min_coverage):

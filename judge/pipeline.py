@@ -123,14 +123,14 @@ class _PreparedRun:
 
 
 def _prepare(
-    config: Config, rows: run_input.DatasetRows | None = None, *, calls: bool = True
+    config: Config, rows: run_input.DatasetRows | None = None, *, needs_key: bool = True
 ) -> _PreparedRun:
-    """Return what a run works with; without `calls` its models need no key. Raises as `run` does."""
+    """Return what a run works with; without `needs_key` its models open without one. Raises as `run` does."""
     measures = run_input.choose_measures(config)
     pooled = run_input.load_pooled_dataset(config, rows)
     _check_prices(config, pooled)
     labels = run_input.load_labels(config, pooled.dataset, pooled.pool)
-    assessors = factory.build_assessors(config, calls=calls)
+    assessors = factory.build_assessors(config, needs_key=needs_key)
     folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
     store_file = run_identity.choose_store_path(config, folder)
     return _PreparedRun(measures, pooled, labels, assessors, folder, identity, store_file)
@@ -239,7 +239,7 @@ def estimate(config: Config) -> RunEstimate:
 
     Makes no call.
     """
-    prepared = _prepare(config, calls=False)
+    prepared = _prepare(config, needs_key=False)
     pooled, assessors = prepared.pooled, prepared.assessors
     factory.list_batch_models(config, assessors)
     selection = select_pairs(config, pooled, prepared.labels)

@@ -70,7 +70,7 @@ def make_identity(
     """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
     options = {
         name: value
-        for name, value in config.list_options().items()
+        for name, value in config.to_dict().items()
         if name not in CHANGEABLE_OPTIONS | _REPLACED_OPTIONS
     }
     return {
@@ -124,7 +124,7 @@ def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, A
     Keys in addresses are masked.
     """
     check_identity(folder, identity)
-    options = {name: value for name, value in config.list_options().items() if name != "out"}
+    options = {name: value for name, value in config.to_dict().items() if name != "out"}
     secrets = find_secrets(copy_environment())
     options["base_url"] = redact_url(config.base_url, *secrets) if config.base_url else None
     options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model

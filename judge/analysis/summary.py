@@ -314,7 +314,7 @@ class Summary:
     near_duplicates: int = 0
     dimensions: Mapping[str, DimensionSummary] = field(default_factory=dict)
 
-    def select_pairs(self, measure: str | None) -> list[PairComparison]:
+    def select_comparisons(self, measure: str | None) -> list[PairComparison]:
         """Return the comparisons by `measure`."""
         return [pair for pair in self.comparisons if pair.measure == measure]
 

@@ -30,7 +30,7 @@ def disable_deepeval_telemetry() -> None:
     os.environ.setdefault(_TELEMETRY_OPT_OUT, "1")
 
 
-def disable_deepeval_telemetry_in_environment() -> None:
+def quiet_deepeval() -> None:
     """Set every variable that keeps DeepEval quiet when judge imports it, unless the user has set it."""
     disable_deepeval_telemetry()
     for name, value in _DEEPEVAL_SETTINGS.items():

@@ -391,7 +391,7 @@ class Config:
         max_tokens = self.max_tokens or MAX_TOKENS
         return Sampling(self.temperature, max_tokens, self.top_p, self.seed, self.thinking)
 
-    def list_options(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return every option as a JSON value."""
         values = {name: getattr(self, name) for name in list_options(type(self))}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

@@ -227,7 +227,7 @@ def _describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
     config_before = read_config_if_there(folder)
     before = config_before.identity if config_before else {}
     # The identity has the content of the prompts, the options have their paths.
-    changes = list(describe_differences(before, config.list_options(), free={"prompts", "examples"}))
+    changes = list(describe_differences(before, config.to_dict(), free={"prompts", "examples"}))
     # A night that asked engines has its dataset in its own folder, where it stays.
     files = [name for name in (config.data, config.topics, config.docs, *config.trec_runs) if name]
     with suppress(InputError, OSError):  # the files of an earlier day may be removed

@@ -149,7 +149,7 @@ def _describe_differences(summary: Summary) -> Sequence[Text]:
     if not deciding:
         return []
     best = summary.sort_engines(deciding)[0]
-    rows = [row for row in summary.select_pairs(deciding) if best in (row.a, row.b)]
+    rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)]
     return [build_text(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
 
 

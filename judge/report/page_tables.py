@@ -134,7 +134,7 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of all pairs of engines for each measure that compares engines."""
     deciding = summary.deciding_measure
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
-        rows = summary.select_pairs(measure)
+        rows = summary.select_comparisons(measure)
         caption = make_text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
         if measure == deciding:
             caption = make_text("Pairs by {measure}", measure=name_mean(measure))

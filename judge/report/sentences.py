@@ -38,7 +38,7 @@ def name_dimension(t: Translator, name: str) -> str:
 
 def warn_few_queries(t: Translator, summary: Summary) -> str:
     """Return the warning about intervals over few queries; empty when there are enough."""
-    counts = [pair.n for pair in summary.select_pairs(summary.deciding_measure) if pair.n]
+    counts = [pair.n for pair in summary.select_comparisons(summary.deciding_measure) if pair.n]
     means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
     if min(counts or (mean.n for mean in means if mean.ci95), default=_FEW_QUERIES) >= _FEW_QUERIES:
         return ""
@@ -55,7 +55,7 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     with as many queries as the pair that has most. Empty when no pair can be tested.
     """
     measure = measure or summary.deciding_measure
-    pairs = [pair for pair in summary.select_pairs(measure) if pair.detectable is not None]
+    pairs = [pair for pair in summary.select_comparisons(measure) if pair.detectable is not None]
     if not pairs:
         return ""
     n = max(pair.n for pair in pairs)
@@ -83,7 +83,7 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     Empty when there is nothing to compare.
     """
     measure = measure or summary.deciding_measure
-    pairs = summary.select_pairs(measure)
+    pairs = summary.select_comparisons(measure)
     if not pairs:
         return ""
     if summary.runs:

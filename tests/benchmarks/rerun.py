@@ -72,7 +72,7 @@ async def fill_store(folder: Path) -> None:
         base_url=MODEL[3],
         out=str(folder / "fill" / "run"),
     )
-    [assessor] = factory.build_assessors(config, calls=False)
+    [assessor] = factory.build_assessors(config, needs_key=False)
     plan = QuestionPlan(run_input.load_pooled_dataset(config).pool, assessor, 1)
     draw = random.Random(1)
     with VerdictStore(folder / "verdicts.sqlite") as store:

@@ -35,15 +35,15 @@ def uncomment(text: str, *keys: str) -> str:
 def test_the_file_has_every_option_with_its_default(tmp_path: Path, language: str) -> None:
     text = write_options(tmp_path, "--ui-lang", language)
     file = tmp_path / "judge.toml"
-    defaults = Config(model="openai:NAME", data="results.jsonl").list_options()
-    assert Config.load(file).list_options() == defaults
+    defaults = Config(model="openai:NAME", data="results.jsonl").to_dict()
+    assert Config.load(file).to_dict() == defaults
 
     run = text.split("# [collect]")[0]
     keys = re.findall(r"^(?:# )?([a-z_]+) = ", run, re.MULTILINE)
     assert sorted(keys) == sorted(list_options(Config))
     examples = re.findall(r"^# ([a-z_]+) = .*   # ", run, re.MULTILINE)
     file.write_text(uncomment(run, *(set(keys) - {*examples})), encoding="utf-8")
-    assert Config.load(file).list_options() == {**defaults, "measures": [*DEFAULT_MEASURES]}
+    assert Config.load(file).to_dict() == {**defaults, "measures": [*DEFAULT_MEASURES]}
     assert "--" not in re.sub(r"^# --- .*", "", text, flags=re.MULTILINE)  # flags are keys in a file
 
 

@@ -165,7 +165,7 @@ def test_the_member_of_a_panel_that_occurs_twice_is_named() -> None:
     url = "http://127.0.0.1:1/v1"
     config = Config(model="lexical", panel=("openai:b", f"openai:b@{url}"), base_url=url)
     with pytest.raises(SetupError, match=rf"^the panel holds 'openai:b/graded at {url}' twice;"):
-        factory.build_assessors(config, calls=False)
+        factory.build_assessors(config, needs_key=False)
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_days_and_texts_of_measures_are_taken_as_people_write_them(folder: Path)
     assert done.returncode == 0, done.stderr
     assert read_results(folder / "runs" / "x")["summary"]["measures"] == ["nDCG@5", "P(rel=1)@5", "AP@5"]
     assert Config.load(toml).as_of == "2026-05-01"
-    assert Config.load(None, as_of=date(2026, 5, 1)).list_options()["as_of"] == "2026-05-01"
+    assert Config.load(None, as_of=date(2026, 5, 1)).to_dict()["as_of"] == "2026-05-01"
 
 
 def test_what_the_command_line_says_is_not_the_file_s_doing(folder: Path) -> None:
@@ -285,7 +285,7 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(folder: Path) -> Non
         run_input.choose_measures(config)
     with pytest.raises(InputError, match=r"^scale is 'x'"):
         Config.load(toml, depth=5, scale="x")
-    assert Config.load(toml, depth=5).list_options().keys() == list_options(Config).keys()
+    assert Config.load(toml, depth=5).to_dict().keys() == list_options(Config).keys()
 
 
 @pytest.mark.parametrize(

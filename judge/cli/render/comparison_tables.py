@@ -63,7 +63,9 @@ def print_comparison(
             print_lines([part], console)
     console.print()
     tables = [part for part in parts if isinstance(part, Table)]
-    outcomes = {pair.outcome for measure in chosen for pair in summary.select_pairs(measure)[:max_pairs]}
+    outcomes = {
+        pair.outcome for measure in chosen for pair in summary.select_comparisons(measure)[:max_pairs]
+    }
     for line in _explain_tables(tables, outcomes, len(summary.measures), t):
         console.print(Text(line, style="dim"))
 
@@ -132,13 +134,13 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     if measure == summary.deciding_measure:
         yield from sentences.describe_segment_differences(t, summary)
     yield from sentences.describe_limits(t, summary, measure)
-    pairs = summary.select_pairs(measure)
+    pairs = summary.select_comparisons(measure)
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:max_pairs])
 
 
 def _list_pairs(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
     """Yield the tables of the pairs by one measure, and how many they leave out."""
-    pairs = summary.select_pairs(measure)
+    pairs = summary.select_comparisons(measure)
     if pairs:
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:

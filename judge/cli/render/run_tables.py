@@ -170,7 +170,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
 def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
     deciding = summary.deciding_measure
-    pairs = summary.select_pairs(deciding)
+    pairs = summary.select_comparisons(deciding)
     yield sentences.choose_headline(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from sentences.describe_segment_differences(t, summary)

@@ -55,7 +55,7 @@ _BARS_HEIGHT = 150
 def draw_pairs(summary: Summary) -> Chart | None:
     """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
     measure = summary.deciding_measure
-    pairs = summary.select_pairs(measure)
+    pairs = summary.select_comparisons(measure)
     if not any(pair.n for pair in pairs):
         return None
     name = name_mean(measure)
