@@ -19,6 +19,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 
+#: What is wrong with a block `user` that has no fence, or more than one.
+FENCE_LINES = Message(
+    "block 'user' must have one line '<<<{{ mark }}' and one line '{{ mark }}>>>', and no other mark"
+)
 #: The maximum size of a product in a template.
 _MAX_PRODUCT = 100_000
 
@@ -129,3 +133,71 @@ def check_statements(tree: nodes.Template) -> None:
                 name=used.name,
                 allowed=SeparatedNames(sorted(_FILTERS)),
             )
+
+
+def check_fence(block: nodes.Block) -> None:
+    """Raise InputError unless the block `user` fences the snippet for every pair.
+
+    Mark, query and snippet are shown as they are and whatever is given; title and date are shown inside the
+    fence alone. So no pair can differ in this from the pairs that are rendered when a folder is loaded.
+    """
+    for statement in block.find_all(nodes.If):
+        _check_condition(statement.test)
+    parts: list[nodes.Node] = []
+    for node in block.body:
+        parts += node.nodes if isinstance(node, nodes.Output) else (node,)
+    shown = [part.name if isinstance(part, nodes.Name) else "" for part in parts]
+    _check_expressions(part for part in parts if not isinstance(part, nodes.Name))
+    if shown.count("mark") != 2:
+        raise InputError(FENCE_LINES)
+    opening = shown.index("mark")
+    closing = shown.index("mark", opening + 1)
+    _check_outside(parts[:opening] + parts[closing:])
+    is_snippet_inside = "snippet" in shown[opening:closing] and shown.count("snippet") == 1
+    if "query" not in shown[:opening] or not is_snippet_inside:
+        raise InputError(
+            "block 'user' must show {{ query }} before the fence and {{ snippet }} once, inside it,"
+            " both without a condition"
+        )
+
+
+def _check_expressions(parts: Iterable[nodes.Node]) -> None:
+    """Raise InputError when an expression or a statement uses the mark or the snippet."""
+    for name in (name for part in parts for name in _find_names(part)):
+        if name.name in ("mark", "snippet"):
+            raise InputError(
+                "line {line} uses {name} in an expression, a condition or a filter; show it alone, as {text}",
+                line=name.lineno,
+                name=name.name,
+                text=f"{{{{ {name.name} }}}}",
+            )
+
+
+def _check_outside(parts: Iterable[nodes.Node]) -> None:
+    """Raise InputError when a part outside the fence shows title or date; a condition may test them."""
+    outside = nodes.Output(list(parts))
+    tested = {id(name) for each in outside.find_all(nodes.If) for name in _find_names(each.test)}
+    for name in outside.find_all(nodes.Name):
+        if name.name in ("title", "date") and id(name) not in tested:
+            raise InputError(
+                "line {line} shows {name} outside the fence; show it inside: it comes from the web, too",
+                line=name.lineno,
+                name=name.name,
+            )
+
+
+def _check_condition(test: nodes.Node) -> None:
+    """Raise InputError when `test` depends on more of title and date than whether they are given."""
+    parts = list(nodes.Output([test]).find_all(nodes.Node))
+    is_plain = all(isinstance(part, nodes.Name | nodes.Not | nodes.And | nodes.Or) for part in parts)
+    if not is_plain and any(name.name in ("title", "date") for name in _find_names(test)):
+        raise InputError(
+            "line {line} has a condition on the text of title or date; test only whether it is given, as in"
+            " {{% if title %}}",
+            line=test.lineno,
+        )
+
+
+def _find_names(node: nodes.Node) -> Iterable[nodes.Name]:
+    """Return the variables in `node`, which may itself be one."""
+    return nodes.Output([node]).find_all(nodes.Name)

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,7 +24,7 @@ import jinja2
 from jinja2 import meta, nodes
 from jinja2.runtime import Context
 
-from judge.assess.prompt_environment import PromptEnvironment, check_statements
+from judge.assess.prompt_environment import FENCE_LINES, PromptEnvironment, check_fence, check_statements
 from judge.errors import InputError, explain_error
 from judge.filesystem import read_text
 from judge.messages import Message, SeparatedNames, join_messages
@@ -200,7 +201,7 @@ def load_question_prompts(directory: Path, name: str, properties: Mapping[str, A
 def load_prompts(
     directory: Path, scale: Scale, name: str = "", schema: Mapping[str, Any] | None = None
 ) -> Prompts:
-    """Return the prompts of `scale` in `directory`, after rendering each with and without options.
+    """Return the prompts of `scale` in `directory`, after a check of each that holds for every pair.
 
     With a `name`, they are the files of that name, whose replies follow `schema`. Raise `InputError` with the
     file when one is missing, lacks a block, uses an unknown variable, or does not show the snippet inside the
@@ -290,32 +291,21 @@ def _check_blocks(environment: jinja2.Environment, source: str) -> None:
                 names=_list_names(unknown),
                 allowed=_list_names(allowed),
             )
+    check_fence(blocks["user"])
 
 
 def _check_rendering(prompts: Prompts, lang: Lang) -> None:
-    """Render a bare and a full pair; raise `InputError` for a template that does not fence the snippet."""
-    query = Query(id="", text="a query", raw_text="", lang=lang)
-    snippet = Snippet(id="", text="a snippet")
-    full_query = replace(query, reference="a reference")
-    full_snippet = replace(snippet, title="a title", date="2000-01-01")
-    _check_fence(prompts.render(Pair(query, snippet), None).user)
-    _check_fence(prompts.render(Pair(full_query, full_snippet), "2000-01-02").user)
-
-
-def _check_fence(user: str) -> None:
-    opening = re.findall(r"^<<<([0-9a-f]{16})$", user, re.MULTILINE)
-    closing = re.findall(r"^([0-9a-f]{16})>>>$", user, re.MULTILINE)
-    if len(opening) != 1 or opening != closing or user.count(opening[0]) != 2:
-        raise InputError(
-            "block 'user' must have one line '<<<{{ mark }}' and one line '{{ mark }}>>>', and no other mark"
-        )
-    before, inside, after = user.split(opening[0])
-    if "a query" not in before or "a snippet" not in inside:
-        raise InputError("block 'user' must show the query before the fence and the snippet inside it")
-    if "a title" in before + after or "2000-01-01" in before + after:
-        raise InputError(
-            "block 'user' must show title and date inside the fence: they come from the web, too"
-        )
+    """Render a pair with and without each option; raise `InputError` for one without the lines of a fence."""
+    for reference, title, date, as_of in product(
+        ("", "a reference"), ("", "a title"), ("", "2000-01-01"), ("", "2000-01-02")
+    ):
+        query = Query(id="", text="a query", raw_text="", lang=lang, reference=reference)
+        pair = Pair(query, Snippet(id="", text="a snippet", title=title, date=date))
+        user = prompts.render(pair, as_of).user
+        opening = re.findall(r"^<<<([0-9a-f]{16})$", user, re.MULTILINE)
+        closing = re.findall(r"^([0-9a-f]{16})>>>$", user, re.MULTILINE)
+        if len(opening) != 1 or opening != closing:
+            raise InputError(FENCE_LINES)
 
 
 def _join_lines(text: str) -> str:

@@ -297,12 +297,16 @@ def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) ->
             "{{ query | shout }}",
             r"line \d+ uses the filter 'shout'; it may use capitalize, count, d",
         ),
-        ("{{ query }}", "{{ query.txet }}", r"does not render: .*has no attribute 'txet'"),
+        ("{{ query }}", "{{ query }}{{ query.txet }}", r"does not render: .*has no attribute 'txet'"),
         ("{{ query }}", "{% include 'x' %}", r"line \d+ has a statement that a prompt cannot have"),
         ("{{ mark }}>>>", "end>>>", r"must have one line '<<<\{\{ mark \}\}' and one line"),
         ("Query: ", "<<<{{ mark }}\nQuery: ", r"must have one line '<<<\{\{ mark \}\}' and one line"),
-        ("{{ snippet }}\n{{ mark }}>>>", "{{ mark }}>>>\n{{ snippet }}", r"the snippet inside it"),
-        ("Query: {{ query }}", "Look:", r"must show the query before the fence"),
+        (
+            "{{ snippet }}\n{{ mark }}>>>",
+            "{{ mark }}>>>\n{{ snippet }}",
+            r"\{\{ snippet \}\} once, inside it",
+        ),
+        ("Query: {{ query }}", "Look:", r"must show \{\{ query \}\} before the fence"),
     ],
 )
 def test_a_wrong_prompt_is_refused_by_file_and_reason(
@@ -320,13 +324,13 @@ def test_a_wrong_prompt_is_refused_by_file_and_reason(
     [
         (
             "{{ query }}",
-            "{{ query.txet }}",
+            "{{ query }}{{ query.txet }}",
             " does not render: \"'str object' has no attribute 'txet'\"",
             " 的块 'user' 无法渲染，错误信息为：“'str object' has no attribute 'txet'”",
         ),
         (
             "{{ query }}",
-            "{{ query * 100001 }}",
+            "{{ query }}{{ query * 100001 }}",
             ' does not render: "* makes more than 100,000 characters or bits"',
             " 的块 'user' 无法渲染，错误信息为：“* 的结果超过 100,000 个字符或比特”",
         ),
@@ -345,6 +349,71 @@ def test_the_text_of_jinja_stands_in_quotes(
         load_prompts(copy_prompts(tmp_path, old, new), GRADED)
     assert ENGLISH(caught.value.message).endswith(english)
     assert CHINESE(caught.value.message).endswith(chinese)
+
+
+CLOSING = "{{ mark }}>>>\n"
+
+
+@check_each(
+    ("old", "new", "message"),
+    [
+        ("Query: {{ query }}", "Query: {{ query }} {{ snippet }}", "once, inside it"),
+        (CLOSING, CLOSING + "{{ snippet }}\n", "once, inside it"),
+        (CLOSING, "{{ snippet }}\n" + CLOSING, "once, inside it"),
+        (CLOSING, CLOSING + "{{ snippet[9:] }}\n", r"line \d+ uses snippet in an expression"),
+        (CLOSING, CLOSING + "{{ query if snippet|length > 20 }}\n", r"line \d+ uses snippet in an expr"),
+        (CLOSING, CLOSING + "{% if snippet|length > 20 %}{{ title }}{% endif %}\n", r"line \d+ uses snippet"),
+        (
+            CLOSING,
+            CLOSING + "{% if query|length > 20 %}{{ title }}{% endif %}\n",
+            r"line \d+ shows title out",
+        ),
+        (CLOSING, CLOSING + "{{ date[10:] }}\n", r"line \d+ shows date outside the fence"),
+        ("Snippet:\n", "{% filter upper %}{{ title[7:] }}{% endfilter %}\nSnippet:\n", "shows title outside"),
+        (CLOSING, CLOSING + "{% if title|length > 20 %}x{% endif %}\n", "condition on the text of title"),
+        (
+            "{{ snippet }}",
+            "{% if snippet|length < 20 %}\n{{ snippet }}\n{% endif %}",
+            "uses snippet in an expr",
+        ),
+        (
+            "{{ snippet }}",
+            "{% if query|length < 20 %}\n{{ snippet }}\n{% endif %}",
+            "uses snippet in an expr",
+        ),
+        ("<<<{{ mark }}", "{% if query|length < 20 %}\n<<<{{ mark }}\n{% endif %}", "uses mark in an expr"),
+        ("Query: {{ query }}", "{% if not title %}{{ query }}{% endif %}", "before the fence"),
+        ("<<<{{ mark }}", "{% if title and not date %}x{% endif %}<<<{{ mark }}", "must have one line"),
+    ],
+)
+def test_a_prompt_that_does_not_fence_every_pair_is_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=rf"graded\.jinja: .*{message}"):
+        load_prompts(copy_prompts(tmp_path, old, new), GRADED)
+
+
+def test_the_refusal_of_a_condition_shows_how_to_write_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_prompts(copy_prompts(tmp_path, "{% if title %}", "{% if title|length > 20 %}"), GRADED)
+    assert ENGLISH(caught.value.message).endswith("whether it is given, as in {% if title %}")
+    assert CHINESE(caught.value.message).endswith("请只判断是否给出，例如 {% if title %}")
+
+
+@check_each(
+    ("old", "new"),
+    [
+        (CLOSING, CLOSING + "{% if title %}\nA title is given.\n{% endif %}\nQuery again: {{ query }}\n"),
+        ("Title: {{ title }}", "{{ title|upper }}"),
+        ("{% if date %}", "{% if date and not title or reference %}"),
+        ("{{ snippet }}\n", "{{ snippet }}\n{% if date %}\n{{ date[:4] }}\n{% endif %}\n"),
+    ],
+)
+def test_a_prompt_that_fences_every_pair_loads(tmp_path: Path, old: str, new: str) -> None:
+    own = load_prompts(copy_prompts(tmp_path, old, new), GRADED)
+    prompt = own.render(make_pair("q", "a long text " * 9, title="title", date="2024-03-05"), None)
+    assert "a long text" in prompt.user
+    assert "a long text" not in remove_fenced_text(prompt)
 
 
 #: Templates that reach Python objects, or that expand a short text to a huge one.
