@@ -54,6 +54,9 @@ class StoredRecords(Sequence[Record]):
     def __reduce__(self) -> tuple[type, tuple[tuple[Record, ...]]]:
         return tuple, (tuple(self),)
 
+    def __copy__(self) -> Self:
+        return self
+
     def __deepcopy__(self, _: object) -> Self:
         return self
 
@@ -118,6 +121,9 @@ class StoredDocuments(Documents):
 
     def __reduce__(self) -> tuple[type, tuple[Documents]]:
         return dict, (dict(self),)
+
+    def __copy__(self) -> Self:
+        return self
 
     def __deepcopy__(self, _: object) -> Self:
         return self

@@ -196,9 +196,12 @@ class ProgressLines:
 
 
 def _truncate_name(name: str, width: int) -> str:
-    """Return the name, or its first word and what fits beside it: `2/3 openai:qwen…`."""
-    width = max(width, len(name.partition(" ")[0]) + 1)
-    return name if len(name) <= width else f"{name[: width - 1].rstrip()}…"
+    """Return the name, or its first word and what fits beside it into `width` columns: `2/3 openai:qwen…`."""
+    if count_columns(name) <= width:
+        return name
+    least = len(name.partition(" ")[0])
+    end = next(end for end in range(len(name), 0, -1) if end <= least or count_columns(name[:end]) < width)
+    return f"{name[:end].rstrip()}…"
 
 
 def _describe_repeat(t: Translator, repeat: RepeatProgress) -> str:

@@ -67,7 +67,8 @@ def test_the_judgments_of_a_query_and_those_without_a_grade_are_read_alone(tmp_p
 
 def test_a_copy_shares_the_file_and_a_pickled_log_holds_the_judgments(tmp_path: Path) -> None:
     log = store_judgments(MANY, tmp_path)
-    assert list(copy.deepcopy(log)) == MANY
+    assert copy.copy(log) is copy.deepcopy(log) is log
+    assert list(log) == MANY
     pickled = pickle.dumps(log)
     del log
     assert pickle.loads(pickled) == tuple(MANY)  # noqa: S301

@@ -7,6 +7,7 @@ from itertools import count
 
 from rich.console import Console
 
+from judge.characters import count_columns
 from judge.cli.progress_display import COLLECTING, ProgressBar, ProgressLines
 from judge.records import Judgment
 
@@ -60,6 +61,15 @@ def test_lines_of_a_panel_name_its_member_within_eighty_columns() -> None:
         "2/3 openai:qwen-p…: waiting for the first answer from api.example.com:8000, 12 s",
         "3/3 lexical/graded: judging 9 pairs",
     ]
+
+
+def test_a_chinese_name_of_a_member_takes_two_columns_a_character() -> None:
+    stream = io.StringIO()
+    lines = ProgressLines(stream)
+    lines.begin(5000, 12, member="2/3 openai:" + "通义千问模型" * 6)
+    [line] = stream.getvalue().splitlines()
+    assert line == "2/3 openai:通义千问模型通义千问…: judging 4,988 pairs; the other 12 need no call"
+    assert count_columns(line) <= 80
 
 
 def test_the_bar_of_a_panel_names_its_member() -> None:
