@@ -9,7 +9,7 @@
     question_plan                       the questions about a pool and their keys
     prompts, example_prompts            render a prompt; add labelled examples to it
     prompt_environment                  what a template may do
-    progress, consecutive_failures      report progress; end a run after many failures in a row
+    progress, consecutive_failures      listeners and the count of repeats; end a run after many failures
     estimate                            the calls and the cost of a run before it begins
 
 Nothing here knows engines or ranks.

@@ -3,41 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import replace
 
 from judge.assess.assessor import Assessor, AssessorAnswer
-from judge.assess.progress import ProgressListener
+from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.client.budget import SpendLimit
 from judge.judgment_log import JudgmentLog
-from judge.records import Judgment, RepeatProgress, Scale
+from judge.records import RepeatProgress
 from judge.store.store import StoredAnswer, VerdictStore
-
-
-class RepeatCounter:
-    """Counts the judgments of every repeat."""
-
-    def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
-        self._pairs = pairs
-        self._scale = scale
-        self._repeats = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
-
-    def count_judgments(self, judgments: Iterable[Judgment]) -> list[RepeatProgress]:
-        """Count `judgments`; return the repeats that they complete, none if there is only one repeat."""
-        ended = []
-        for judgment in judgments if len(self._repeats) > 1 else ():
-            repeat, grade = self._repeats[judgment.repeat - 1], judgment.grade
-            repeat = replace(
-                repeat,
-                judged=repeat.judged + (grade is not None),
-                failed=repeat.failed + (grade is None),
-                relevant=repeat.relevant + (grade is not None and grade >= self._scale.relevant_from),
-            )
-            self._repeats[judgment.repeat - 1] = repeat
-            if repeat.judged + repeat.failed == self._pairs:
-                ended.append(repeat)
-        return ended
 
 
 class JudgmentRecorder:

@@ -197,11 +197,9 @@ class ProgressLines:
 
 def _truncate_name(name: str, width: int) -> str:
     """Return the name, or its first word and what fits beside it into `width` columns: `2/3 openai:qwen…`."""
-    if count_columns(name) <= width:
-        return name
-    least = len(name.partition(" ")[0])
-    end = next(end for end in range(len(name), 0, -1) if end <= least or count_columns(name[:end]) < width)
-    return f"{name[:end].rstrip()}…"
+    text = Text(name)
+    text.truncate(max(width, len(name.partition(" ")[0]) + 1), overflow="ellipsis")
+    return text.plain
 
 
 def _describe_repeat(t: Translator, repeat: RepeatProgress) -> str:

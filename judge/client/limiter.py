@@ -130,7 +130,7 @@ class AdaptiveLimiter:
         """Begin as after the first verdict: the server is known to answer these requests."""
         if not self._count:
             self.probing, self.has_answer, self._has_verdict = False, True, True
-            self._estimator.start(_read_clock(), 1, 0.0)
+            self._estimator.start(_read_clock(), 1, latency=0.0)  # unknown: the shortest spread
 
     @property
     def was_slowed_down(self) -> bool:

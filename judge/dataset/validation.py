@@ -90,8 +90,13 @@ def parse_text(location: str, name: str, value: object) -> str:
     """
     if value is None or isinstance(value, str):
         return value or ""
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            return value.decode()
     if isinstance(value, bytes | list | tuple | Set | Mapping | bool):
-        return _decode_text(location, name, value)
+        raise InputError(
+            "{place}: field {name!r} is {value!r:.80}, not text", place=location, name=name, value=value
+        )
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()
     return str(value)
@@ -106,15 +111,6 @@ def parse_snippet_text(location: str, name: str, value: object) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     return None if value is None else parse_text(location, name, value)
-
-
-def _decode_text(location: str, name: str, value: object) -> str:
-    if isinstance(value, bytes):
-        with suppress(UnicodeDecodeError):
-            return value.decode()
-    raise InputError(
-        "{place}: field {name!r} is {value!r:.80}, not text", place=location, name=name, value=value
-    )
 
 
 # A text may begin with an apostrophe already; another one keeps two texts from becoming the same cell.

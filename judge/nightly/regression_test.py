@@ -235,7 +235,10 @@ def measure_changes(
 def _measure_change(
     engine: str, now: str, pair: PairComparison, values: Floats, resamples: int
 ) -> RegressionOutcome:
-    """Return the change of an engine, which is `now` in `pair`, from (2, queries) values, tonight's last."""
+    """Return the change of an engine, which is `now` in `pair`, from (2, queries) values.
+
+    The second row is that of this night.
+    """
     both = values[:, ~np.isnan(values).any(0)]
     differences = both[1] - both[0]
     (p,) = compute_randomisation_p(differences[:, None], resamples=resamples)
