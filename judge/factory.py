@@ -21,7 +21,7 @@ from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
-from judge.client.retry import Limits
+from judge.client.retry import RequestLimits
 from judge.config import read_table_rows
 from judge.config.environment import (
     copy_environment,
@@ -151,9 +151,8 @@ def build_text_asker(
     def open_client(kind: QuestionKind[Any]) -> tuple[TextAssessor, ModelClient]:
         nonlocal client
         assessor = build_text_assessor(config, kind, needs_key=True)
-        limits = build_limits(config, assessor.model)
         token = client.cancel_token if client else cancel_token or CancelToken()
-        opened = ModelClient(assessor.model, limits, token, client.spend_limit if client else None)
+        opened = build_client(config, assessor.model, token, client.spend_limit if client else None)
         client = client or opened
         return assessor, opened
 
@@ -165,7 +164,7 @@ def build_question_estimator(config: Config, store: VerdictStore | None) -> Ques
 
     def open_assessor(kind: QuestionKind[Any]) -> tuple[TextAssessor, Price | None]:
         assessor = build_text_assessor(config, kind, needs_key=False)
-        return assessor, build_limits(config, assessor.model).price
+        return assessor, choose_price(config, assessor.model)
 
     return QuestionEstimator(open_assessor, store, thinking=config.thinking)
 
@@ -243,8 +242,8 @@ def look_up_price(config: Config, model: Model) -> Price | None:
     return find_price((row for rows in tables for row in rows), model.name, model.endpoint)
 
 
-def build_limits(config: Config, model: Model) -> Limits:
-    """Return the limits of the calls to `model`; raise InputError for a budget without a known price."""
+def choose_price(config: Config, model: Model) -> Price | None:
+    """Return what `look_up_price` does; raise InputError for a budget without a known price."""
     price = look_up_price(config, model)
     with config.source.add_error_context("budget"):
         if config.budget is not None and price is None:
@@ -254,15 +253,16 @@ def build_limits(config: Config, model: Model) -> Limits:
                 model=model.name,
                 server=model.endpoint or Message("its server"),
             )
-    return Limits(
-        concurrency=config.concurrency,
-        attempts=config.attempts,
-        max_wait=config.max_wait,
-        shutdown_timeout=config.shutdown_timeout,
-        max_calls=config.max_calls,
-        budget=config.budget,
-        price=price,
-    )
+    return price
+
+
+def build_client(
+    config: Config, model: Model, cancel_token: CancelToken, spend_limit: SpendLimit | None = None
+) -> ModelClient:
+    """Return the client of `model`, with a new spend limit by the options unless there is one."""
+    limits = RequestLimits(config.concurrency, config.attempts, config.max_wait, config.shutdown_timeout)
+    spend_limit = spend_limit or SpendLimit(config.max_calls, config.budget)
+    return ModelClient(model, limits, cancel_token, spend_limit, choose_price(config, model))
 
 
 def build_panel(
@@ -271,17 +271,19 @@ def build_panel(
     cancel_token: CancelToken,
     spend_limit: SpendLimit | None = None,
 ) -> list[PanelMember]:
-    """Return each assessor with the client of its model.
+    """Return each assessor with the client of its model, and its number among them in the title.
 
     The clients share `spend_limit`; without one, they share a new one by the options.
     """
     shared = spend_limit or SpendLimit(config.max_calls, config.budget)
+    total = len(assessors)
     return [
         PanelMember(
             assessor,
-            ModelClient(assessor.model, build_limits(config, assessor.model), cancel_token, shared),
+            build_client(config, assessor.model, cancel_token, shared),
+            title=f"{number}/{total} {assessor.name}" if total > 1 else "",
         )
-        for assessor in assessors
+        for number, assessor in enumerate(assessors, start=1)
     ]
 
 

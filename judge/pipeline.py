@@ -83,8 +83,9 @@ def run(
         options = _build_dimension_options(config, store_file)
         selftests = look_up_selftests(store_file, selftest_run.identify_assessors(prepared.assessors, config))
         with VerdictStore(store_file) as store:
+            pool = selection.to_judge
             judgings = asyncio.run(
-                judge_with_panel(selection.to_judge, panel, store, config.repeats, listener)
+                judge_with_panel(pool.pairs, panel, store, config.repeats, listener, pool.digest)
             )
         judging = combine_results(judgings)
         judged = _store_judgments(_make_judged_run(config, prepared, selection, judgings), store_file.parent)
@@ -220,7 +221,7 @@ def _compute_cost(
     costs: Sequence[Cost], dimensions: Mapping[str, DimensionResult], panel: Iterable[PanelMember]
 ) -> RunCost:
     """Return the cost of a run: `costs`, and those of its dimensions."""
-    own = make_run_cost(add_costs(costs), find_common_price(member.client.limits.price for member in panel))
+    own = make_run_cost(add_costs(costs), find_common_price(member.client.price for member in panel))
     return combine_costs(own, filter(None, (each.summary.cost for each in dimensions.values())))
 
 
@@ -243,17 +244,19 @@ def estimate(config: Config) -> RunEstimate:
     pooled, assessors = prepared.pooled, prepared.assessors
     factory.list_batch_models(config, assessors)
     selection = select_pairs(config, pooled, prepared.labels)
-    pairs = selection.to_judge
+    pool = selection.to_judge
     store_file = prepared.store_file
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         panel = factory.build_panel(config, assessors, CancelToken())
         estimates = {
             member.assessor.name: estimate_run(
-                pairs,
+                pool.pairs,
                 member.assessor,
                 store,
                 config.repeats,
-                member.client.limits,
+                member.client.price,
+                config.concurrency,
+                pool_digest=pool.digest,
                 thinking=config.thinking,
             )
             for member in panel
@@ -263,7 +266,9 @@ def estimate(config: Config) -> RunEstimate:
         estimator = factory.build_question_estimator(config, store)
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
-            judgings = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, NullProgress()))
+            judgings = asyncio.run(
+                judge_with_panel(pool.pairs, panel, store, config.repeats, NullProgress(), pool.digest)
+            )
             judged = _make_judged_run(config, prepared, selection, judgings)
             ask_questions(judged, names, estimator, options)
         questions: dict[str, QuestionEstimate] = {}
@@ -272,7 +277,7 @@ def estimate(config: Config) -> RunEstimate:
             questions[name] = questions[name] + each if name in questions else each
     of_examples = dict.fromkeys(remark for each in assessors if each.examples for remark in each.remarks)
     remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, pooled, selection))
-    return RunEstimate(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates, questions)
+    return RunEstimate(pool.results, len(pool.pairs), config.repeats, remarks, estimates, questions)
 
 
 def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[str]:

@@ -223,7 +223,7 @@ class BatchRunner:
                 if submission.is_short:
                     return _Submission(left_out, is_short=True)
                 lines, size = {}, 0
-            most = bound_cost(prompt, params.params, self.client.limits.price, in_batch=True)
+            most = bound_cost(prompt, params.params, self.client.price, in_batch=True)
             lines[key] = _RequestLine(content, most)
             size += len(content)
         if not lines:
@@ -373,7 +373,7 @@ class BatchRunner:
             return None
         calls = [make_batch_call(reply) for reply in replies.values()]
         if name in self._costs:  # else an earlier command submitted it, and paid for it
-            self.client.spend_limit.settle_batch(self._costs.pop(name), calls, self.client.limits.price)
+            self.client.spend_limit.settle_batch(self._costs.pop(name), calls, self.client.price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
         if len(errors) == len(replies) >= _MIN_FAILED and not any(map(is_final, errors)):
             await self.table.remove(name, questions)

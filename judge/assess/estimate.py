@@ -7,7 +7,7 @@ uses a rule of thumb and says so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import ceil
@@ -21,12 +21,11 @@ from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.assess.text_assessor import Answer, Name, QuestionKind, TextAssessor, parse_answers
 from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
-from judge.client.retry import Limits
 from judge.judgment_log import Indices
 from judge.models.batch_api import MAX_REQUESTS, BatchModel
 from judge.models.negotiation import find_max_tokens
 from judge.pricing.prices import Price
-from judge.records import RERANKER, Pair, Pool, Prompt, Usage
+from judge.records import RERANKER, Pair, Prompt, Usage
 from judge.store.store import StoredVerdict, UsageHistory, VerdictStore
 
 #: Tokens that a reason of one or two sentences and its verdict take.
@@ -206,16 +205,23 @@ class QuestionEstimator:
 
 
 def estimate_run(
-    pool: Pool,
+    pairs: Sequence[Pair],
     assessor: Assessor,
     store: VerdictStore | None,
     repeats: int,
-    limits: Limits,
+    price: Price | None,
+    concurrency: int,
     *,
+    pool_digest: str = "",
     thinking: bool = False,
 ) -> AssessorEstimate:
-    """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
-    plan = QuestionPlan(pool, assessor, repeats, FileCache(make_cache_path(store.path)) if store else None)
+    """Return what judging `pairs` would cost now, given the verdicts in `store`, if there is one.
+
+    `price` is None where it is unknown; at most `concurrency` requests are in flight.
+    `pool_digest` is that of the pool of the pairs.
+    """
+    cache = FileCache(make_cache_path(store.path)) if store else None
+    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_digest)
     missing = _find_missing(plan, store)
     keys = list(plan.list_keys(missing))
     past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
@@ -241,23 +247,23 @@ def estimate_run(
         again=round(again),
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
-        price=limits.price,
-        usd=_compute_usd(limits.price, usage),
-        seconds=_estimate_seconds(calls + again, pace, limits.concurrency),
+        price=price,
+        usd=_compute_usd(price, usage),
+        seconds=_estimate_seconds(calls + again, pace, concurrency),
         learned_from=sum(learned[version].calls for version in versions if version in learned),
         by_rule=by_rule_count,
         pace=pace,
         submitted=sum(key in in_batch for key in keys),
         batches=ceil(calls / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
         # Not all providers have a cache for batches.
-        batch_usd=_compute_usd(limits.price, replace(usage, cached_tokens=0), in_batch=True),
+        batch_usd=_compute_usd(price, replace(usage, cached_tokens=0), in_batch=True),
         examples=_compare_examples(
             assessor,
             (each for each in plan.read_requests(missing) if each.question.key not in in_batch),
             reply_tokens,
-            limits.price,
+            price,
         ),
-        thinking=_bound_thinking(assessor, usage, by_rule_count, reply_tokens, limits.price)
+        thinking=_bound_thinking(assessor, usage, by_rule_count, reply_tokens, price)
         if thinking and by_rule_count
         else None,
     )

@@ -1,8 +1,8 @@
-"""The questions about a pool, by number: their keys are in memory, and their pairs are read when needed."""
+"""The questions about pairs, by number: their keys are in memory, and their pairs are read when needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -12,7 +12,7 @@ import numpy as np
 from judge.assess.assessor import Assessor, Question
 from judge.cache import FileCache
 from judge.judgment_log import Indices
-from judge.records import Judgment, Pair, Pool
+from judge.records import Judgment, Pair
 
 #: Bytes of a key; the store has it in hexadecimal digits.
 _KEY_SIZE = 32
@@ -44,21 +44,29 @@ class QuestionBlock:
 
 
 class QuestionPlan:
-    """The questions of `assessor` about each pair of `pool` in each of `repeats`.
+    """The questions of `assessor` about each of `pairs` in each of `repeats`.
 
-    The index of a question is its number: those of the first repeat come first, each in pool order. Questions
-    with one key are one request.
+    The index of a question is its number: those of the first repeat come first, in the order of the pairs.
+    Questions with one key are one request. The keys are in `cache` if the pairs have a `pool_digest`, that of
+    their pool.
     """
 
-    def __init__(self, pool: Pool, assessor: Assessor, repeats: int, cache: FileCache | None = None) -> None:
-        self._pool = pool
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        assessor: Assessor,
+        repeats: int,
+        cache: FileCache | None = None,
+        pool_digest: str = "",
+    ) -> None:
+        self._pairs = pairs
         self._assessor = assessor
         self.repeats = repeats
-        self._keys = self._read_keys(cache) if cache and pool.digest else self._make_keys()
+        self._keys = self._read_keys(cache, pool_digest) if cache and pool_digest else self._make_keys()
 
-    def _read_keys(self, cache: FileCache) -> bytes | bytearray:
+    def _read_keys(self, cache: FileCache, pool_digest: str) -> bytes | bytearray:
         """Return the keys in `cache`; make them where it has none, or others."""
-        name = self._assessor.make_cache_key(self._pool, self.repeats)
+        name = self._assessor.make_cache_key(pool_digest, self.repeats)
         with suppress(ValueError):
             cached = b"".join(bytes.fromhex(line.decode()) for line in cache.read(name) or ())
             if len(cached) == _KEY_SIZE * len(self):
@@ -69,7 +77,7 @@ class QuestionPlan:
 
     def _make_keys(self) -> bytes | bytearray:
         keys = [bytearray() for _ in range(self.repeats)]
-        for pair in self._pool.pairs:
+        for pair in self._pairs:
             questions = self._assessor.make_questions(pair, self.repeats)
             for of_repeat, question in zip(keys, questions, strict=True):
                 of_repeat += bytes.fromhex(question.key)
@@ -79,7 +87,7 @@ class QuestionPlan:
         return self._keys[_KEY_SIZE * index : _KEY_SIZE * (index + 1)].hex()
 
     def __len__(self) -> int:
-        return self.repeats * len(self._pool.pairs)
+        return self.repeats * len(self._pairs)
 
     def list_keys(self, indices: Indices) -> Iterator[str]:
         """Yield the key of each question at `indices`."""
@@ -93,7 +101,7 @@ class QuestionPlan:
 
     def read_blocks(self) -> Iterator[QuestionBlock]:
         """Yield all questions, pair by pair, about a thousand at a time."""
-        pairs = enumerate(self._pool.pairs)
+        pairs = enumerate(self._pairs)
         while some := list(islice(pairs, max(1, _BLOCK // self.repeats))):
             block = QuestionBlock({}, [])
             for number, pair in some:
@@ -137,24 +145,24 @@ class QuestionPlan:
 
     def _read(self, indices: Indices) -> Iterator[IndexedQuestion]:
         """Yield the questions at the sorted `indices`; each repeat with one reads the pairs once."""
-        count = len(self._pool.pairs)
+        count = len(self._pairs)
         for repeat in range(self.repeats):
             start, end = np.searchsorted(indices, [repeat * count, (repeat + 1) * count])
             if start == end:
                 continue
             is_wanted = np.zeros(count, bool)
             is_wanted[indices[start:end] - repeat * count] = True
-            for number, (pair, wanted) in enumerate(zip(self._pool.pairs, is_wanted.tobytes(), strict=True)):
+            for number, (pair, wanted) in enumerate(zip(self._pairs, is_wanted.tobytes(), strict=True)):
                 if wanted:
                     yield self._make_question(repeat, number, pair)
 
     def _make_question(self, repeat: int, number: int, pair: Pair) -> IndexedQuestion:
-        index = repeat * len(self._pool.pairs) + number
+        index = repeat * len(self._pairs) + number
         version = self._assessor.find_prompt_version(pair)
         return index, Question(self._read_key(index), pair, repeat + 1, version)
 
 
-def list_request_keys(pool: Pool, assessor: Assessor, repeats: int) -> list[str]:
-    """Return the key of each request that judging `pool` takes, whether its verdict is stored or not."""
-    plan = QuestionPlan(pool, assessor, repeats)
+def list_request_keys(pairs: Sequence[Pair], assessor: Assessor, repeats: int) -> list[str]:
+    """Return the key of each request that judging `pairs` takes, whether its verdict is stored or not."""
+    plan = QuestionPlan(pairs, assessor, repeats)
     return list(plan.list_distinct_keys(plan.select_for_model()))

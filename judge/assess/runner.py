@@ -1,4 +1,4 @@
-"""Judging a pool of pairs: known verdicts come from the store, the others from the model.
+"""Judging pairs: known verdicts come from the store, the others from the model.
 
 Each pair takes four steps:
 
@@ -35,7 +35,7 @@ from judge.judgment_log import JudgmentLog
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
 from judge.pricing import Cost, add_costs, sum_cost
-from judge.records import Judgment, Pool
+from judge.records import Judgment, Pair
 from judge.store.store import VerdictStore
 from judge.store.window import LeaseWindow
 from judge.stored_records import StoredRecords, chain_records
@@ -43,7 +43,7 @@ from judge.stored_records import StoredRecords, chain_records
 
 @dataclass(frozen=True, slots=True)
 class JudgingResult:
-    """The judgments of a pool, which stay on the disk: each use reads them again.
+    """The judgments of pairs, which stay on the disk: each use reads them again.
 
     `graded` of them have a grade, `failures` are those without one. `cost` is what they cost since they were
     first asked for. `stopped` is the reason when pairs have no judgment, `in_batches` the number of those in
@@ -61,19 +61,29 @@ class JudgingResult:
 
 @dataclass(frozen=True, slots=True)
 class PanelMember:
-    """An assessor and the client of its model, with the Batch API of the model to judge in batches."""
+    """An assessor and the client of its model, with the Batch API of the model to judge in batches.
+
+    `title` is what progress calls it, such as `2/3 openai:qwen-plus/graded`, "" for the only member.
+    """
 
     assessor: Assessor
     client: ModelClient
     batch_api: BatchApi | None = None
+    title: str = ""
 
 
 async def judge_with_panel(
-    pool: Pool, panel: Sequence[PanelMember], store: VerdictStore, repeats: int, progress: ProgressListener
+    pairs: Sequence[Pair],
+    panel: Sequence[PanelMember],
+    store: VerdictStore,
+    repeats: int,
+    progress: ProgressListener,
+    pool_digest: str = "",
 ) -> list[JudgingResult]:
-    """Judge `pool` with each member of `panel` in turn, cancelled by signals; close the models.
+    """Judge `pairs` with each member of `panel` in turn, cancelled by signals; close the models.
 
-    The clients share one cancel token. Raises Interrupted after a signal, StoreError when verdicts can't be
+    `pool_digest` is that of the pool of the pairs, under which the cache has the keys of the questions. The
+    clients share one cancel token. Raises Interrupted after a signal, StoreError when verdicts can't be
     stored.
     """
     token = panel[0].client.cancel_token
@@ -84,12 +94,11 @@ async def judge_with_panel(
         for api in filter(None, (member.batch_api for member in panel)):
             models.push_async_callback(api.aclose)
         async with token.handle_signals():
-            for number, member in enumerate(panel, start=1):
+            for member in panel:
                 window = make_lease_window(store, member.client)
-                name = f"{number}/{len(panel)} {member.assessor.name}" if len(panel) > 1 else ""
-                results.append(await judge_pool(pool, member, window, repeats, progress, name))
+                results.append(await judge_pairs(pairs, member, window, repeats, progress, pool_digest))
     if isinstance(token.reason, Interrupted):
-        total = len(panel) * repeats * len(pool.pairs)
+        total = len(panel) * repeats * len(pairs)
         raise _describe_interrupt(token.reason, panel[0].assessor.subject, results, total)
     if isinstance(token.reason, StoreError):
         raise token.reason
@@ -124,32 +133,31 @@ def _describe_interrupt(
     )
 
 
-async def judge_pool(
-    pool: Pool,
+async def judge_pairs(
+    pairs: Sequence[Pair],
     member: PanelMember,
     window: LeaseWindow,
     repeats: int,
     progress: ProgressListener,
-    name: str = "",
+    pool_digest: str = "",
 ) -> JudgingResult:
-    """Judge every pair of `pool` in every repeat; only what the store does not hold costs calls.
+    """Judge each of `pairs` in every repeat; only what the store does not hold costs calls.
 
-    `progress` gets the `name` of the member, which may be "". Equal requests are made once, in batches if the
-    member has a Batch API. Judgments are in pool order, repeat by repeat. Errors of the model never raise:
-    see `JudgingResult.stopped`.
+    Equal requests are made once, in batches if the member has a Batch API. Judgments are in the order of the
+    pairs, repeat by repeat. Errors of the model never raise: see `JudgingResult.stopped`.
     """
     assessor, client, store = member.assessor, member.client, window.store
     cache = FileCache(make_cache_path(store.path))
     server = _ServerRecord(cache, client)
     if server.was_unlimited:
         client.limiter.skip_probes()
-    plan = QuestionPlan(pool, assessor, repeats, cache)
+    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_digest)
     log = JudgmentLog(len(plan), store.path.parent)
     recorder = JudgmentRecorder(plan, assessor, client.spend_limit, log, progress)
     api = member.batch_api
     batches = BatchRunner(api, assessor, client, store.batches) if api else None
     known_corrupt = len(store.corrupt_keys)
-    by_rule = recorder.begin(store, name)
+    by_rule = recorder.begin(store, member.title)
     missing = log.find_missing_indices()
     try:
         if missing.size:
@@ -165,7 +173,7 @@ async def judge_pool(
         judgments=log,
         graded=log.graded,
         failures=StoredRecords(log.read_failures, len(log) - log.graded),
-        cost=sum_cost(store.read_calls(plan.list_distinct_keys(to_ask)), client.limits.price),
+        cost=sum_cost(store.read_calls(plan.list_distinct_keys(to_ask)), client.price),
         stopped=client.cancel_token.reason,
         warnings=(
             *_describe_corrupt(store, store.corrupt_keys[known_corrupt:]),

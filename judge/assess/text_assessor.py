@@ -23,7 +23,7 @@ from judge.errors import JudgeError, ReplyParseError
 from judge.models import Model
 from judge.parsing.final_answer import parse_json_answer
 from judge.pricing import RunCost, combine_costs, make_run_cost
-from judge.records import GRADED, Completion, Judgment, Pair, Pool, Prompt, Verdict
+from judge.records import GRADED, Completion, Judgment, Pair, Prompt, Verdict
 from judge.store.store import VerdictStore
 
 Answer = TypeVar("Answer")
@@ -133,11 +133,10 @@ class TextAsker:
             return {}
         assessor, client = self.open_client(kind)
         distinct = tuple({pair.key: pair for pair in pairs.values()}.values())
-        pool = Pool(depth=0, results=len(distinct), pairs=distinct, documents={})
         [result] = asyncio.run(
-            judge_with_panel(pool, [PanelMember(assessor, client)], self.store, 1, self.progress)
+            judge_with_panel(distinct, [PanelMember(assessor, client)], self.store, 1, self.progress)
         )
-        cost = make_run_cost(result.cost, client.limits.price)
+        cost = make_run_cost(result.cost, client.price)
         questions = DimensionQuestions(len(result.judgments), tuple(result.failures), cost)
         earlier = self.questions.get(kind.dimension)
         self.questions[kind.dimension] = earlier + questions if earlier else questions

@@ -50,7 +50,7 @@ class SpendLimit:
         #: US dollars spent, None after a call without a price or a token count.
         self.usd: float | None = 0.0
         self._max_calls = max_calls
-        self._budget = budget
+        self.budget = budget
         self._in_flight = 0
         #: The most that the calls in flight can cost.
         self._reserved = 0.0
@@ -69,16 +69,16 @@ class SpendLimit:
             raise LimitReached(
                 "--max-calls {calls} is used up; raise it and run again", calls=self._max_calls
             )
-        if self._budget is not None:
+        if self.budget is not None:
             if self.usd is None:
                 raise RunIncomplete(
                     "the server does not count tokens, so --budget cannot be enforced; use --max-calls"
                 )
             spent = self.usd + self._maybe_billed + self._batches
-            ceiling = self._budget * _ROUNDING
-            if spent + self._highest_cost > ceiling or spent >= self._budget:
+            ceiling = self.budget * _ROUNDING
+            if spent + self._highest_cost > ceiling or spent >= self.budget:
                 raise LimitReached(
-                    "--budget {budget:g} USD is used up; raise it and run again", budget=self._budget
+                    "--budget {budget:g} USD is used up; raise it and run again", budget=self.budget
                 )
             reserved = max(self._reserved + most, (self._in_flight + 1) * self._highest_cost)
             if self._in_flight and spent + reserved > ceiling:
@@ -102,10 +102,10 @@ class SpendLimit:
         count = len(costs)
         if self._max_calls is not None:
             count = max(0, min(count, self._max_calls - self.calls))
-        if self._budget is not None:
+        if self.budget is not None:
             spent = (self.usd or 0.0) + self._maybe_billed + self._batches
             in_flight = max(self._reserved, self._in_flight * self._highest_cost)
-            left = self._budget * _ROUNDING - spent - in_flight
+            left = self.budget * _ROUNDING - spent - in_flight
             totals = accumulate(costs[:count])
             count = 0 if self.usd is None else sum(total <= left for total in totals)
         self.calls += count

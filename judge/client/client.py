@@ -12,7 +12,7 @@ from judge.client.budget import SpendLimit, bound_cost
 from judge.client.cancel import CancelToken
 from judge.client.limiter import AdaptiveLimiter
 from judge.client.rate_estimator import Permit
-from judge.client.retry import Limits, RetryBudget, make_retry_policy
+from judge.client.retry import RequestLimits, RetryBudget, make_retry_policy
 from judge.errors import (
     AccountError,
     CallError,
@@ -26,7 +26,7 @@ from judge.errors import (
 )
 from judge.messages import Message
 from judge.models import Model
-from judge.pricing.prices import FREE_PRICE
+from judge.pricing.prices import FREE_PRICE, Price
 from judge.records import ANSWERED, CONTENT_FILTER, LOST, Call, Completion, Prompt
 
 #: Seconds for which connections are tried to a server that has not answered in this run: it may just be
@@ -107,16 +107,24 @@ class PairPermit:
 
 
 class ModelClient:
-    """A model with what all its callers share: limiter, retry budget, spend limit and cancellation."""
+    """A model with what all its callers share: limiter, retry budget, spend limit and cancellation.
+
+    `price` is None where it is unknown. The clients of a run share `spend_limit`; without one there is none.
+    """
 
     def __init__(
-        self, model: Model, limits: Limits, cancel_token: CancelToken, spend_limit: SpendLimit | None = None
+        self,
+        model: Model,
+        limits: RequestLimits,
+        cancel_token: CancelToken,
+        spend_limit: SpendLimit | None = None,
+        price: Price | None = None,
     ) -> None:
         self.model = model
         self.limits = limits
         self.cancel_token = cancel_token
-        #: The assessors of a run share one.
-        self.spend_limit = spend_limit or SpendLimit(limits.max_calls, limits.budget)
+        self.spend_limit = spend_limit or SpendLimit()
+        self.price = price
         self.limiter = AdaptiveLimiter(limits.concurrency)
         self._retry_budget = RetryBudget(limits.concurrency)
         #: Whether a response of the server's API arrived in this run, a success or an error.
@@ -191,9 +199,9 @@ class ModelClient:
 
     async def _complete_with_spend_limit(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Reserve a call, send it, and settle it however it ends; a model in this process needs no call."""
-        price = self.limits.price
-        is_call = price != FREE_PRICE
-        most = 0.0 if self.limits.budget is None else bound_cost(prompt, self.model.params, price)
+        is_call = self.price != FREE_PRICE
+        has_budget = self.spend_limit.budget is not None
+        most = bound_cost(prompt, self.model.params, self.price) if has_budget else 0.0
         while is_call and not self.spend_limit.reserve(most):
             permit.release()
             await self.spend_limit.wait_for_settlement()
@@ -211,7 +219,7 @@ class ModelClient:
             raise
         finally:
             if is_call:
-                self.spend_limit.settle(call, price, most)
+                self.spend_limit.settle(call, self.price, most)
             permit.hooks.end_call(call)
         self._has_response = True
         self._retry_budget.deposit()
@@ -283,7 +291,7 @@ class ModelClient:
 class _StartupErrors:
     """Counts the errors of a server that has not answered yet, and says when they are reason to stop."""
 
-    def __init__(self, endpoint: str, limits: Limits) -> None:
+    def __init__(self, endpoint: str, limits: RequestLimits) -> None:
         self._endpoint = endpoint
         self._limits = limits
         self._timeouts = self._pages = self._broken = 0

@@ -1,4 +1,4 @@
-"""When a request is made again, and the limits of a run.
+"""When a request is made again, and the limits of requests.
 
 `judge.client` and `judge.assess.batch` retry requests to models by this policy; adapters and their libraries
 retry nothing.
@@ -18,32 +18,26 @@ from tenacity import (
 )
 
 from judge.errors import CallError, RetryableError
-from judge.pricing.prices import Price
 
-#: Longest wait for a Retry-After, in seconds; a longer one is cut where `max_wait` (`Limits`) allows more.
+#: Longest wait for a Retry-After, in seconds; a longer one is cut where `RequestLimits.max_wait` allows more.
 MAX_RETRY_AFTER = 600.0
 #: Retries that a run can afford before any answer (and four per call in flight), and per answer.
 _INITIAL_RETRIES, _RETRIES_PER_ANSWER = 200.0, 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of a run.
+class RequestLimits:
+    """The limits of the requests to one server.
 
     `concurrency` is the number of requests in flight; `attempts` are those of one request. `max_wait` is the
     number of seconds after which a throttled pair or an unavailable server is given up, and the longest
-    Retry-After that is waited for. Calls in flight get `shutdown_timeout` seconds after a signal. The run
-    makes at most `max_calls` calls, and spends at most `budget` US dollars at `price`, which is None where it
-    is unknown.
+    Retry-After that is waited for. Requests in flight get `shutdown_timeout` seconds after a signal.
     """
 
     concurrency: int
     attempts: int
     max_wait: float
     shutdown_timeout: float
-    max_calls: int | None = None
-    budget: float | None = None
-    price: Price | None = None
 
 
 class RetryBudget:
@@ -67,7 +61,7 @@ class RetryBudget:
 
 
 def make_retry_policy(
-    limits: Limits, sleep: Callable[[float], Awaitable[None]], withdraw: Callable[[], bool]
+    limits: RequestLimits, sleep: Callable[[float], Awaitable[None]], withdraw: Callable[[], bool]
 ) -> AsyncRetrying:
     """Return the retry policy of one request: `RetryableError`, as often as `limits` and `withdraw` allow.
 

@@ -19,7 +19,7 @@ from typing import Protocol
 import aiohttp
 
 from judge.client.cancel import Cancelled, CancelToken
-from judge.client.retry import Limits, make_retry_policy
+from judge.client.retry import RequestLimits, make_retry_policy
 from judge.collect.engines import MAX_CONCURRENT_QUERIES, EngineRequest, Response, ResultSource
 from judge.collect.query_file import QueryRow, read_query_file
 from judge.collect.raw_log import (
@@ -107,7 +107,7 @@ async def _request_missing(
     cancel_token: CancelToken,
 ) -> int:
     """Request everything that is missing and return the number of calls; cancelling ends it gracefully."""
-    limits = Limits(MAX_CONCURRENT_QUERIES, config.attempts, config.max_wait, _SHUTDOWN_TIMEOUT)
+    limits = RequestLimits(MAX_CONCURRENT_QUERIES, config.attempts, config.max_wait, _SHUTDOWN_TIMEOUT)
     engines = [EngineSession(source, config.rate, cancel_token) for source in results.sources]
     # Bodies are unpacked with a limit on their size (`read_body`).
     async with aiohttp.ClientSession(
@@ -216,7 +216,7 @@ class Collector:
 
     raw_log: RawLog
     results: CollectedResults
-    limits: Limits
+    limits: RequestLimits
     cancel_token: CancelToken
     http: aiohttp.ClientSession
     listener: CollectListener

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judge.cache import FileCache, make_cache_path, make_key
-from judge.client.retry import Limits, make_retry_policy
+from judge.client.retry import RequestLimits, make_retry_policy
 from judge.errors import CallError, InputError, RunIncomplete
 from judge.measure.formulas import Floats
 from judge.models import DASHSCOPE, OPENAI, check_embeddings
@@ -120,7 +120,7 @@ class _EmbeddingClient:
         self.provider, self.name = provider, name
         self._batch_size = _BATCH_SIZES[provider]
         self._secrets = server.secrets
-        self._limits = Limits(access.concurrency, _ATTEMPTS, _MAX_WAIT, shutdown_timeout=0.0)
+        self._limits = RequestLimits(access.concurrency, _ATTEMPTS, _MAX_WAIT, shutdown_timeout=0.0)
         self._connections = HttpConnections(server, "/embeddings")
 
     async def embed(self, texts: Sequence[str]) -> Floats:

@@ -33,7 +33,7 @@ from pydantic import BaseModel, ValidationError
 from judge import factory, run_input
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
-from judge.assess.runner import PanelMember, judge_pool, make_lease_window
+from judge.assess.runner import PanelMember, judge_pairs, make_lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.config.run import Config
@@ -291,7 +291,9 @@ class Resources:
         (query,) = data.queries
         async with self.turns[query]:
             member = PanelMember(self.assessor, self.client)
-            judging = await judge_pool(pooled, member, self.window, self.config.repeats, NullProgress())
+            judging = await judge_pairs(
+                pooled.pairs, member, self.window, self.config.repeats, NullProgress()
+            )
         if judging.stopped is not None:
             raise judging.stopped
         failed = [str(judgment.error) for judgment in judging.failures]
@@ -367,7 +369,7 @@ class BackgroundRunner:
             loop, resources = self._open
             if (old := resources.client).cancel_token.reason is not None:
                 # A call after a cancelled run may spend what is left.
-                client = ModelClient(old.model, old.limits, CancelToken(), old.spend_limit)
+                client = ModelClient(old.model, old.limits, CancelToken(), old.spend_limit, old.price)
                 window = make_lease_window(resources.store, client)
                 self._open = loop, replace(resources, client=client, window=window)
             return self._open

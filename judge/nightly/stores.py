@@ -294,9 +294,9 @@ def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config])
     shared_price, price_of_key = find_common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
         for config in configs:
-            pooled = run_input.load_pooled_dataset(config).pool
+            pairs = run_input.load_pooled_dataset(config).pool.pairs
             for assessor, price in zip(assessors, prices, strict=True):
-                price_of_key |= dict.fromkeys(list_request_keys(pooled, assessor, config.repeats), price)
+                price_of_key |= dict.fromkeys(list_request_keys(pairs, assessor, config.repeats), price)
     by_price = defaultdict[Price | None, list[Call]](list)
     for key, call in calls:
         by_price[price_of_key.get(key, shared_price)].append(call)

@@ -13,7 +13,7 @@ from judge.characters import detect_text_language
 from judge.dataset import clean
 from judge.errors import PARSE_ERROR_KINDS
 from judge.measure.resampling import CountedShare, measure_share
-from judge.records import GRADED, Judgment, Lang, LangChoice, Pair, Pool, Query, Scale
+from judge.records import GRADED, Judgment, Lang, LangChoice, Pair, Query, Scale
 
 ProbeKind = Literal[
     "query_only", "stuffing", "injected", "irrelevant", "relevant", "ambiguous", "lookalike", "partial"
@@ -53,8 +53,8 @@ def load_probes() -> tuple[Probe, ...]:
     return tuple(Probe(**json.loads(line)) for line in text.splitlines())
 
 
-def build_probe_pool(probes: Iterable[Probe], lang: LangChoice, max_chars: int) -> Pool:
-    """Return the pool of the probes, cleaned like any snippet; the query id is the id of the probe.
+def make_probe_pairs(probes: Iterable[Probe], lang: LangChoice, max_chars: int) -> list[Pair]:
+    """Return the pairs of the probes, cleaned like any snippet; the query id is the id of the probe.
 
     `lang` is the language of the prompts, `auto` that of each probe.
     """
@@ -63,7 +63,7 @@ def build_probe_pool(probes: Iterable[Probe], lang: LangChoice, max_chars: int) 
         text, language = clean.clean_query(probe.query), probe.lang if lang == "auto" else lang
         snippet = clean.clean_snippet(probe.snippet, max_chars=max_chars, query=text)
         pairs.append(Pair(Query(probe.id, text, probe.query, language), snippet))
-    return Pool(depth=1, results=len(pairs), pairs=tuple(pairs), documents={})
+    return pairs
 
 
 def list_attacks(probes: Sequence[Probe]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
 from judge.json_text import dump_json, hash_parts
 from judge.pricing import Cost
-from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
+from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pair, Scale, ScaleName
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
 from judge.selftest import SELFTEST_FOLDER, find_results_folder, make_result_file_name, probes
@@ -79,7 +79,7 @@ class _PreparedTest:
     """A self-test before it runs: one assessor for each of `_PROMPT_NAMES`."""
 
     config: Config
-    pool: Pool
+    pairs: Sequence[Pair]
     assessors: tuple[Assessor, ...]
     store: Path
 
@@ -90,7 +90,7 @@ def count_selftest_calls(config: Config) -> tuple[int, int]:
     keys = [
         key
         for assessor in test.assessors
-        for key in list_request_keys(test.pool, assessor, test.config.repeats)
+        for key in list_request_keys(test.pairs, assessor, test.config.repeats)
     ]
     with VerdictStore(test.store) if test.store.exists() else nullcontext() as store:
         return len(keys), len(keys) - (len(store.find_answers(keys)) if store else 0)
@@ -111,7 +111,7 @@ def run_selftest(config: Config, progress: ProgressListener | None = None) -> Se
         panel = factory.build_panel(test.config, test.assessors, CancelToken())
         with VerdictStore(test.store) as store:
             judgings = asyncio.run(
-                judge_with_panel(test.pool, panel, store, test.config.repeats, progress or NullProgress())
+                judge_with_panel(test.pairs, panel, store, test.config.repeats, progress or NullProgress())
             )
         for judging in judgings:
             _check_judging(judging, test.config)
@@ -149,13 +149,13 @@ def _prepare_test(config: Config) -> _PreparedTest:
     check_testable(config.model)
     config = replace(config, dates=False, as_of=None)
     model = factory.build_model(config)
-    pool = probes.build_probe_pool(probes.load_probes(), config.lang, config.max_chars)
+    pairs = probes.make_probe_pairs(probes.load_probes(), config.lang, config.max_chars)
     shipped = factory.build_assessor(config, model)
     undefended = Assessor(model, make_plain_prompts(config.grading), config.grading)
     store = run_identity.choose_store_path(
         config, RunFolder(Path(config.out or Path("runs") / SELFTEST_FOLDER))
     )
-    return _PreparedTest(config, pool, (shipped, undefended), store)
+    return _PreparedTest(config, pairs, (shipped, undefended), store)
 
 
 def _check_judging(judging: JudgingResult, config: Config) -> None:

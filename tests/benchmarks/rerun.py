@@ -73,7 +73,7 @@ async def fill_store(folder: Path) -> None:
         out=str(folder / "fill" / "run"),
     )
     [assessor] = factory.build_assessors(config, needs_key=False)
-    plan = QuestionPlan(run_input.load_pooled_dataset(config).pool, assessor, 1)
+    plan = QuestionPlan(run_input.load_pooled_dataset(config).pool.pairs, assessor, 1)
     draw = random.Random(1)
     with VerdictStore(folder / "verdicts.sqlite") as store:
 

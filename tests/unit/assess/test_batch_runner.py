@@ -21,7 +21,7 @@ from judge.assess.runner import JudgingResult, PanelMember, judge_with_panel
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
-from judge.client.retry import Limits
+from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
 from judge.errors import AccountError
 from judge.messages import CHINESE
@@ -36,7 +36,7 @@ from tests.support.factories import make_rows
 
 POOL = build_pool(read_dataset(make_rows(25, 2, 5), lang="auto", max_chars=4000), 10)
 assert len(POOL.pairs) == 250
-LIMITS = Limits(concurrency=8, attempts=2, max_wait=600, shutdown_timeout=1)
+LIMITS = RequestLimits(concurrency=8, attempts=2, max_wait=600, shutdown_timeout=1)
 
 
 class MemoryBatchApi:
@@ -124,7 +124,7 @@ async def judge(
     client = ModelClient(assessor.model, LIMITS, CancelToken(), spend_limit)
     with VerdictStore(path) as store:
         [result] = await judge_with_panel(
-            POOL, [PanelMember(assessor, client, api)], store, 1, progress or NullProgress()
+            POOL.pairs, [PanelMember(assessor, client, api)], store, 1, progress or NullProgress()
         )
     return result
 

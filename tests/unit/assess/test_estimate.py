@@ -16,14 +16,13 @@ from judge.assess.estimate import AssessorEstimate, QuestionEstimator, estimate_
 from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
 from judge.assess.text_assessor import QuestionKind, TextAssessor
 from judge.characters import estimate_tokens
-from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
 from judge.dimensions.reasons import EXPLAIN
 from judge.models.endpoint import Endpoint
 from judge.models.lexical import Lexical
 from judge.models.openai import OpenAI
 from judge.pricing.prices import Price
-from judge.records import GRADED, Call, Pair, Pool, Query, Sampling, Snippet, Usage
+from judge.records import GRADED, Call, Pair, Query, Sampling, Snippet, Usage
 from judge.store.leases import Lease
 from judge.store.store import VerdictKeyInfo, VerdictStore
 from judge.stored_records import StoredRecords
@@ -31,7 +30,7 @@ from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 from tests.support.stores import make_verdict
 
-LIMITS = Limits(8, 3, 10, 1, price=Price(input=1.0, output=10.0, cached=0.5))
+PRICE = Price(input=1.0, output=10.0, cached=0.5)
 ASSESSOR = Assessor(Lexical(), load_prompts(find_default_directory(), GRADED), GRADED)
 VERSIONS = ASSESSOR.prompt_versions
 
@@ -45,7 +44,8 @@ def estimate_pairs(
     store: VerdictStore | None,
     zh: int = 0,
     en: int = 0,
-    limits: Limits = LIMITS,
+    price: Price | None = PRICE,
+    concurrency: int = 8,
     assessor: Assessor = ASSESSOR,
     *,
     thinking: bool = False,
@@ -58,11 +58,12 @@ def estimate_pairs(
         for n in range(count)
     ]
     return estimate_run(
-        build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10),
+        build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10).pairs,
         assessor,
         store,
         1,
-        limits,
+        price,
+        concurrency,
         thinking=thinking,
     )
 
@@ -75,10 +76,10 @@ def test_an_estimate_takes_little_memory_whatever_the_number_of_pairs() -> None:
             text = f"{number} {'long ' * 600}"
             yield Pair(query, Snippet(f"s{number}", text, raw_text=text))
 
-    pool = Pool(10, count, StoredRecords(make_pairs, count), {})
+    pairs = StoredRecords(make_pairs, count)
     tracemalloc.start()
     try:
-        estimate = estimate_run(pool, ASSESSOR, None, 1, LIMITS)
+        estimate = estimate_run(pairs, ASSESSOR, None, 1, PRICE, 8)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -194,7 +195,7 @@ def test_by_rule_thinking_adds_tokens_and_the_highest_cost_is_given() -> None:
 def test_questions_have_the_same_tokens_of_thinking() -> None:
     def open_assessor(kind: QuestionKind[Any]) -> tuple[TextAssessor, Price | None]:
         prompts = load_question_prompts(find_default_directory(), kind.name, kind.properties)
-        return TextAssessor(Lexical(), prompts, kind), LIMITS.price
+        return TextAssessor(Lexical(), prompts, kind), PRICE
 
     plain, thinking = (
         QuestionEstimator(open_assessor, None, thinking=thinks).estimate(EXPLAIN, 7, 100.0, 60)
@@ -270,13 +271,8 @@ def test_the_time_between_two_commands_is_no_part_of_the_pace(tmp_path: Path) ->
 
 def test_a_server_that_is_new_answers_a_few_calls_first() -> None:
     """Eight calls, then 72 of 64 at a time: three times the time of a call."""
-    limits = Limits(64, 3, 10, 1)
-    assert [estimate_pairs(None, en=count, limits=limits).seconds for count in (1, 8, 9, 80)] == [
-        2.0,
-        2.0,
-        4.0,
-        6.0,
-    ]
+    estimates = [estimate_pairs(None, en=count, price=None, concurrency=64) for count in (1, 8, 9, 80)]
+    assert [estimate.seconds for estimate in estimates] == [2.0, 2.0, 4.0, 6.0]
 
 
 def test_calls_of_one_moment_give_no_pace(tmp_path: Path) -> None:
@@ -289,7 +285,7 @@ def test_calls_of_one_moment_give_no_pace(tmp_path: Path) -> None:
 
 
 def test_without_a_price_there_is_no_sum() -> None:
-    result = estimate_pairs(None, en=2, limits=Limits(8, 3, 10, 1))
+    result = estimate_pairs(None, en=2, price=None)
     assert (result.price, result.usd) == (None, None)
 
 
@@ -304,6 +300,6 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
             await store.save(Lease(question.key), ASSESSOR.make_key_info(question), make_verdict(), [])
 
         asyncio.run(save())
-        result = estimate_run(build_pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
+        result = estimate_run(build_pool(dataset, 10).pairs, ASSESSOR, store, 1, PRICE, 8)
     assert (result.judgments, result.known, result.calls) == (1, 1, 0)
     assert (result.prompt_tokens, result.usd, result.seconds) == (0, 0.0, 0.0)

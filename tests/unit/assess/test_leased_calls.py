@@ -12,7 +12,7 @@ import pytest
 from judge.assess.runner import make_lease_window
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient, PairPermit
-from judge.client.retry import Limits
+from judge.client.retry import RequestLimits
 from judge.errors import Interrupted, RequestRejected, RetryableError
 from judge.models import Model
 from judge.records import Call, Completion, Prompt, Usage
@@ -28,7 +28,7 @@ LEASE, BUSY = Lease("k"), LeasedElsewhere("k")
 
 
 def make_client(model: Model) -> ModelClient:
-    return ModelClient(model, Limits(4, 3, 600, 1), CancelToken())
+    return ModelClient(model, RequestLimits(4, 3, 600, 1), CancelToken())
 
 
 async def request_verdict(

@@ -14,7 +14,7 @@ from judge.assess.prompts import find_default_directory, load_prompts
 from judge.assess.runner import JudgingResult, PanelMember, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
-from judge.client.retry import Limits
+from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
 from judge.errors import Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.lexical import Lexical
@@ -42,11 +42,13 @@ def run_panel(
     """Judge a small pool with this many assessors of one model and return their results."""
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     panel = [
-        PanelMember(assessor, ModelClient(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop))
+        PanelMember(
+            assessor, ModelClient(model, RequestLimits(1, 3, 10, 1), stop, price=Price(1.0, 2.0, 1.0))
+        )
         for _ in range(members)
     ]
     with VerdictStore(path / "v.sqlite") as store:
-        return asyncio.run(judge_with_panel(POOL, panel, store, 1, NullProgress()))
+        return asyncio.run(judge_with_panel(POOL.pairs, panel, store, 1, NullProgress()))
 
 
 def test_every_assessor_judges_in_its_turn_and_a_shared_model_is_closed_once(tmp_path: Path) -> None:

@@ -20,10 +20,10 @@ from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.assess.question_plan import QuestionPlan, list_request_keys
-from judge.assess.runner import JudgingResult, PanelMember, judge_pool, make_lease_window
+from judge.assess.runner import JudgingResult, PanelMember, judge_pairs, make_lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
-from judge.client.retry import Limits
+from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
 from judge.errors import RetryableError
 from judge.models.lexical import Lexical
@@ -45,7 +45,7 @@ def make_assessor(name: str = "lexical") -> Assessor:
     return Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
 
 
-KEYS = list_request_keys(POOL, make_assessor(), 1)
+KEYS = list_request_keys(POOL.pairs, make_assessor(), 1)
 LEASED = 20
 
 
@@ -62,15 +62,15 @@ class JudgmentCounter(NullProgress):
             self.are_others_judged.set()
 
 
-async def judge_pairs(
-    pairs: Pool,
+async def judge_pool(
+    pool: Pool,
     assessor: Assessor,
     store: VerdictStore,
     client: ModelClient,
     progress: ProgressListener,
 ) -> JudgingResult:
-    return await judge_pool(
-        pairs, PanelMember(assessor, client), make_lease_window(store, client), 1, progress
+    return await judge_pairs(
+        pool.pairs, PanelMember(assessor, client), make_lease_window(store, client), 1, progress
     )
 
 
@@ -78,8 +78,8 @@ async def judge_test_pool(
     store: VerdictStore, counter: JudgmentCounter, max_wait: float = 600, name: str = "lexical"
 ) -> JudgingResult:
     assessor = make_assessor(name)
-    client = ModelClient(assessor.model, Limits(4, 3, max_wait, 1), CancelToken())
-    return await judge_pairs(POOL, assessor, store, client, counter)
+    client = ModelClient(assessor.model, RequestLimits(4, 3, max_wait, 1), CancelToken())
+    return await judge_pool(POOL, assessor, store, client, counter)
 
 
 async def lease_first_keys(store: VerdictStore) -> None:
@@ -159,9 +159,9 @@ def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
     model: ConstantModel, most_calls: int, words: str, tmp_path: Path
 ) -> None:
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
-    client = ModelClient(model, Limits(64, 3, 600, 1), CancelToken())
+    client = ModelClient(model, RequestLimits(64, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        result = asyncio.run(judge_pairs(MANY, assessor, store, client, NullProgress()))
+        result = asyncio.run(judge_pool(MANY, assessor, store, client, NullProgress()))
     assert words in str(result.stopped)
     assert model.calls == result.cost.calls <= most_calls
 
@@ -169,9 +169,9 @@ def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
 def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:
     model = ConstantModel('{"reason": "it', finish_reason="length")
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
-    client = ModelClient(model, Limits(4, 3, 600, 1), CancelToken())
+    client = ModelClient(model, RequestLimits(4, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        result = asyncio.run(judge_pairs(POOL, assessor, store, client, NullProgress()))
+        result = asyncio.run(judge_pool(POOL, assessor, store, client, NullProgress()))
     assert all("raise --max-tokens (now 512)" in each.detail for each in result.judgments)
 
 
@@ -180,7 +180,7 @@ def test_planned_requests_take_little_memory_whatever_their_length() -> None:
     large, assessor = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), make_assessor()
     tracemalloc.start()
     try:
-        plan = QuestionPlan(large, assessor, 2)
+        plan = QuestionPlan(large.pairs, assessor, 2)
         bytes_in_use, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -192,14 +192,14 @@ def test_questions_with_one_key_are_one_request_at_any_place() -> None:
     rows = make_rows(3, 1, 2)
     twice = [*rows, *({**row, "query_id": f"other {row['query_id']}"} for row in rows)]
     pool = build_pool(read_dataset(twice, lang="auto", max_chars=4000), 10)
-    plan = QuestionPlan(pool, make_assessor(), 2)
+    plan = QuestionPlan(pool.pairs, make_assessor(), 2)
     requests = list(plan.read_requests(plan.select_for_model()))
     places = [[place for place, _ in request.questions] for request in requests]
     # Six pairs, and the same six under other ids; those of the second repeat have other keys.
     assert places == [[place, place + 6] for place in (*range(6), *range(12, 18))]
     for request in requests:
         assert len({question.key for _, question in request.questions}) == 1
-    assert len(list_request_keys(pool, make_assessor(), 2)) == 12
+    assert len(list_request_keys(pool.pairs, make_assessor(), 2)) == 12
 
 
 def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> None:
@@ -231,15 +231,15 @@ def test_a_defect_ends_the_run_after_the_calls_in_flight_which_are_paid_for(tmp_
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
 
     async def judge_at_once(store: VerdictStore) -> JudgingResult:
-        client = ModelClient(model, Limits(LEASED, 3, 600, 1), CancelToken())
+        client = ModelClient(model, RequestLimits(LEASED, 3, 600, 1), CancelToken())
         client.limiter.skip_probes()
-        return await judge_pairs(POOL, assessor, store, client, NullProgress())
+        return await judge_pool(POOL, assessor, store, client, NullProgress())
 
     with VerdictStore(tmp_path / "v.sqlite") as store:
         with pytest.raises(AttributeError, match="nothing expects this"):
             asyncio.run(judge_at_once(store))
-        calls = list(store.read_calls(list_request_keys(POOL, assessor, 1)))
-        stored = store.find_verdicts(list_request_keys(POOL, assessor, 1))
+        calls = list(store.read_calls(list_request_keys(POOL.pairs, assessor, 1)))
+        stored = store.find_verdicts(list_request_keys(POOL.pairs, assessor, 1))
     assert len(stored) == model.calls - 1 >= 12
     assert [call.outcome for call in calls].count("answered") == len(stored)
 
@@ -270,9 +270,9 @@ def test_leases_are_taken_ahead_and_never_more_than_twice_the_concurrency(
 
     model = FailingModel('{"reason": "r", "grade": 1}')
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
-    client = ModelClient(model, Limits(concurrency, 3, 600, 1), CancelToken())
+    client = ModelClient(model, RequestLimits(concurrency, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        result = asyncio.run(judge_pairs(POOL, assessor, store, client, NullProgress()))
+        result = asyncio.run(judge_pool(POOL, assessor, store, client, NullProgress()))
     assert [judgment.grade for judgment in result.judgments] == [1] * len(POOL.pairs)
     assert concurrency < max(leases) <= 2 * concurrency
     assert count_leases(tmp_path / "v.sqlite") == 0
@@ -300,8 +300,8 @@ def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
 
     async def check(store: BlockingStore) -> JudgingResult:
         assessor = make_assessor()
-        client = ModelClient(assessor.model, Limits(2, 3, 600, 1), CancelToken())
-        task = asyncio.create_task(judge_pairs(SIX, assessor, store, client, ProgressCounter()))
+        client = ModelClient(assessor.model, RequestLimits(2, 3, 600, 1), CancelToken())
+        task = asyncio.create_task(judge_pool(SIX, assessor, store, client, ProgressCounter()))
         await are_four_judged.wait()
         assert store.commits == 2
         assert client.limiter.in_flight == 0
@@ -327,10 +327,11 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
         model = Hanging("")
         prompts = test_runner.load_prompts(test_runner.find_default_directory(), test_runner.GRADED)
         assessor = test_runner.Assessor(model, prompts, test_runner.GRADED)
-        client = test_runner.ModelClient(model, test_runner.Limits(4, 3, 600, 1), test_runner.CancelToken())
+        limits = test_runner.RequestLimits(4, 3, 600, 1)
+        client = test_runner.ModelClient(model, limits, test_runner.CancelToken())
         with VerdictStore(Path(sys.argv[1])) as store:
             progress = test_runner.NullProgress()
-            asyncio.run(test_runner.judge_pairs(test_runner.MANY, assessor, store, client, progress))
+            asyncio.run(test_runner.judge_pool(test_runner.MANY, assessor, store, client, progress))
     """)
     path = tmp_path / "v.sqlite"
     command = [sys.executable, "-c", script, str(path)]
@@ -343,7 +344,7 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
     assert 4 <= leases <= 8
     with VerdictStore(path) as store:
         assessor = Assessor(ConstantModel(""), load_prompts(find_default_directory(), GRADED), GRADED)
-        keys = list_request_keys(MANY, assessor, 1)
+        keys = list_request_keys(MANY.pairs, assessor, 1)
         results = asyncio.run(store.acquire(keys))
         assert all(isinstance(result, Lease) for result in results)
         assert list(store.read_calls(keys)) == [Call("lost", maybe_billed=True)] * leases
@@ -370,10 +371,10 @@ class BarrierModel(Lexical):
 def test_a_server_that_gave_verdicts_is_not_probed_in_the_next_run(tmp_path: Path) -> None:
     async def judge_together(count: int, rows: int) -> int:
         assessor = Assessor(BarrierModel(count), load_prompts(find_default_directory(), GRADED), GRADED)
-        client = ModelClient(assessor.model, Limits(16, 3, 600, 1), CancelToken())
+        client = ModelClient(assessor.model, RequestLimits(16, 3, 600, 1), CancelToken())
         pool = build_pool(read_dataset(make_rows(rows, 1, 1), lang="auto", max_chars=4000), 10)
         with VerdictStore(tmp_path / "v.sqlite") as store:
-            return len((await judge_pairs(pool, assessor, store, client, NullProgress())).judgments)
+            return len((await judge_pool(pool, assessor, store, client, NullProgress())).judgments)
 
     assert asyncio.run(judge_together(1, 1)) == 1
     assert asyncio.run(judge_together(16, 40)) == 40

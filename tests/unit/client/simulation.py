@@ -11,7 +11,7 @@ from typing import Any
 
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
-from judge.client.retry import Limits
+from judge.client.retry import RequestLimits
 from judge.errors import CallError, RetryableError, RunIncomplete
 from judge.models.error_mapping import read_retry_after
 from judge.records import GRADED, Call, Completion, Prompt, Usage
@@ -118,7 +118,7 @@ def make_prompt(text: str) -> Prompt:
 
 
 def simulate(
-    server: LimitedServer, pairs: int, limits: Limits, refusal_delay: float = 0.002
+    server: LimitedServer, pairs: int, limits: RequestLimits, refusal_delay: float = 0.002
 ) -> SimulationResult:
     """Run `pairs` against `server`, with as many workers as a real run, and return the result.
 

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import pytest
 
+from judge.client.budget import SpendLimit
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient, PairPermit, format_duration
-from judge.client.retry import Limits
+from judge.client.retry import RequestLimits
 from judge.errors import (
     AccountError,
     CallError,
@@ -50,7 +51,9 @@ def run_call(client: ModelClient) -> list[str]:
 
 def make_client(*faults: CallError, attempts: int = 2, max_calls: int | None = None) -> ModelClient:
     """Return a client of a model that fails with `faults` first."""
-    return ModelClient(ScriptedModel(*faults), Limits(4, attempts, 600, 1, max_calls), CancelToken())
+    return ModelClient(
+        ScriptedModel(*faults), RequestLimits(4, attempts, 600, 1), CancelToken(), SpendLimit(max_calls)
+    )
 
 
 def test_a_concession_is_a_call_but_no_attempt() -> None:
@@ -91,10 +94,10 @@ def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
 
 def test_a_cancelled_call_counts_as_maybe_billed() -> None:
     price = Price(input=0.0, output=1.0, cached=0.0)
-    limits = Limits(4, 2, 600, 1, budget=50e-6, price=price)
+    limits = RequestLimits(4, 2, 600, 1)
 
     async def ask() -> list[Call]:
-        client = ModelClient(SilentModel(), limits, CancelToken())
+        client = ModelClient(SilentModel(), limits, CancelToken(), SpendLimit(budget=50e-6), price)
         client.spend_limit.reserve()
         client.spend_limit.settle(Call(ANSWERED, Usage(completion_tokens=20)), price)
         log = CallList(client.cancel_token)
@@ -112,10 +115,10 @@ def test_a_cancelled_call_counts_as_maybe_billed() -> None:
 
 def test_a_call_that_waits_for_the_budget_holds_no_permit_and_goes_on_when_another_ends() -> None:
     price = Price(input=1.0, output=1.0, cached=0.0)
-    limits = Limits(4, 2, 600, 1, budget=50e-6, price=price)
+    limits = RequestLimits(4, 2, 600, 1)
 
     async def ask() -> list[int]:
-        client = ModelClient(SilentModel(), limits, CancelToken())
+        client = ModelClient(SilentModel(), limits, CancelToken(), SpendLimit(budget=50e-6), price)
         assert client.spend_limit.reserve(most=40e-6)  # a call in flight, which can cost nearly all
         async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             waiting = asyncio.create_task(client.complete(make_prompt("tea " * 100), permit))
@@ -134,10 +137,10 @@ def test_a_call_that_waits_for_the_budget_holds_no_permit_and_goes_on_when_anoth
 
 def test_a_call_that_waits_for_the_budget_ends_with_the_run() -> None:
     price = Price(input=0.0, output=1.0, cached=0.0)
-    limits = Limits(4, 2, 600, 1, budget=50e-6, price=price)
+    limits = RequestLimits(4, 2, 600, 1)
 
     async def ask() -> int:
-        client = ModelClient(SilentModel(), limits, CancelToken())
+        client = ModelClient(SilentModel(), limits, CancelToken(), SpendLimit(budget=50e-6), price)
         client.spend_limit.reserve(most=60e-6)
         async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             waiting = asyncio.create_task(client.complete(make_prompt("tea"), permit))
@@ -210,7 +213,7 @@ def test_a_server_that_never_answered_costs_few_requests(
     fault: CallError, latency: float, most_calls: int, most_seconds: float, words: str
 ) -> None:
     async def ask() -> tuple[float, int, str]:
-        client = ModelClient(SlowModel(fault, latency), Limits(64, 5, 600, 1), CancelToken())
+        client = ModelClient(SlowModel(fault, latency), RequestLimits(64, 5, 600, 1), CancelToken())
 
         async def run_work(number: int) -> None:
             async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
@@ -235,7 +238,7 @@ def test_a_server_that_never_answered_costs_few_requests(
 
 def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
     async def read_statuses() -> list[str]:
-        client = ModelClient(SlowModel(SERVER_ERROR, 100), Limits(4, 5, 600, 1), CancelToken())
+        client = ModelClient(SlowModel(SERVER_ERROR, 100), RequestLimits(4, 5, 600, 1), CancelToken())
         client.model.endpoint = "http://127.0.0.1:9/v1"  # type: ignore[misc]
         async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             call = asyncio.create_task(client.complete(make_prompt("tea"), permit))

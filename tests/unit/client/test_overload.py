@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from judge.client.retry import Limits
+from judge.client.retry import RequestLimits
 from tests.fault_injection.servers import (
     Capacity,
     LimitedServer,
@@ -25,7 +25,7 @@ from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, Reply
 from tests.unit.client.simulation import SimulationResult, simulate
 
-LIMITS = Limits(concurrency=64, attempts=5, max_wait=600, shutdown_timeout=1)
+LIMITS = RequestLimits(concurrency=64, attempts=5, max_wait=600, shutdown_timeout=1)
 OUTAGE = (20.0, 80.0)
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from judge.client.cancel import Cancelled, CancelToken
-from judge.client.retry import MAX_RETRY_AFTER, Limits, RetryBudget, make_retry_policy
+from judge.client.retry import MAX_RETRY_AFTER, RequestLimits, RetryBudget, make_retry_policy
 from judge.errors import CallError, Interrupted, RequestRejected, RetryableError
 
-LIMITS = Limits(concurrency=4, attempts=3, max_wait=10, shutdown_timeout=1)
+LIMITS = RequestLimits(concurrency=4, attempts=3, max_wait=10, shutdown_timeout=1)
 
 
 def record_waits(
-    faults: Sequence[CallError], limits: Limits = LIMITS, withdraw: Callable[[], bool] = lambda: True
+    faults: Sequence[CallError], limits: RequestLimits = LIMITS, withdraw: Callable[[], bool] = lambda: True
 ) -> tuple[list[float], int]:
     """Return the waits and the number of requests of a call whose requests fail with `faults`, in turn."""
     waits: list[float] = []

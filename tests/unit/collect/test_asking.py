@@ -12,7 +12,7 @@ import pytest
 
 from judge.cli.progress_display import COLLECTING, ProgressLines
 from judge.client.cancel import CancelToken
-from judge.client.retry import Limits
+from judge.client.retry import RequestLimits
 from judge.collect.collection import Collector, EngineSession
 from judge.collect.query_file import read_query_file
 from judge.collect.raw_log import CollectedResults, RawLog, RawLogEntry, read_raw_log
@@ -45,7 +45,7 @@ async def _collect_all(folder: Path, server: EngineServer, raw_log: RawLog) -> N
     watch = ProgressLines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
         results = CollectedResults(opened, read_query_file(folder / "queries.tsv", pytest.fail), 10)
-        asking = Collector(raw_log, results, Limits(8, 1, 0.0, 1.0), stop, session, watch)
+        asking = Collector(raw_log, results, RequestLimits(8, 1, 0.0, 1.0), stop, session, watch)
         await asking.collect([EngineSession(source, RATE, stop) for source in opened])
 
 

@@ -183,7 +183,7 @@ def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
 
 
 def list_questions(pool: Pool, repeats: int, cache: FileCache | None = None) -> list[tuple[int, Question]]:
-    plan = QuestionPlan(pool, ASSESSOR, repeats, cache)
+    plan = QuestionPlan(pool.pairs, ASSESSOR, repeats, cache, pool.digest)
     return [question for block in plan.read_blocks() for question in block.for_model]
 
 
@@ -205,7 +205,7 @@ def test_cached_keys_of_another_form_are_made_again(tmp_path: Path, line: str) -
     pool = read(write_large_file(tmp_path / "d.jsonl")).pool
     cache = FileCache(make_cache_path(tmp_path / "verdicts.sqlite"))
     plain = list_questions(pool, 2, cache)
-    cache.write(ASSESSOR.make_cache_key(pool, 2), [line])
+    cache.write(ASSESSOR.make_cache_key(pool.digest, 2), [line])
     for _ in range(2):
         assert list_questions(pool, 2, cache) == plain
 

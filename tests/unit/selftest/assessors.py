@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from judge.selftest.probes import HOSTILE_KINDS, Probe, build_probe_pool, load_probes
+from judge.selftest.probes import HOSTILE_KINDS, Probe, load_probes, make_probe_pairs
 from tests.support.factories import extract_fenced
 from tests.support.fake_server import ChatRequest, Reply
 
@@ -17,7 +17,7 @@ _REASON = {"zh": "摘要里写得很清楚。", "en": "The snippet says so."}
 
 @cache
 def _index_by_text() -> dict[str, Probe]:
-    pairs = build_probe_pool(load_probes(), "auto", 4000).pairs
+    pairs = make_probe_pairs(load_probes(), "auto", 4000)
     return {pair.snippet.text: probe for probe, pair in zip(load_probes(), pairs, strict=True)}
 
 

@@ -9,7 +9,7 @@ import pytest
 from judge.characters import detect_text_language
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.records import BINARY, GRADED, Scale
-from judge.selftest.probes import HOSTILE_KINDS, RELEVANT_KINDS, build_probe_pool, list_attacks, load_probes
+from judge.selftest.probes import HOSTILE_KINDS, RELEVANT_KINDS, list_attacks, load_probes, make_probe_pairs
 from judge.selftest.selftest_run import make_plain_prompts
 
 PROBES = load_probes()
@@ -32,7 +32,7 @@ def test_there_are_enough_of_every_kind_in_both_languages() -> None:
 def test_every_probe_is_one_of_its_kind() -> None:
     assert len({probe.id for probe in PROBES}) == len(PROBES)
     assert len({(probe.query, probe.snippet) for probe in PROBES}) == len(PROBES)
-    shown = [pair.snippet.text for pair in build_probe_pool(PROBES, "auto", 4000).pairs]
+    shown = [pair.snippet.text for pair in make_probe_pairs(PROBES, "auto", 4000)]
     assert len(set(shown)) == len(shown)
 
 
@@ -54,7 +54,7 @@ def test_queries_are_in_the_language_that_they_are_said_to_be_in() -> None:
 
 
 def test_all_of_a_probe_is_shown_and_harmless_ones_raise_no_suspicion() -> None:
-    for probe, pair in zip(PROBES, build_probe_pool(PROBES, "auto", 4000).pairs, strict=True):
+    for probe, pair in zip(PROBES, make_probe_pairs(PROBES, "auto", 4000), strict=True):
         assert pair.query.text == probe.query
         assert not {"empty_snippet", "encoding", "invisible"} & set(pair.snippet.flags), probe.id
         if probe.kind in ("irrelevant", "relevant", "ambiguous", "partial"):
@@ -63,14 +63,14 @@ def test_all_of_a_probe_is_shown_and_harmless_ones_raise_no_suspicion() -> None:
 
 
 def test_prompts_can_be_forced_into_one_language() -> None:
-    assert {pair.query.lang for pair in build_probe_pool(PROBES, "zh", 4000).pairs} == {"zh"}
+    assert {pair.query.lang for pair in make_probe_pairs(PROBES, "zh", 4000)} == {"zh"}
 
 
 @pytest.mark.parametrize("scale", [BINARY, GRADED], ids=lambda scale: scale.name)
 def test_the_plain_prompt_has_the_task_and_no_defence(scale: Scale) -> None:
     prompts = make_plain_prompts(scale)
     key = "grade" if scale is GRADED else "verdict"
-    for pair in build_probe_pool(PROBES, "auto", 4000).pairs:
+    for pair in make_probe_pairs(PROBES, "auto", 4000):
         prompt = prompts.render(pair, None)
         assert f'"{key}"' in prompt.system
         assert prompt.user.endswith(pair.snippet.text)
