@@ -319,19 +319,21 @@ def list_deciding_queries(
     """Return the queries with the largest differences of the first comparison; None where none differs."""
     if not comparisons:
         return None
-    pair = comparisons[0]
-    (index,) = (at for at, measure in enumerate(scores.measures) if str(measure) == pair.measure)
+    comparison = comparisons[0]
+    (index,) = (at for at, measure in enumerate(scores.measures) if str(measure) == comparison.measure)
     value = scores.average_repeats()[0][..., index]
-    a, b = (value[scores.engines.index(engine)] for engine in (pair.a, pair.b))
+    a, b = (value[scores.engines.index(engine)] for engine in (comparison.a, comparison.b))
     named = zip(scores.queries, (a - b).tolist(), strict=True)
     differing = sorted(
         (-abs(difference), id_, difference) for id_, difference in named if abs(difference) > TIE
     )
     rows = tuple(
-        DecidingQuery(id_, difference, difference / pair.n, queries[id_].text)
+        DecidingQuery(id_, difference, difference / comparison.n, queries[id_].text)
         for _, id_, difference in differing[:_MOST_DECIDING]
     )
-    return DecidingQueries(pair.measure, pair.a, pair.b, pair.n, rows) if rows else None
+    return (
+        DecidingQueries(comparison.measure, comparison.a, comparison.b, comparison.n, rows) if rows else None
+    )
 
 
 def _average_rerank_scores(judgments: JudgmentColumns) -> dict[int, float]:

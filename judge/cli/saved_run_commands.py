@@ -74,16 +74,16 @@ def compare(
     from judge.runs.folder import translate_run_errors
 
     names = parse_measure_names(measures)
-    comparison = api.compare(*runs, measures=names or ())
+    summary = api.compare(*runs, measures=names or ())
     with translate_run_errors(runs[0]):
         if not json:
-            comparison_tables.print_comparison(comparison, make_console(), get_ui_translator(), names, pairs)
+            comparison_tables.print_comparison(summary, make_console(), get_ui_translator(), names, pairs)
             return
         if names is not None:
-            chosen = comparison.choose_measures(names)
-            comparisons = tuple(pair for pair in comparison.comparisons if pair.measure in chosen)
-            comparison = replace(comparison, comparisons=comparisons)
-        print_json(comparison)
+            chosen = summary.choose_measures(names)
+            comparisons = tuple(each for each in summary.comparisons if each.measure in chosen)
+            summary = replace(summary, comparisons=comparisons)
+        print_json(summary)
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))

@@ -166,19 +166,19 @@ def _measure_rankings(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str
     )
     means = average_engines(scores)
     measures = {}
-    for pair in compare_engines(scores):
-        sign = 1 if pair.a == AFTER else -1
-        ends = sorted(sign * end for end in pair.ci95) if pair.ci95 else None
+    for comparison in compare_engines(scores):
+        sign = 1 if comparison.a == AFTER else -1
+        ends = sorted(sign * end for end in comparison.ci95) if comparison.ci95 else None
         # Where few queries differ, the interval is the whole range, which says nothing.
         if ends and ends[0] <= -1 and ends[1] >= 1:
             ends = None
         outcomes: Mapping[str | None, Effect] = {AFTER: "helps", BEFORE: "harms"}
-        measures[pair.measure] = AlignedMeasure(
-            before=means[BEFORE][pair.measure].mean,
-            after=means[AFTER][pair.measure].mean,
-            difference=None if pair.difference is None else sign * pair.difference,
+        measures[comparison.measure] = AlignedMeasure(
+            before=means[BEFORE][comparison.measure].mean,
+            after=means[AFTER][comparison.measure].mean,
+            difference=None if comparison.difference is None else sign * comparison.difference,
             ci95=(ends[0], ends[1]) if ends else None,
-            outcome=outcomes.get(pair.winner, "not separated"),
+            outcome=outcomes.get(comparison.winner, "not separated"),
         )
     return measures
 

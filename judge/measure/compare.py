@@ -83,37 +83,37 @@ class PairComparison:
     at_least_queries: int | None
 
 
-def describe_pair_outcome(t: Translator, pair: PairComparison) -> str:
+def describe_outcome(t: Translator, comparison: PairComparison) -> str:
     """Return the outcome of a comparison in words: `A > B`, or why no engine is named."""
-    if pair.outcome == "better":
-        return f"{pair.a} > {pair.b}"
-    if pair.outcome == "undetermined":
-        if not pair.n:
+    if comparison.outcome == "better":
+        return f"{comparison.a} > {comparison.b}"
+    if comparison.outcome == "undetermined":
+        if not comparison.n:
             return t("undetermined: there is no query where both have a value")
         return t("undetermined: unjudged snippets could reverse it")
-    differing = pair.wins + pair.losses
+    differing = comparison.wins + comparison.losses
     if differing < MIN_DIFFERING:
         return t(
             "not separated (they differ on {queries}; a test needs {least} or more)",
             queries=t.translate_plural("{count:,} query", "{count:,} queries", differing),
             least=MIN_DIFFERING,
         )
-    if not pair.sd:
+    if not comparison.sd:
         return t(
             "not separated (the difference is the same on every query, and these are too few to show that it"
             " always is)"
         )
     # A pair that was not tested has neither.
-    if pair.detectable is None and pair.at_least_queries is None and pair.n < MIN_QUERIES:
+    if comparison.detectable is None and comparison.at_least_queries is None and comparison.n < MIN_QUERIES:
         return t(
             "not separated (only {queries} with values for both, too few for such differences)",
-            queries=t.translate_plural("{count:,} query", "{count:,} queries", pair.n),
+            queries=t.translate_plural("{count:,} query", "{count:,} queries", comparison.n),
         )
-    if pair.at_least_queries is None:
+    if comparison.at_least_queries is None:
         return t("not separated")
     return t(
         "not separated (a test needs at least {count} queries with values for both)",
-        count=round_count(pair.at_least_queries),
+        count=round_count(comparison.at_least_queries),
     )
 
 
@@ -137,9 +137,9 @@ def compare_engines(
     value, _, _ = scores.average_repeats()
     size = max(1, _BLOCK // max(1, len(scores.queries) * len(pairs)))
     return tuple(
-        comparison
+        each
         for start in range(0, len(indexes), size)
-        for comparison in _compare_measures(scores, value, indexes[start : start + size], pairs, families)
+        for each in _compare_measures(scores, value, indexes[start : start + size], pairs, families)
     )
 
 
@@ -230,7 +230,7 @@ def _compare_pairs(
             detectable_doubled=doubled,
             at_least_queries=needed if outcome == "not separated" and needed and needed > n else None,
         )
-        yield replace(comparison, verdict=describe_pair_outcome(ENGLISH, comparison))
+        yield replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
 
 
 def _find_detectable(sd: float, n: int, critical: float, largest: float) -> tuple[float | None, float | None]:

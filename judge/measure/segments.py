@@ -112,20 +112,20 @@ def compare_segments(
 
 
 def _compare_segment(
-    scores: Scores, ids: Collection[str], pairs: Collection[PairComparison], families: int
+    scores: Scores, ids: Collection[str], comparisons: Collection[PairComparison], families: int
 ) -> Iterator[SegmentContrast]:
     """Yield the contrast of the queries `ids` with the other ones of `scores`, by its one measure."""
     value = scores.average_repeats()[0][..., 0]
     row = {engine: value[index] for index, engine in enumerate(scores.engines)}
-    differences = np.stack([row[pair.a] - row[pair.b] for pair in pairs], axis=1)
+    differences = np.stack([row[each.a] - row[each.b] for each in comparisons], axis=1)
     members = np.array([query in ids for query in scores.queries], bool)
     test = compare_groups(differences, members, families=families)
     inside, outside = (compute_nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
-    for index, pair in enumerate(pairs):
+    for index, comparison in enumerate(comparisons):
         ends = make_finite_interval(test.low[index], test.high[index])
         yield SegmentContrast(
-            a=pair.a,
-            b=pair.b,
+            a=comparison.a,
+            b=comparison.b,
             inside=convert_non_finite(inside[index]),
             outside=convert_non_finite(outside[index]),
             difference=convert_non_finite(test.mean[index]),

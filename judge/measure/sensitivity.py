@@ -105,7 +105,7 @@ def _make_check(
         relevant=_make_pair(relevant * measures[0].choose_cutoff(depth)),
         n=int(shared.sum()),
         significant=any(
-            (pair.measure, pair.winner, pair.b) == (str(measures[0]), *names) for pair in comparisons
+            (each.measure, each.winner, each.b) == (str(measures[0]), *names) for each in comparisons
         ),
     )
 
@@ -197,7 +197,7 @@ def measure_flagged_sensitivity(
 
 
 def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
-    wins = Counter(pair.a for pair in compare_engines(scores, among) if pair.outcome == "better")
+    wins = Counter(each.a for each in compare_engines(scores, among) if each.outcome == "better")
     return next((engine for engine, won in wins.items() if won == len(scores.engines) - 1), None)
 
 

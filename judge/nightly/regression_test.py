@@ -63,7 +63,7 @@ def run_regression_test(
     if not sides:
         return ()
     scores = score_run(combined.run, combined.run.spec.measures)
-    comparisons = compare_engines(scores, {frozenset(pair) for pair in sides.values()})
+    comparisons = compare_engines(scores, {frozenset(two) for two in sides.values()})
     return decide_outcomes(measure_changes(comparisons, scores, sides, rules.alpha), unavailable, rules)
 
 
@@ -87,7 +87,7 @@ def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
     names, engines = combined.names, set(combined.run.data.engines)
     both = sorted(engine for run, engine in names if run == _BASELINE and (_TONIGHT, engine) in names)
     sides = {engine: (names[_BASELINE, engine], names[_TONIGHT, engine]) for engine in both}
-    return {engine: pair for engine, pair in sides.items() if engines.issuperset(pair)}
+    return {engine: two for engine, two in sides.items() if engines.issuperset(two)}
 
 
 def decide_outcomes(
@@ -220,22 +220,22 @@ def measure_changes(
     resamples for a p that passes Holm's first step at `alpha`.
     """
     value, _, _ = scores.average_repeats()
-    pairs = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in comparisons}
-    resamples = max(RESAMPLES, ceil(len(pairs) / alpha))
+    by_engines = {(each.measure, frozenset((each.a, each.b))): each for each in comparisons}
+    resamples = max(RESAMPLES, ceil(len(by_engines) / alpha))
     changes = []
     for engine, (before, now) in sides.items():
         rows = [scores.engines.index(name) for name in (before, now)]
         for column, measure in enumerate(scores.measures):
-            pair = pairs.get((str(measure), frozenset((before, now))))
-            if pair is not None:
-                changes.append(_measure_change(engine, now, pair, value[rows, :, column], resamples))
+            comparison = by_engines.get((str(measure), frozenset((before, now))))
+            if comparison is not None:
+                changes.append(_measure_change(engine, now, comparison, value[rows, :, column], resamples))
     return tuple(changes)
 
 
 def _measure_change(
-    engine: str, now: str, pair: PairComparison, values: Floats, resamples: int
+    engine: str, now: str, comparison: PairComparison, values: Floats, resamples: int
 ) -> RegressionOutcome:
-    """Return the change of an engine, which is `now` in `pair`, from (2, queries) values.
+    """Return the change of an engine, which is `now` in `comparison`, from (2, queries) values.
 
     The second row is that of this night.
     """
@@ -244,16 +244,16 @@ def _measure_change(
     (p,) = compute_randomisation_p(differences[:, None], resamples=resamples)
     interval = None
     # With fewer differing queries, and where all differ by the same, an interval would seem too sure.
-    if pair.wins + pair.losses >= MIN_DIFFERING and np.ptp(differences) > TIE:
+    if comparison.wins + comparison.losses >= MIN_DIFFERING and np.ptp(differences) > TIE:
         interval = compute_randomisation_interval(differences, resamples=resamples)
     low, high = interval or (None, None)
-    change, (least, most) = pair.difference, pair.bounds or (None, None)
-    if pair.a != now:  # 0.0 - x, since -0.0 is shown as it is
+    change, (least, most) = comparison.difference, comparison.bounds or (None, None)
+    if comparison.a != now:  # 0.0 - x, since -0.0 is shown as it is
         change, least, most = (None if end is None else 0.0 - end for end in (change, most, least))
     return RegressionOutcome(
         engine=engine,
-        measure=pair.measure,
-        n=pair.n,
+        measure=comparison.measure,
+        n=comparison.n,
         baseline=float(both[0].mean()) if both.size else None,
         tonight=float(both[1].mean()) if both.size else None,
         change=change,
@@ -262,5 +262,5 @@ def _measure_change(
         least=least,
         most=most,
         p=compute_one_sided_p(None if np.isnan(p) else float(p), change),
-        sd=float(differences.std(ddof=1)) if pair.wins + pair.losses >= MIN_DIFFERING else None,
+        sd=float(differences.std(ddof=1)) if comparison.wins + comparison.losses >= MIN_DIFFERING else None,
     )

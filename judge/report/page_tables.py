@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from judge.analysis.summary import DimensionMean, DimensionNote, Summary
-from judge.measure.compare import PairComparison, describe_pair_outcome
+from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean
 from judge.measure.segments import SegmentMean, SegmentResult
@@ -144,7 +144,7 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
 
 def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
-        Cell(build_text(describe_pair_outcome, row)),
+        Cell(build_text(describe_outcome, row)),
         _make_cell(row.difference, "+.4f"),
         Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
         Cell(repeat_in_both(f"{row.wins:,}/{row.ties:,}/{row.losses:,}")),
@@ -196,9 +196,9 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
         table = PageTable(caption, head, tuple(rows) if dimension.measures else ())
         notes = [(note, build_text(_fit_note, note)) for note in dimension.notes]
         yield DimensionSection(table, remarks, notes)
-        for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
-            pairs = [pair for pair in dimension.pairs if pair.measure == measure]
-            rows = [(f"{pair.a} / {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs]
+        for measure in dict.fromkeys(each.measure for each in dimension.pairs):
+            engine_pairs = [each for each in dimension.pairs if each.measure == measure]
+            rows = [(f"{each.a} / {each.b}", (_format_mean_and_queries(each.mean),)) for each in engine_pairs]
             head = (make_text("engines"), build_text(Translator.name_measure, measure))
             yield DimensionSection(PageTable(caption, head, tuple(rows)))
 
@@ -209,7 +209,7 @@ def _fit_note(t: Translator, note: DimensionNote) -> str:
 
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
     means = [part.engines.get(engine, {}).get(measure) for engine in order]
-    verdicts = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
-    separated = Text(*(mark.join(verdicts) for mark in make_text("; "))) if verdicts else make_text("none")
+    leads = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
+    separated = Text(*(mark.join(leads) for mark in make_text("; "))) if leads else make_text("none")
     cells = [_format_mean(mean) if mean else _make_cell(None) for mean in means]
     return (_make_cell(part.queries, ","), *cells, Cell(separated))

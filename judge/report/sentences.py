@@ -12,7 +12,7 @@ from math import sqrt
 from statistics import median
 
 from judge.analysis.summary import Summary
-from judge.measure.compare import PairComparison, describe_pair_outcome
+from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
@@ -38,7 +38,7 @@ def name_dimension(t: Translator, name: str) -> str:
 
 def warn_few_queries(t: Translator, summary: Summary) -> str:
     """Return the warning about intervals over few queries; empty when there are enough."""
-    counts = [pair.n for pair in summary.select_comparisons(summary.deciding_measure) if pair.n]
+    counts = [each.n for each in summary.select_comparisons(summary.deciding_measure) if each.n]
     means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
     if min(counts or (mean.n for mean in means if mean.ci95), default=_FEW_QUERIES) >= _FEW_QUERIES:
         return ""
@@ -55,14 +55,14 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     with as many queries as the pair that has most. Empty when no pair can be tested.
     """
     measure = measure or summary.deciding_measure
-    pairs = [pair for pair in summary.select_comparisons(measure) if pair.detectable is not None]
-    if not pairs:
+    comparisons = [each for each in summary.select_comparisons(measure) if each.detectable is not None]
+    if not comparisons:
         return ""
-    n = max(pair.n for pair in pairs)
+    n = max(each.n for each in comparisons)
     # What is detected falls with the square root of the number of queries.
     scaled = [
-        [sqrt(pair.n / n) * (value or 0.0) for value in (pair.detectable, pair.detectable_doubled)]
-        for pair in pairs
+        [sqrt(each.n / n) * (value or 0.0) for value in (each.detectable, each.detectable_doubled)]
+        for each in comparisons
     ]
     detectable, doubled = map(median, zip(*scaled, strict=True))
     return t(
@@ -83,13 +83,13 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     Empty when there is nothing to compare.
     """
     measure = measure or summary.deciding_measure
-    pairs = summary.select_comparisons(measure)
-    if not pairs:
+    comparisons = summary.select_comparisons(measure)
+    if not comparisons:
         return ""
     if summary.runs:
-        return _describe_changes(t, pairs, measure)
+        return _describe_changes(t, comparisons, measure)
     order = summary.sort_engines(measure)
-    wins = Counter(pair.winner for pair in pairs)
+    wins = Counter(each.winner for each in comparisons)
     others = len(order) - 1
     # An engine with errors on hard queries may have a higher mean than one that is better on the others.
     best = next((engine for engine in order if wins[engine] == others), order[0])
@@ -108,7 +108,7 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     first, second = (summary.engines[engine].measures[measure].mean for engine in order[:2])
     if first is None:
         return t("No engine is best by {measure}{which}: none has a value on any query.", **values)
-    reasons = list(_list_obstacles(t, pairs, best))
+    reasons = list(_list_obstacles(t, comparisons, best))
     if wins[best]:
         reasons.append(
             t.translate_plural("is ahead of {count} other", "is ahead of {count} others", wins[best])
@@ -130,22 +130,22 @@ _OBSTACLES = {
 }
 
 
-def _list_obstacles(t: Translator, pairs: Sequence[PairComparison], best: str) -> Iterator[str]:
+def _list_obstacles(t: Translator, comparisons: Sequence[PairComparison], best: str) -> Iterator[str]:
     """Yield clauses on the engines that keep `best`, which has the highest mean, from being best."""
     names: dict[str, list[str]] = {outcome: [] for outcome in _OBSTACLES}
-    for pair in pairs:
-        if best in (pair.a, pair.b) and pair.winner != best:
-            outcome = "behind" if pair.winner else pair.outcome if pair.n else "apart"
-            names[outcome].append(pair.b if pair.a == best else pair.a)
+    for comparison in comparisons:
+        if best in (comparison.a, comparison.b) and comparison.winner != best:
+            outcome = "behind" if comparison.winner else comparison.outcome if comparison.n else "apart"
+            names[outcome].append(comparison.b if comparison.a == best else comparison.a)
     for obstacle, engines in names.items():
         if engines:
             yield t(_OBSTACLES[obstacle].en, names=_join_some(t, engines))
 
 
-def _describe_changes(t: Translator, pairs: Sequence[PairComparison], measure: str) -> str:
+def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], measure: str) -> str:
     """Return which engines differ from themselves in another run."""
-    changed = [describe_pair_outcome(t, pair) for pair in pairs if pair.winner]
-    undetermined = sum(pair.outcome == "undetermined" for pair in pairs)
+    changed = [describe_outcome(t, each) for each in comparisons if each.winner]
+    undetermined = sum(each.outcome == "undetermined" for each in comparisons)
     rest = ""
     if undetermined:
         rest = t.translate_plural(
@@ -191,33 +191,40 @@ def _join_some(t: Translator, names: Sequence[str]) -> str:
     )
 
 
-def describe_difference(t: Translator, pair: PairComparison) -> str:
+def describe_difference(t: Translator, comparison: PairComparison) -> str:
     """Return a comparison in one sentence."""
-    result = describe_pair_outcome(t, pair)
-    if pair.difference is None:
-        return t("{a}, {b}: {result}", a=pair.a, b=pair.b, result=result)
-    queries = count_queries(t, pair.n)
-    ahead = t("ahead on {pair.wins} of {queries}, behind on {pair.losses}", pair=pair, queries=queries)
-    size = _format_difference(t, pair)
-    if is_unsure(pair):
-        robust = t(", robust to any grades") if pair.robust else ""
+    result = describe_outcome(t, comparison)
+    if comparison.difference is None:
+        return t("{a}, {b}: {result}", a=comparison.a, b=comparison.b, result=result)
+    queries = count_queries(t, comparison.n)
+    ahead = t("ahead on {pair.wins} of {queries}, behind on {pair.losses}", pair=comparison, queries=queries)
+    size = _format_difference(t, comparison)
+    if is_unsure(comparison):
+        robust = t(", robust to any grades") if comparison.robust else ""
         size += t(
             "; with any grades of the unjudged {bounds[0]:+.4f} to {bounds[1]:+.4f}{robust}",
-            bounds=pair.bounds,
+            bounds=comparison.bounds,
             robust=robust,
         )
-    if pair.winner:
+    if comparison.winner:
         return t("{result}: {size}; {ahead}", result=result, size=size, ahead=ahead)
-    return t("{a}, {b}: {result}; {size}; {ahead}", a=pair.a, b=pair.b, result=result, size=size, ahead=ahead)
+    return t(
+        "{a}, {b}: {result}; {size}; {ahead}",
+        a=comparison.a,
+        b=comparison.b,
+        result=result,
+        size=size,
+        ahead=ahead,
+    )
 
 
 def _format_difference(t: Translator, row: PairComparison | SegmentContrast) -> str:
     return f"{row.difference:+z.4f}{format_interval(t, row.ci95)}"  # z: no −0.0000
 
 
-def is_unsure(pair: PairComparison) -> bool:
+def is_unsure(comparison: PairComparison) -> bool:
     """Return whether unjudged snippets leave the difference of a comparison open."""
-    return pair.bounds is not None and pair.bounds[1] - pair.bounds[0] > TIE
+    return comparison.bounds is not None and comparison.bounds[1] - comparison.bounds[0] > TIE
 
 
 def list_segments(summary: Summary) -> Iterator[tuple[str, str, SegmentResult]]:
@@ -231,15 +238,15 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
     """Yield what stands under the headline: segments that other engines win, leads that differ."""
     order = summary.sort_engines(summary.deciding_measure) if summary.deciding_measure else []
     for column, value, segment in list_segments(summary):
-        for pair in segment.comparisons:
-            if pair.winner and order.index(pair.a) > order.index(pair.b):
+        for comparison in segment.comparisons:
+            if comparison.winner and order.index(comparison.a) > order.index(comparison.b):
                 yield t(
                     "But in {column} {value} ({queries}) {pair.a} is ahead of {pair.b}: {size}.",
                     column=column,
                     value=value,
                     queries=count_queries(t, segment.queries),
-                    pair=pair,
-                    size=_format_difference(t, pair),
+                    pair=comparison,
+                    size=_format_difference(t, comparison),
                 )
     for column, value, segment in list_segments(summary):
         for contrast in segment.contrasts:
@@ -271,14 +278,14 @@ def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
 
 def describe_deciding_queries(t: Translator, summary: Summary) -> str:
     """Return what the table of the queries that decide shows; `""` without one."""
-    pair = summary.deciding_queries
-    if pair is None:
+    deciding = summary.deciding_queries
+    if deciding is None:
         return ""
     return t(
         "The queries on which {pair.a} and {pair.b} differ most by {pair.measure}, and how much each adds to"
         " the difference of the means over {queries}.",
-        pair=pair,
-        queries=count_queries(t, pair.n),
+        pair=deciding,
+        queries=count_queries(t, deciding.n),
     )
 
 

@@ -349,7 +349,7 @@ def _list_correction(
             "The intervals of differences hold for all pairs together, those of engines for each engine"
             " alone."
         )
-    alike = [(pair.a, pair.b) for pair in calibration.comparisons if pair.different < MIN_DIFFERING]
+    alike = [(each.a, each.b) for each in calibration.comparisons if each.different < MIN_DIFFERING]
     if alike:
         yield t(
             "No interval, because people's grades differ on fewer than {least} labelled queries: {pairs}",
@@ -364,10 +364,16 @@ def _make_correction_table(calibration: MeasureCalibration, name: str, t: Transl
     for engine, row in calibration.engines.items():
         means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_decimal_range(t, row.ci95)
         table.add_row(escape_line(engine), *means)
-    for pair in calibration.comparisons:
-        label = escape_line(f"{pair.a} - {pair.b}")
-        means = f"{pair.assessor:+.4f}", f"{pair.corrected:+.4f}", format_decimal_range(t, pair.ci95, "+.3f")
-        table.add_row(label, *means, format_p_value(pair.p_adjusted), t(OUTCOMES[pair.outcome].en))
+    for comparison in calibration.comparisons:
+        label = escape_line(f"{comparison.a} - {comparison.b}")
+        means = (
+            f"{comparison.assessor:+.4f}",
+            f"{comparison.corrected:+.4f}",
+            format_decimal_range(t, comparison.ci95, "+.3f"),
+        )
+        table.add_row(
+            label, *means, format_p_value(comparison.p_adjusted), t(OUTCOMES[comparison.outcome].en)
+        )
     return table
 
 

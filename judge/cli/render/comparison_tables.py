@@ -64,7 +64,7 @@ def print_comparison(
     console.print()
     tables = [part for part in parts if isinstance(part, Table)]
     outcomes = {
-        pair.outcome for measure in chosen for pair in summary.select_comparisons(measure)[:max_pairs]
+        each.outcome for measure in chosen for each in summary.select_comparisons(measure)[:max_pairs]
     }
     for line in _explain_tables(tables, outcomes, len(summary.measures), t):
         console.print(Text(line, style="dim"))
@@ -134,51 +134,51 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     if measure == summary.deciding_measure:
         yield from sentences.describe_segment_differences(t, summary)
     yield from sentences.describe_limits(t, summary, measure)
-    pairs = summary.select_comparisons(measure)
-    yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:max_pairs])
+    comparisons = summary.select_comparisons(measure)
+    yield from (f"  {sentences.describe_difference(t, each)}" for each in comparisons[:max_pairs])
 
 
 def _list_pairs(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
     """Yield the tables of the pairs by one measure, and how many they leave out."""
-    pairs = summary.select_comparisons(measure)
-    if pairs:
+    comparisons = summary.select_comparisons(measure)
+    if comparisons:
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:
             title += t(" (descriptive)")
-        yield _make_pair_table(title, pairs[:max_pairs], t)
-        yield _make_plan_table(pairs[:max_pairs], t)
-    if len(pairs) > max_pairs:
-        more = len(pairs) - max_pairs
-        yield t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(pairs))
+        yield _make_pair_table(title, comparisons[:max_pairs], t)
+        yield _make_plan_table(comparisons[:max_pairs], t)
+    if len(comparisons) > max_pairs:
+        more = len(comparisons) - max_pairs
+        yield t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(comparisons))
 
 
-def _make_pair_table(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:
+def _make_pair_table(title: str, comparisons: Iterable[PairComparison], t: Translator) -> Table:
     """Return one row a pair: which engine is ahead, by how much, on how many queries."""
     table = make_table(title, "a - b", t("95% interval"), t("won/tied/lost"), t("p (adjusted)"))
-    for pair in pairs:
+    for comparison in comparisons:
         table.add_row(
-            escape_line(f"{pair.a} {OUTCOME_SIGNS[pair.outcome]} {pair.b}"),
-            format_decimal(pair.difference, "+.4f"),
-            format_decimal_range(t, pair.ci95, "+.4f"),
-            f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}",
-            format_p_value(pair.p_adjusted),
+            escape_line(f"{comparison.a} {OUTCOME_SIGNS[comparison.outcome]} {comparison.b}"),
+            format_decimal(comparison.difference, "+.4f"),
+            format_decimal_range(t, comparison.ci95, "+.4f"),
+            f"{comparison.wins:,}/{comparison.ties:,}/{comparison.losses:,}",
+            format_p_value(comparison.p_adjusted),
         )
     return table
 
 
-def _make_plan_table(pairs: Sequence[PairComparison], t: Translator) -> Table:
+def _make_plan_table(comparisons: Sequence[PairComparison], t: Translator) -> Table:
     """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
-    unjudged = any(map(sentences.is_unsure, pairs))
+    unjudged = any(map(sentences.is_unsure, comparisons))
     titles = (t("detectable"), t("twice"), t("needed"), *[t("worst case")] * unjudged)
     table = make_table(t("to plan"), "d_z", *titles)
-    for pair in pairs:
-        bounds = pair.bounds if sentences.is_unsure(pair) else None
+    for comparison in comparisons:
+        bounds = comparison.bounds if sentences.is_unsure(comparison) else None
         table.add_row(
-            escape_line(f"{pair.a} - {pair.b}"),
-            format_decimal(pair.d_z, "+.2f"),
-            format_decimal(pair.detectable, ".3f"),
-            format_decimal(pair.detectable_doubled, ".3f"),
-            "-" if pair.at_least_queries is None else round_count(pair.at_least_queries),
+            escape_line(f"{comparison.a} - {comparison.b}"),
+            format_decimal(comparison.d_z, "+.2f"),
+            format_decimal(comparison.detectable, ".3f"),
+            format_decimal(comparison.detectable_doubled, ".3f"),
+            "-" if comparison.at_least_queries is None else round_count(comparison.at_least_queries),
             *[format_decimal_range(t, bounds, "+.4f")] * unjudged,
         )
     return table
@@ -207,8 +207,8 @@ def _describe_segment(segment: SegmentResult, measure: str, t: Translator) -> st
         return t("nothing to average")
     if not segment.comparisons:
         return listing
-    verdicts = t(", ").join(f"{pair.a} > {pair.b}" for pair in segment.comparisons if pair.winner)
-    return f"{listing}{t('; ')}{verdicts or t('none separated')}"
+    leads = t(", ").join(f"{each.a} > {each.b}" for each in segment.comparisons if each.winner)
+    return f"{listing}{t('; ')}{leads or t('none separated')}"
 
 
 def _make_repeat_table(measure: MeasureStability, t: Translator) -> Table:

@@ -44,11 +44,13 @@ def print_dimension(
     beside = t("95% interval"), t("queries")
     if dimension.measures:
         print_table(_make_table(title, dimension, engines, t), console, beside)
-    for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
+    for measure in dict.fromkeys(each.measure for each in dimension.pairs):
         table = make_table(t("engines"), t.name_measure(measure), *beside)
-        for pair in dimension.pairs:
-            if pair.measure == measure:
-                table.add_row(escape_line(f"{pair.a} / {pair.b}"), *_format_mean(pair.mean, t))
+        for engine_pair in dimension.pairs:
+            if engine_pair.measure == measure:
+                table.add_row(
+                    escape_line(f"{engine_pair.a} / {engine_pair.b}"), *_format_mean(engine_pair.mean, t)
+                )
         print_table(table, console, beside)
     print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:

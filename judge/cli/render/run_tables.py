@@ -170,13 +170,15 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
 def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
     deciding = summary.deciding_measure
-    pairs = summary.select_comparisons(deciding)
+    comparisons = summary.select_comparisons(deciding)
     yield sentences.choose_headline(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from sentences.describe_segment_differences(t, summary)
-    yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:_PAIRS])
-    if len(pairs) > _PAIRS:
-        yield t("  … and {count:,} more: judge compare {folder}", count=len(pairs) - _PAIRS, folder=folder)
+    yield from (f"  {sentences.describe_difference(t, each)}" for each in comparisons[:_PAIRS])
+    if len(comparisons) > _PAIRS:
+        yield t(
+            "  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=folder
+        )
     yield from sentences.describe_limits(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
     if summary.stability:

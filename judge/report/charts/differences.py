@@ -55,55 +55,55 @@ _BARS_HEIGHT = 150
 def draw_pairs(summary: Summary) -> Chart | None:
     """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
     measure = summary.deciding_measure
-    pairs = summary.select_comparisons(measure)
-    if not any(pair.n for pair in pairs):
+    comparisons = summary.select_comparisons(measure)
+    if not any(each.n for each in comparisons):
         return None
     name = name_mean(measure)
     return svg.make_chart(
         "pairs",
         make_text("Differences between engines"),
-        _describe_pairs(pairs, name),
-        _draw_pairs_picture(pairs, name),
+        _describe_pairs(comparisons, name),
+        _draw_pairs_picture(comparisons, name),
         _HEAD,
-        tuple(map(_list_cells, pairs[:_LISTED])),
+        tuple(map(_list_cells, comparisons[:_LISTED])),
     )
 
 
-def _describe_pairs(pairs: Sequence[PairComparison], measure: str) -> Text:
-    undetermined = sum(pair.outcome == "undetermined" for pair in pairs)
+def _describe_pairs(comparisons: Sequence[PairComparison], measure: str) -> Text:
+    undetermined = sum(each.outcome == "undetermined" for each in comparisons)
     return make_text(
         "Engine by engine on the same queries, by {measure}. Pairs that differ significantly: {apart:,} of"
         " {pairs:,}. A lead counts when its interval, which allows for all pairs, stays clear of zero{rest}.",
         measure=measure,
-        apart=sum(pair.outcome == "better" for pair in pairs),
-        pairs=len(pairs),
+        apart=sum(each.outcome == "better" for each in comparisons),
+        pairs=len(comparisons),
         rest=make_text("; {count:,} depend on unjudged snippets", count=undetermined) if undetermined else "",
     )
 
 
-def _list_cells(pair: PairComparison) -> tuple[str, ...]:
-    difference = _make_range(pair)
+def _list_cells(comparison: PairComparison) -> tuple[str, ...]:
+    difference = _make_range(comparison)
     return (
-        display_text.fit_on_line(pair.a),
-        OUTCOME_SIGNS[pair.outcome],
-        display_text.fit_on_line(pair.b),
-        format_number(pair.difference, "+.4f"),
-        format_range(pair.ci95, "+.4f"),
+        display_text.fit_on_line(comparison.a),
+        OUTCOME_SIGNS[comparison.outcome],
+        display_text.fit_on_line(comparison.b),
+        format_number(comparison.difference, "+.4f"),
+        format_range(comparison.ci95, "+.4f"),
         format_range(difference.bounds if difference else None, "+.4f"),
-        f"{pair.wins:,} / {pair.ties:,} / {pair.losses:,}",
-        format_p_value(pair.p_adjusted, NOTHING),
+        f"{comparison.wins:,} / {comparison.ties:,} / {comparison.losses:,}",
+        format_p_value(comparison.p_adjusted, NOTHING),
     )
 
 
-def _make_range(pair: PairComparison) -> ValueRange | None:
-    return plot.make_range(pair.difference, pair.ci95, pair.bounds)
+def _make_range(comparison: PairComparison) -> ValueRange | None:
+    return plot.make_range(comparison.difference, comparison.ci95, comparison.bounds)
 
 
-def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Picture:
-    first_pairs = pairs[:_SHOWN]
-    groups = [(engine, list(rows)) for engine, rows in groupby(first_pairs, key=lambda pair: pair.a)]
-    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first_pairs))
-    numbers = [number for pair in first_pairs if (cell := _make_range(pair)) for number in cell.numbers]
+def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> Picture:
+    first = comparisons[:_SHOWN]
+    groups = [(engine, list(rows)) for engine, rows in groupby(first, key=lambda each: each.a)]
+    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first))
+    numbers = [number for each in first if (cell := _make_range(each)) for number in cell.numbers]
     area = PlotArea(plot.make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
     legend = (
         (0.0, plot.DOT, _OUTCOMES["better"]),
@@ -112,32 +112,32 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
     )
     parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2
-    heads, others = [f"{engine} −" for engine, _ in groups], [pair.b for pair in first_pairs]
+    heads, others = [f"{engine} −" for engine, _ in groups], [each.b for each in first]
     for head, (_, rows) in zip(heads, groups, strict=True):
         parts.append(svg.draw_name(head, 36, "name first", 0, y + 4, heads))
-        for pair in rows:
+        for comparison in rows:
             y += ROW_HEIGHT
-            parts.append(svg.draw_row_label(pair.b, 13, NAMES, y, others, indent=12))
-            parts += _draw_pair(pair, area, y)
+            parts.append(svg.draw_row_label(comparison.b, 13, NAMES, y, others, indent=12))
+            parts += _draw_pair(comparison, area, y)
         y += ROW_HEIGHT
     bottom += AXIS_HEIGHT
-    if count := len(pairs) - len(first_pairs):
+    if count := len(comparisons) - len(first):
         note = make_text("and {count:,} more: see summary.json", count=count)
-        if len(pairs) <= _LISTED:
+        if len(comparisons) <= _LISTED:
             note = make_text("and {count:,} more: see the table", count=count)
         parts.append(svg.draw_text(note, "note", 0, bottom + 16))
     return Picture(bottom + (24 if count else 0), parts)
 
 
-def _draw_pair(pair: PairComparison, area: PlotArea, y: float) -> Iterator[Markup]:
+def _draw_pair(comparison: PairComparison, area: PlotArea, y: float) -> Iterator[Markup]:
     """Yield the difference of one pair, and the outcome."""
-    ahead = pair.outcome == "better"
-    if cell := _make_range(pair):
+    ahead = comparison.outcome == "better"
+    if cell := _make_range(comparison):
         size = f"{format_number(cell.value, '+.4f')} ({format_range(cell.interval, '+.4f')})"
-        title = f"{display_text.fit_on_line(pair.a)} − {display_text.fit_on_line(pair.b)}: {size}"
+        title = f"{display_text.fit_on_line(comparison.a)} − {display_text.fit_on_line(comparison.b)}: {size}"
         mark = plot.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
         yield area.place([svg.add_tooltip(title, mark)])
-    outcome = _OUTCOMES[pair.outcome] if pair.n or ahead else make_text("nothing shared")
+    outcome = _OUTCOMES[comparison.outcome] if comparison.n or ahead else make_text("nothing shared")
     yield svg.draw_text(outcome, "verdict ahead" if ahead else "verdict", _VERDICTS, y + 4)
 
 
@@ -156,8 +156,8 @@ class QueryDifferences:
 
     def add(self, entry: QueryEntry) -> None:
         """Add a query of results.json if both engines have a value."""
-        answers = (entry.engines.get(engine) for engine in (self.a, self.b))
-        a, b = (answer.scores.get(self.measure) if answer else None for answer in answers)
+        entries = (entry.engines.get(engine) for engine in (self.a, self.b))
+        a, b = (engine_entry.scores.get(self.measure) if engine_entry else None for engine_entry in entries)
         if a is None or b is None:
             return
         self.values.append(a - b)

@@ -29,12 +29,12 @@ def make_summary(
     return replace(BASE, **{"measures": measures, "engines": engines, "comparisons": pairs, **changes})
 
 
-def make_pair(**changes: Any) -> PairComparison:
+def make_comparison(**changes: Any) -> PairComparison:
     """Return a comparison of A with B that does not separate them."""
-    pair = PairComparison(
+    comparison = PairComparison(
         measure="P@5", decides=True, a="A", b="B", verdict="not separated", winner=None,
         outcome="not separated", n=9, difference=0.25, ci95=(-0.125, 0.5), bounds=(0.25, 0.25), sd=0.2,
         d_z=1.25, wins=5, ties=1, losses=3, robust=None, p_adjusted=0.5, detectable=0.3,
         detectable_doubled=0.2, at_least_queries=None,
     )  # fmt: skip
-    return replace(pair, **changes)
+    return replace(comparison, **changes)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from judge.analysis.summary import Summary
-from judge.measure.compare import PairComparison, compare_engines, describe_pair_outcome
+from judge.measure.compare import PairComparison, compare_engines, describe_outcome
 from judge.measure.engine_summary import average_engines
 from judge.measure.resampling import StatisticValue
 from judge.measure.segments import SegmentContrast, SegmentResult
@@ -25,7 +25,7 @@ from tests.support.cases import check_each
 from tests.unit.analysis.labelled import make_run
 from tests.unit.measure.tables import NAN, tabulate_scores
 from tests.unit.report.charted import summarise_run
-from tests.unit.report.summaries import BASE, make_mean, make_pair, make_summary
+from tests.unit.report.summaries import BASE, make_comparison, make_mean, make_summary
 
 CLEAR = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8, 0.9, 0.75]
 EASIER = [0.93, 0.94, 0.95, 0.96, 0.95, 0.94, 0.95, 0.96]
@@ -52,25 +52,25 @@ def compare_two(*engines: Sequence[float], **options: Any) -> PairComparison:
 
 
 def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
-    assert describe_pair_outcome(ENGLISH, compare_two(CLEAR, POOR)) == "a > b"
-    assert describe_pair_outcome(ENGLISH, compare_two(POOR, CLEAR)) == "b > a"
-    assert describe_pair_outcome(ENGLISH, compare_two([0.9, 0.8], [0.1, 0.2])) == (
+    assert describe_outcome(ENGLISH, compare_two(CLEAR, POOR)) == "a > b"
+    assert describe_outcome(ENGLISH, compare_two(POOR, CLEAR)) == "b > a"
+    assert describe_outcome(ENGLISH, compare_two([0.9, 0.8], [0.1, 0.2])) == (
         "not separated (they differ on 2 queries; a test needs 6 or more)"
     )
-    assert describe_pair_outcome(ENGLISH, compare_two(CLEAR, CLEAR)) == (
+    assert describe_outcome(ENGLISH, compare_two(CLEAR, CLEAR)) == (
         "not separated (they differ on 0 queries; a test needs 6 or more)"
     )
     even = [0.5, 0.6] * 30
-    assert describe_pair_outcome(ENGLISH, compare_two(even, even[1:] + even[:1])) == (
+    assert describe_outcome(ENGLISH, compare_two(even, even[1:] + even[:1])) == (
         "not separated (a test needs at least 120 queries with values for both)"
     )
-    assert describe_pair_outcome(ENGLISH, compare_two([0.6] * 8, [0.5] * 8)) == (
+    assert describe_outcome(ENGLISH, compare_two([0.6] * 8, [0.5] * 8)) == (
         "not separated (the difference is the same on every query, and these are too few to show that it"
         " always is)"
     )
     unjudged = compare_two(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
-    assert describe_pair_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could reverse it"
-    assert describe_pair_outcome(ENGLISH, compare_two([0.5, NAN], [NAN, 0.5])) == (
+    assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could reverse it"
+    assert describe_outcome(ENGLISH, compare_two([0.5, NAN], [NAN, 0.5])) == (
         "undetermined: there is no query where both have a value"
     )
 
@@ -189,7 +189,7 @@ def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_we
     def describe(n: int, engines: int) -> str:
         mean = make_mean(0.5, n, ci95=(0.4, 0.6) if n > 1 else None)
         means = {engine: {"P@5": mean} for engine in "ab"[:engines]}
-        return sentences.warn_few_queries(t, make_summary(means, *[make_pair(n=n)] * (engines - 1)))
+        return sentences.warn_few_queries(t, make_summary(means, *[make_comparison(n=n)] * (engines - 1)))
 
     assert [describe(n, engines) for n in (10, 300) for engines in (1, 2)] == [""] * 4
     assert describe(1, 1) == ""
@@ -197,14 +197,16 @@ def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_we
     assert describe(9, 1) == describe(9, 2)
     # An engine that failed on every query shares none with the others.
     means = {engine: {"P@5": make_mean(0.5, 50)} for engine in "abc"}
-    pairs = make_pair(n=50), make_pair(b="c", n=0)
+    pairs = make_comparison(n=50), make_comparison(b="c", n=0)
     assert sentences.warn_few_queries(t, make_summary(means, *pairs)) == ""
 
 
 def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None:
     """The middle pair of three stands for all."""
-    pairs = [make_pair(n=50, detectable=each, detectable_doubled=each / 2**0.5) for each in (0.08, 0.1, 0.3)]
-    result = replace(BASE, comparisons=(*pairs, make_pair(n=4, detectable=None)))
+    pairs = [
+        make_comparison(n=50, detectable=each, detectable_doubled=each / 2**0.5) for each in (0.08, 0.1, 0.3)
+    ]
+    result = replace(BASE, comparisons=(*pairs, make_comparison(n=4, detectable=None)))
     assert sentences.describe_power(ENGLISH, result) == (
         "With 50 queries, a test detects a true difference of about 0.1 between two engines in 4 of 5 cases;"
         " with 100 queries, one of about 0.071 (medians over the pairs of engines, by P@5)."
@@ -258,7 +260,7 @@ def make_segmented_summary(
 
 
 def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> None:
-    pair = make_pair(a="b", b="a", winner="b", difference=0.1, ci95=(0.02, 0.18))
+    pair = make_comparison(a="b", b="a", winner="b", difference=0.1, ci95=(0.02, 0.18))
     result = make_segmented_summary({"law": pair, "news": replace(pair, a="a", b="b", winner="a")})
     assert list(sentences.describe_segment_differences(ENGLISH, result)) == [
         "But in topic law (30 queries) b is ahead of a: +0.1000 (95%: 0.0200 to 0.1800)."
@@ -271,7 +273,7 @@ def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> Non
 def test_a_lead_that_differs_between_segments_stands_under_the_headline() -> None:
     contrast = SegmentContrast("a", "b", 0.3, 0.1, 0.2, (0.1, 0.3), 0.01, differs=True)
     result = make_segmented_summary(
-        {"law": make_pair(a="a", b="b")}, [contrast, replace(contrast, differs=False)]
+        {"law": make_comparison(a="a", b="b")}, [contrast, replace(contrast, differs=False)]
     )
     (text,) = sentences.describe_segment_differences(ENGLISH, result)
     assert text == (

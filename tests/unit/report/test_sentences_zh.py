@@ -17,7 +17,7 @@ from judge.messages import CHINESE, ENGLISH
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
 from tests.support.cases import check_each
-from tests.unit.report.summaries import make_mean, make_pair, make_summary
+from tests.unit.report.summaries import make_comparison, make_mean, make_summary
 
 SAME = "all grades are the same, so agreement by chance is complete"
 
@@ -40,10 +40,12 @@ def list_numbers(text: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_comparison_in_chinese(changes: dict[str, Any], expected: str) -> None:
-    assert expected in sentences.describe_difference(CHINESE, make_pair(**changes))
+    assert expected in sentences.describe_difference(CHINESE, make_comparison(**changes))
 
 
-def make_pair_summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **means: float | None) -> Summary:
+def summarise_comparisons(
+    *pairs: PairComparison, runs: tuple[str, ...] = (), **means: float | None
+) -> Summary:
     engines = {engine: {"P@5": make_mean(mean)} for engine, mean in means.items()}
     return make_summary(engines, *pairs, runs=runs)
 
@@ -51,25 +53,37 @@ def make_pair_summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **mean
 @check_each(
     ("result", "expected"),
     [
-        (make_pair_summary(), ""),
-        (make_pair_summary(make_pair(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：对另一个引擎"),
-        (make_pair_summary(make_pair(), A=0.5, B=0.2), "A 的均值最高，但与 B 的差异不显著（可能出于偶然）。"),
+        (summarise_comparisons(), ""),
         (
-            make_pair_summary(make_pair(), A=0.5, B=0.5),
+            summarise_comparisons(make_comparison(winner="A", outcome="better"), A=0.5, B=0.2),
+            "A 最好：对另一个引擎",
+        ),
+        (
+            summarise_comparisons(make_comparison(), A=0.5, B=0.2),
+            "A 的均值最高，但与 B 的差异不显著（可能出于偶然）。",
+        ),
+        (
+            summarise_comparisons(make_comparison(), A=0.5, B=0.5),
             "无法确定最好的引擎：A 并列均值最高，但与 B 的差异不显著",
         ),
-        (make_pair_summary(make_pair(), A=0.5, B=None), "：A 的均值最高，但"),
+        (summarise_comparisons(make_comparison(), A=0.5, B=None), "：A 的均值最高，但"),
         (
-            make_pair_summary(make_pair(n=0, outcome="undetermined"), A=0.5, B=0.2),
+            summarise_comparisons(make_comparison(n=0, outcome="undetermined"), A=0.5, B=0.2),
             "但与 B 没有双方都有得分的查询",
         ),
-        (make_pair_summary(make_pair(outcome="undetermined"), A=0.5, B=0.2), "可能因未评定的摘要而被 B 反超"),
-        (make_pair_summary(make_pair(), A=None, B=None), "无法确定最好的引擎：所有引擎在所有查询上都没有"),
         (
-            make_pair_summary(
-                make_pair(),
-                make_pair(b="C", winner="A", outcome="better"),
-                make_pair(a="B", b="C"),
+            summarise_comparisons(make_comparison(outcome="undetermined"), A=0.5, B=0.2),
+            "可能因未评定的摘要而被 B 反超",
+        ),
+        (
+            summarise_comparisons(make_comparison(), A=None, B=None),
+            "无法确定最好的引擎：所有引擎在所有查询上都没有",
+        ),
+        (
+            summarise_comparisons(
+                make_comparison(),
+                make_comparison(b="C", winner="A", outcome="better"),
+                make_comparison(a="B", b="C"),
                 A=0.5,
                 B=0.4,
                 C=0.1,
@@ -77,12 +91,15 @@ def make_pair_summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **mean
             "与 B 的差异不显著（可能出于偶然），只显著领先 1 个引擎",
         ),
         (
-            make_pair_summary(
-                make_pair(winner="A", outcome="better", verdict="A > B"), runs=("1", "2"), A=0.5, B=0.2
+            summarise_comparisons(
+                make_comparison(winner="A", outcome="better", verdict="A > B"), runs=("1", "2"), A=0.5, B=0.2
             ),
             "运行之间的变化：A > B。",
         ),
-        (make_pair_summary(make_pair(), runs=("1", "2"), A=0.5, B=0.2), "各引擎在各次运行之间均无显著变化。"),
+        (
+            summarise_comparisons(make_comparison(), runs=("1", "2"), A=0.5, B=0.2),
+            "各引擎在各次运行之间均无显著变化。",
+        ),
     ],
 )
 def test_the_answer_in_chinese(result: Summary, expected: str) -> None:
