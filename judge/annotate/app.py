@@ -204,15 +204,15 @@ class Guarded:
                 message["headers"] = [*message.get("headers", ()), *self._headers]
             await send(message)
 
-        answer = self._app
+        app = self._app
         refused = find_refusal(self._policy, scope["method"], scope["path"], scope["headers"])
         if refused is None and scope.get("raw_path", b"").decode("latin-1") != scope["path"]:
             refused = 404, Message("this server has no page at this address")
         if refused is not None:
             status, why = refused
             language = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
-            answer = _respond(status, {"error": choose_translator(language)(why)})
-        await answer(scope, receive, send_safely)
+            app = _respond(status, {"error": choose_translator(language)(why)})
+        await app(scope, receive, send_safely)
 
 
 class TimedConnection(H11Protocol):

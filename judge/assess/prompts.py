@@ -125,9 +125,11 @@ class Prompts:
         """Return the prompts with a last paragraph that asks for the token of a grade instead of JSON."""
 
         def shorten(template: Template) -> Template:
-            answer = _GRADE_ALONE[template.lang][self.scale.name]
+            instruction = _GRADE_ALONE[template.lang][self.scale.name]
             head, separator, _ = template.system.rpartition("\n\n")
-            return replace(template.replace_system(head + separator + answer, "decision"), reask_text=answer)
+            return replace(
+                template.replace_system(head + separator + instruction, "decision"), reask_text=instruction
+            )
 
         templates = {lang: shorten(template) for lang, template in self.templates.items()}
         return replace(self, schema={}, templates=templates)
@@ -155,11 +157,11 @@ def make_fence_mark(template: str, content: str, length: int = 16) -> str:
 
 def make_answer_schema(scale: Scale) -> dict[str, Any]:
     """Return the JSON schema of a reply: the reason first, then `verdict` (binary) or `grade` (graded)."""
-    verdict: dict[str, dict[str, Any]] = {
+    properties: dict[str, dict[str, Any]] = {
         "binary": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
         "graded": {"grade": {"type": "integer", "enum": list(range(scale.top + 1))}},
     }
-    return make_object_schema({"reason": {"type": "string"}} | verdict[scale.name])
+    return make_object_schema({"reason": {"type": "string"}} | properties[scale.name])
 
 
 def make_object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:

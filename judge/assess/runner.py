@@ -109,7 +109,7 @@ def _describe_interrupt(
     reason: Interrupted, subject: str, results: Sequence[JudgingResult], total: int
 ) -> Interrupted:
     """Return the interrupt with how many of `total` pairs, or of the questions on `subject`, are answered."""
-    answers = sum(result.graded for result in results)
+    graded = sum(result.graded for result in results)
     usd = combine_results(results).cost.usd
     spent = f", ${usd:.4f}" if usd else ""
     if subject:
@@ -117,7 +117,7 @@ def _describe_interrupt(
             "{reason}: {subject}: {answers:,} of {total:,} questions answered{spent}",
             reason=reason,
             subject=subject,
-            answers=answers,
+            answers=graded,
             total=total,
             spent=spent,
         )
@@ -126,7 +126,7 @@ def _describe_interrupt(
     return Interrupted(
         "{reason}: {grades:,} of {total:,} judged{spent}{in_batches}",
         reason=reason,
-        grades=answers,
+        grades=graded,
         total=total,
         spent=spent,
         in_batches=in_batches if waiting else "",

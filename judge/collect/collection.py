@@ -32,7 +32,7 @@ from judge.collect.raw_log import (
     summarise_collection,
 )
 from judge.collect.registry import open_engines
-from judge.collect.responses import classify_response, parse_answer
+from judge.collect.responses import classify_response, parse_json_body
 from judge.config.collect import CollectConfig
 from judge.config.environment import copy_environment
 from judge.errors import AccountError, CallError, InputError, Interrupted, RetryableError, StoreError
@@ -344,7 +344,7 @@ async def _fetch(
 def _make_refusal(source: ResultSource, response: Response) -> CallError:
     text = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
     try:
-        body = parse_answer(text)
+        body = parse_json_body(text)
     except RetryableError:
         body = text
     return classify_response(response.status, body, response.headers, *source.secrets, hint=source.hint)

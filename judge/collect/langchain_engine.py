@@ -136,8 +136,8 @@ class LangChainEngine:
         Raises RequestRejected for an empty list of a wrapper that returns one for errors, too.
         """
         body = json.loads(request.body)
-        call = partial(_call, self._wrapped, body["query"], body["count"])
-        outcome = await _run_blocking(call, self._timeout)
+        search = partial(_search, self._wrapped, body["query"], body["count"])
+        outcome = await _run_blocking(search, self._timeout)
         if isinstance(outcome, BaseException):
             raise make_transport_error(f"{type(outcome).__name__}: {outcome}", *self.secrets)
         if self._alternative and not json.loads(outcome)["results"]:
@@ -211,34 +211,34 @@ def _describe_error(error: Exception) -> str:
     return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
 
 
-def _call(wrapped: Any, query: str, count: int) -> str:  # noqa: ANN401 - any class of any package
+def _search(wrapped: Any, query: str, count: int) -> str:  # noqa: ANN401 - any class of any package
     """Return the wrapper's results as JSON text, in its order."""
     from langsmith import tracing_context
 
     with tracing_context(enabled=False):
         if hasattr(wrapped, "invoke"):
-            answer = wrapped.invoke({"query": query} if hasattr(wrapped, "args_schema") else query)
+            output = wrapped.invoke({"query": query} if hasattr(wrapped, "args_schema") else query)
         elif not hasattr(wrapped, "results"):
-            answer = wrapped.run(query)
+            output = wrapped.run(query)
         elif "num_results" in inspect.signature(wrapped.results).parameters:
-            answer = wrapped.results(query, num_results=count)
+            output = wrapped.results(query, num_results=count)
         else:
-            answer = wrapped.results(query)
-    return dump_json({"results": _parse_results(answer)})
+            output = wrapped.results(query)
+    return dump_json({"results": _parse_results(output)})
 
 
-def _parse_results(answer: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any class of any package
+def _parse_results(output: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any class of any package
     """Return the list of results in a wrapper's answer; raise ValueError when there is none."""
-    if isinstance(answer, str):
-        answer = json.loads(answer)
-    if isinstance(answer, Mapping):
-        names = [name for name in ("results", "organic", "organic_results") if name in answer]
-        answer = answer[names[0]] if names else answer
-    if not isinstance(answer, list):
-        raise ValueError(f"no list of results in {answer!r:.120}")
+    if isinstance(output, str):
+        output = json.loads(output)
+    if isinstance(output, Mapping):
+        names = [name for name in ("results", "organic", "organic_results") if name in output]
+        output = output[names[0]] if names else output
+    if not isinstance(output, list):
+        raise ValueError(f"no list of results in {output!r:.120}")
     # Some wrappers return a single item {"Result": "No good … was found"} for no results.
     return [
-        _parse_result(item) for item in answer if not (isinstance(item, Mapping) and list(item) == ["Result"])
+        _parse_result(item) for item in output if not (isinstance(item, Mapping) and list(item) == ["Result"])
     ]
 
 
@@ -254,8 +254,8 @@ def _select_scalars(fields: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in fields.items() if isinstance(value, str | int | float)}
 
 
-async def _run_blocking(call: Callable[[], str], seconds: float) -> str | BaseException:
-    """Return the result of `call` in a daemon thread, or its exception; TimeoutError after `seconds`.
+async def _run_blocking(function: Callable[[], str], seconds: float) -> str | BaseException:
+    """Return the result of `function` in a daemon thread, or its exception; TimeoutError after `seconds`.
 
     Only the called package knows what it raises, so an exception is a value here. A call that takes too long
     goes on in its thread, for which the process does not wait when it exits.
@@ -265,7 +265,7 @@ async def _run_blocking(call: Callable[[], str], seconds: float) -> str | BaseEx
 
     def resolve() -> None:
         try:
-            future.set_result(call())
+            future.set_result(function())
         except BaseException as error:  # noqa: BLE001 - the caller gets every exception as a value
             future.set_exception(error)
 

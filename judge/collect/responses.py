@@ -87,9 +87,9 @@ def _describe_redirect(response: ErrorResponse) -> str:
         return ""
 
 
-def _make_unusable_answer_error(answer: object, proof: str) -> CallError:
+def _make_unusable_error(json_body: object, proof: str) -> CallError:
     """Return the error for a success that is not an answer: the error in it, else that it has no `proof`."""
-    error = _normalise(answer)
+    error = _normalise(json_body)
     if isinstance(error, Mapping) and (error.get("error") or error.get("message") or error.get("code")):
         return classify_response(200, error, {})
     return RetryableError("server_error", f"the answer is none of this engine's: it has no {proof!r}")
@@ -143,18 +143,18 @@ def parse_results(shape: ResponseShape, body: str, *, is_later_page: bool = Fals
     An item without text and address is not a result. `is_later_page` says that an earlier page of the answer
     has results. Raises CallError when `body` has another shape.
     """
-    answer = parse_answer(body)
+    json_body = parse_json_body(body)
     path, sign, expected = shape.proof.partition("=")
-    value = _follow(path, answer)
+    value = _follow(path, json_body)
     shown = value if isinstance(value, str) else json.dumps(value)  # as the answer has it: `ok=true`
     if value is None or (sign and shown != expected):
-        raise _make_unusable_answer_error(answer, shape.proof)
-    results = _follow(shape.results, answer)
+        raise _make_unusable_error(json_body, shape.proof)
+    results = _follow(shape.results, json_body)
     if results is None:
         results = []
     if not isinstance(results, list) or not all(isinstance(result, Mapping) for result in results):
         raise RetryableError("server_error", f"{shape.results!r} of the answer is no list of results")
-    unresponsive = _follow(shape.unresponsive, answer) if shape.unresponsive else None
+    unresponsive = _follow(shape.unresponsive, json_body) if shape.unresponsive else None
     if unresponsive and not results and not is_later_page:
         raise RetryableError(
             "server_error", f"no engine answered: {json.dumps(unresponsive, ensure_ascii=False):.200}"
@@ -165,18 +165,18 @@ def parse_results(shape: ResponseShape, body: str, *, is_later_page: bool = Fals
     return [row for row in rows if row["title"] or row["snippet"] or row["url"]]
 
 
-def parse_answer(body: str) -> Any:  # noqa: ANN401 - any JSON
+def parse_json_body(body: str) -> Any:  # noqa: ANN401 - any JSON
     """Return the JSON in `body`, NaN and Infinity as null; raise RetryableError when it cannot be read."""
     try:
-        answer = json.loads(body, parse_constant=lambda _: None)
+        json_body = json.loads(body, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         if not body.strip():
             raise RetryableError("server_error", "the answer is empty") from None
         text = " ".join(body.split())[:80]
         raise RetryableError("server_error", f"the answer is not JSON: {text}") from None
-    if _is_nested_deeper(answer, _MAX_NESTING):
+    if _is_nested_deeper(json_body, _MAX_NESTING):
         raise RetryableError("server_error", f"the answer is nested more than {_MAX_NESTING} levels deep")
-    return answer
+    return json_body
 
 
 def _is_nested_deeper(value: object, limit: int) -> bool:

@@ -43,7 +43,7 @@ class _QueryRows:
     location: str
     extra: dict[str, str]
     conflicts: set[str] = field(default_factory=set)
-    answers: dict[str, _EngineRows] = field(default_factory=dict)
+    rows_by_engine: dict[str, _EngineRows] = field(default_factory=dict)
     cleaned: dict[tuple[str, ...], Snippet] = field(default_factory=dict)
     is_cut: bool = False
     is_scriptless: bool = False
@@ -126,8 +126,8 @@ class QueryReader:
         engine = row.engine
         if engine == ONLY_ENGINE:
             self.other_columns.update(row.extra)
-        earlier = entry.answers.get(engine)
-        results = entry.answers.setdefault(engine, _EngineRows(row.location_of_list))
+        earlier = entry.rows_by_engine.get(engine)
+        results = entry.rows_by_engine.setdefault(engine, _EngineRows(row.location_of_list))
         if row.fields is None:
             if earlier is not None:
                 raise InputError(
@@ -176,12 +176,14 @@ class QueryReader:
             self._conflicts.setdefault(name, []).append(query.id)
         self.lacks_text |= entry.lacks_text
         rankings = []
-        for engine, answer in entry.answers.items():
+        for engine, engine_rows in entry.rows_by_engine.items():
             self._answered[engine] += 1
-            if max(answer.results, default=0) > len(answer.results):
+            if max(engine_rows.results, default=0) > len(engine_rows.results):
                 self._gaps.setdefault(engine, []).append(query.id)
-            snippets = tuple(snippet for _, (_, snippet) in sorted(answer.results.items(), key=itemgetter(0)))
-            rankings.append(Ranking(engine, query.id, snippets, answer.error, answer.latency_ms))
+            snippets = tuple(
+                snippet for _, (_, snippet) in sorted(engine_rows.results.items(), key=itemgetter(0))
+            )
+            rankings.append(Ranking(engine, query.id, snippets, engine_rows.error, engine_rows.latency_ms))
         lang = find_majority_language(entry.cleaned.values()) if entry.is_scriptless else query.lang
         return replace(query, lang=lang, extra=entry.extra), tuple(rankings)
 
@@ -377,17 +379,17 @@ def _check_same_query(row: ParsedRow, entry: _QueryRows) -> None:
             )
 
 
-def _choose_rank(row: ParsedRow, answer: _EngineRows) -> int:
+def _choose_rank(row: ParsedRow, engine_rows: _EngineRows) -> int:
     is_ranked = row.rank is not None
-    if answer.ranked is not None and answer.ranked != is_ranked:
+    if engine_rows.ranked is not None and engine_rows.ranked != is_ranked:
         raise InputError(
             "{place} is given for some results of a list only (see {other_place}); give every result of a"
             " list a rank, or none",
             place=row.locate_field("rank"),
-            other_place=answer.location,
+            other_place=engine_rows.location,
         )
-    answer.ranked = is_ranked
-    return len(answer.results) + 1 if row.rank is None else row.rank
+    engine_rows.ranked = is_ranked
+    return len(engine_rows.results) + 1 if row.rank is None else row.rank
 
 
 def _mark_missing_text(snippet: Snippet, position: str) -> Snippet:

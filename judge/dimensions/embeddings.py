@@ -140,14 +140,14 @@ class _EmbeddingClient:
             ) from None
         finally:
             await self._connections.aclose()
-        batches = [task.result() for task in tasks]
-        if len({batch.shape[1] for batch in batches}) > 1:
+        arrays = [task.result() for task in tasks]
+        if len({array.shape[1] for array in arrays}) > 1:
             raise RunIncomplete(
                 "{model} at {server}: the embeddings have different lengths",
                 model=self.name,
                 server=self.endpoint,
             )
-        return np.concatenate(batches)
+        return np.concatenate(arrays)
 
     async def _embed_batch(self, texts: Sequence[str], free: asyncio.Semaphore) -> Floats:
         async with free:
@@ -159,16 +159,16 @@ class _EmbeddingClient:
     async def _request(self, texts: Sequence[str]) -> Floats:
         body = json.dumps({"model": self.name, "input": list(texts), "encoding_format": "float"})
         response = await self._connections.post(body.encode())
-        answer = parse_response(response.status, response.content, response.headers, *self._secrets)
-        if isinstance(answer, ErrorResponse):
-            raise classify(answer, *self._secrets, endpoint=self.endpoint)
-        return _read_vectors(answer, len(texts))
+        json_body = parse_response(response.status, response.content, response.headers, *self._secrets)
+        if isinstance(json_body, ErrorResponse):
+            raise classify(json_body, *self._secrets, endpoint=self.endpoint)
+        return _read_vectors(json_body, len(texts))
 
 
-def _read_vectors(answer: Mapping[str, Any], count: int) -> Floats:
+def _read_vectors(json_body: Mapping[str, Any], count: int) -> Floats:
     """Return the (count, dimensions) vectors of a response, in the order of its `index`."""
     try:
-        rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
+        rows = {int(row["index"]): row["embedding"] for row in json_body["data"]}
         vectors = np.array([rows[at] for at in range(count)], dtype=np.float64)
     except (LookupError, TypeError, ValueError):
         raise make_transport_error(f"the response does not hold {count} embeddings") from None

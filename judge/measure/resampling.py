@@ -29,8 +29,8 @@ SUM_ROUNDING = 1e-9
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: The two ends of a 95% interval, or the lowest and the highest possible value.
 Interval = tuple[float, float]
-#: Values in one batch: 4 MB, which fit into the cache of a processor.
-BATCH_CELLS = 2**19
+#: Values in one block: 4 MB, which fit into the cache of a processor.
+BLOCK_CELLS = 2**19
 
 
 def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -49,7 +49,7 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     middle: Floats = summed.sum(0) / 2
     far: Floats = np.abs(middle) - SUM_ROUNDING * np.abs(summed).sum(0)
     hits: Ints = np.zeros(columns, dtype=np.int64)
-    for flips in _draw_signs(queries, resamples, seed, max(1, BATCH_CELLS // max(1, queries, columns))):
+    for flips in _draw_signs(queries, resamples, seed, max(1, BLOCK_CELLS // max(1, queries, columns))):
         hits += (np.abs(flips @ summed - middle) >= far).sum(0)
     exact = 2**queries <= resamples
     p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
@@ -70,7 +70,7 @@ def compute_randomisation_interval(
     queries = len(differences)
     summed = round_to_grid(np.array(differences, float)[:, None])[:, 0]
     lows, highs = [], []
-    for flips in _draw_signs(queries, resamples, seed, max(1, BATCH_CELLS // max(1, queries))):
+    for flips in _draw_signs(queries, resamples, seed, max(1, BLOCK_CELLS // max(1, queries))):
         flipped = flips.sum(1)
         sums = flips @ summed
         means = divide(sums, flipped, np.nan), divide(summed.sum() - sums, queries - flipped, np.nan)
@@ -105,16 +105,16 @@ def count_fewest_queries(tests: int, alpha: float) -> int:
     return floor(log2(tests / alpha)) + 1
 
 
-def _draw_signs(queries: int, resamples: int, seed: int, batch: int) -> Iterator[Floats]:
-    """Yield batches of (rows, queries), 1 where a sign is flipped: all ways if few, else a random sample."""
+def _draw_signs(queries: int, resamples: int, seed: int, block_size: int) -> Iterator[Floats]:
+    """Yield blocks of (rows, queries), 1 where a sign is flipped: all ways if few, else a random sample."""
     rng = np.random.default_rng(seed)
     ways = min(2**queries, resamples)
-    for start in range(0, ways, batch):
-        stop = min(ways, start + batch)
+    for start in range(0, ways, block_size):
+        stop = min(ways, start + block_size)
         if 2**queries <= resamples:
             words = np.arange(start, stop, dtype=np.uint64)[:, None]
         else:
-            # Whole words are drawn, so that the draws do not depend on the size of a batch.
+            # Whole words are drawn, so that the draws do not depend on the size of a block.
             shape = stop - start, -(-queries // 64)
             words = rng.integers(0, 2**64, shape, dtype=np.uint64)
         bits = np.unpackbits(words.view(np.uint8), axis=1, count=queries, bitorder="little")
@@ -122,15 +122,15 @@ def _draw_signs(queries: int, resamples: int, seed: int, batch: int) -> Iterator
 
 
 def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> Iterator[Floats]:
-    """Yield batches of (rows, queries): how often each query is in a resample of the same size.
+    """Yield blocks of (rows, queries): how often each query is in a resample of the same size.
 
-    Queries are drawn with replacement. A batch has fewer rows when the caller computes `columns` values
+    Queries are drawn with replacement. A block has fewer rows when the caller computes `columns` values
     from each row, and these are more than `queries`.
     """
     rng = np.random.default_rng(seed)
-    batch = max(1, BATCH_CELLS // max(queries, columns))
-    for start in range(0, resamples, batch):
-        rows = min(batch, resamples - start)
+    block_size = max(1, BLOCK_CELLS // max(queries, columns))
+    for start in range(0, resamples, block_size):
+        rows = min(block_size, resamples - start)
         drawn = rng.integers(0, queries, (rows, queries))
         drawn += queries * np.arange(rows)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=rows * queries)

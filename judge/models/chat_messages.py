@@ -63,16 +63,16 @@ def parse_response(
     firewall, which reads the prompt, has blocked one pair or all.
     """
     try:
-        answer = msgspec.json.decode(body)
+        json_body = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):  # it is stricter than json
-        answer = _parse_json(_decode(body))
-    if 200 <= status < 300 and isinstance(answer, dict) and not _has_error(answer):
-        return answer  # `read_chat_completion` removes secrets from what it takes
+        json_body = _parse_json(_decode(body))
+    if 200 <= status < 300 and isinstance(json_body, dict) and not _has_error(json_body):
+        return json_body  # `read_chat_completion` removes secrets from what it takes
     text = redact(_decode(body), *secrets)
-    answer = _parse_json(text)
-    is_blocked = status == 403 and answer is None and _PAGE.search(text[:_PAGE_START])
-    if (status >= 300 or isinstance(answer, dict)) and not is_blocked:
-        return ErrorResponse.from_response(status, answer or text, headers)
+    json_body = _parse_json(text)
+    is_blocked = status == 403 and json_body is None and _PAGE.search(text[:_PAGE_START])
+    if (status >= 300 or isinstance(json_body, dict)) and not is_blocked:
+        return ErrorResponse.from_response(status, json_body or text, headers)
     raise _make_no_api_error(status, text)
 
 
@@ -83,9 +83,11 @@ def _parse_json(text: str) -> Any:  # noqa: ANN401 - any JSON
         return None
 
 
-def _has_error(answer: Mapping[str, Any]) -> bool:
-    has_no_answer = not (answer.get("choices") or answer.get("output"))
-    return bool(answer.get("error") or (has_no_answer and (answer.get("code") or answer.get("error_code"))))
+def _has_error(json_body: Mapping[str, Any]) -> bool:
+    has_no_answer = not (json_body.get("choices") or json_body.get("output"))
+    return bool(
+        json_body.get("error") or (has_no_answer and (json_body.get("code") or json_body.get("error_code")))
+    )
 
 
 def _decode(body: bytes) -> str:
@@ -110,24 +112,24 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
 
 
 def read_chat_completion(
-    answer: Mapping[str, Any], params: Mapping[str, Any], secrets: Sequence[str] = ()
+    json_body: Mapping[str, Any], params: Mapping[str, Any], secrets: Sequence[str] = ()
 ) -> Completion:
     """Return the completion in a response of OpenAI's chat completions to a request with `params`.
 
     No choice, or one without content, is the empty text. `secrets` are masked in all of it. Raises
     RequestRejected when the model refused or a filter cut its answer.
     """
-    choices, request_id = answer.get("choices"), answer.get("id")
+    choices, request_id = json_body.get("choices"), json_body.get("id")
     choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = as_mapping(choice.get("message"))
     finish = choice.get("finish_reason")
     finish_reason = finish.strip().casefold() if isinstance(finish, str) else None
-    usage = read_usage(answer.get("usage"))
+    usage = read_usage(json_body.get("usage"))
     refusal = redact(str(message.get("refusal") or ""), *secrets)
     _check_refusal(redact(finish_reason or "", *secrets), refusal, usage)
     return Completion(
         text=redact(extract_message_text(message.get("content")), *secrets),
-        model=redact(str(answer.get("model") or ""), *secrets),
+        model=redact(str(json_body.get("model") or ""), *secrets),
         finish_reason=finish_reason if is_complete_reply(finish_reason) else "length",
         params=params,
         usage=usage,

@@ -87,10 +87,10 @@ class DashScope:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         params = self._negotiation.params
         sent = params.add_format(prompt.schema)
-        answer = await self._post(prompt, sent)
-        if isinstance(answer, ErrorResponse):
-            raise self._negotiation.step_down(params, answer) or classify(answer, *self._server.secrets)
-        return self._read(answer, sent)
+        json_body = await self._post(prompt, sent)
+        if isinstance(json_body, ErrorResponse):
+            raise self._negotiation.step_down(params, json_body) or classify(json_body, *self._server.secrets)
+        return self._read(json_body, sent)
 
     def open_batch_api(self) -> BatchApi:
         """Return the Batch API of the server, which is that of its OpenAI-compatible address.
@@ -144,13 +144,13 @@ class DashScope:
             response.status_code, response.content, response.headers, *self._server.secrets
         )
 
-    def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
-        output = chat_messages.as_mapping(answer.get("output"))
+    def _read(self, json_body: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
+        output = chat_messages.as_mapping(json_body.get("output"))
         choices = output.get("choices")
         if choices is None:
             text = {"content": output.get("text")}
             choices = [{"message": text, "finish_reason": output.get("finish_reason")}]
         # The native API does not always name the served model.
-        model = answer.get("model") or self._model
-        in_openai_form = {**answer, "choices": choices, "model": model, "id": answer.get("request_id")}
+        model = json_body.get("model") or self._model
+        in_openai_form = {**json_body, "choices": choices, "model": model, "id": json_body.get("request_id")}
         return chat_messages.read_chat_completion(in_openai_form, sent, self._server.secrets)

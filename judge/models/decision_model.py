@@ -55,8 +55,8 @@ class DecisionModel:
             raise RequestRejected("bad_request", detail, usage=completion.usage)
         grade = probabilities.index(max(probabilities))
         shares = ", ".join(f"{at}: {share:.1%}" for at, share in enumerate(probabilities))
-        verdict = {"verdict": tokens[grade]} if prompt.scale.name == "binary" else {"grade": grade}
-        reply = {"reason": _REASONS[prompt.lang].format(shares=shares), **verdict}
+        by_scale = {"verdict": tokens[grade]} if prompt.scale.name == "binary" else {"grade": grade}
+        reply = {"reason": _REASONS[prompt.lang].format(shares=shares), **by_scale}
         text = json.dumps({**reply, "probabilities": probabilities}, ensure_ascii=False)
         return replace(completion, text=text, finish_reason="stop", logprobs=None)
 

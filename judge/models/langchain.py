@@ -98,13 +98,13 @@ class LangChainModel:
         finish_reasons = (metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
         message = {"content": outcome.content, "refusal": outcome.additional_kwargs.get("refusal")}
         message["reasoning_content"] = outcome.additional_kwargs.get("reasoning_content")
-        answer = {
+        json_body = {
             "choices": [{"message": message, "finish_reason": next(filter(None, finish_reasons), None)}],
             "model": metadata.get("model_name") or metadata.get("model"),
             "usage": outcome.usage_metadata or metadata.get("token_usage"),
             "id": metadata.get("request_id") or metadata.get("id"),
         }
-        return read_chat_completion(answer, sent, self._secrets)
+        return read_chat_completion(json_body, sent, self._secrets)
 
     async def aclose(self) -> None:
         """Close the connections that `open_chat_model` opened, not those of an existing object."""

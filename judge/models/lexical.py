@@ -36,10 +36,10 @@ class Lexical:
         """Return the verdict of term overlap, as the JSON that a model would write."""
         grade, reason = grade_overlap(prompt.query, prompt.snippet, prompt.lang)
         if prompt.scale.name == "binary":
-            verdict: dict[str, Any] = {"reason": reason, "verdict": "yes" if grade >= 2 else "no"}
+            reply: dict[str, Any] = {"reason": reason, "verdict": "yes" if grade >= 2 else "no"}
         else:
-            verdict = {"reason": reason, "grade": grade}
-        text = json.dumps(verdict, ensure_ascii=False)
+            reply = {"reason": reason, "grade": grade}
+        text = json.dumps(reply, ensure_ascii=False)
         return Completion(text, LEXICAL, "stop", {}, Usage())
 
     async def aclose(self) -> None:

@@ -64,11 +64,11 @@ class OpenAI:
         except UnicodeEncodeError as not_encoded:
             raise make_encoding_error(not_encoded) from None
         response, secrets = await self._connections.post(body), self._server.secrets
-        answer = parse_response(response.status, response.content, response.headers, *secrets)
-        if isinstance(answer, ErrorResponse):
-            error = classify(answer, *secrets, endpoint=self.endpoint)
-            raise self._negotiation.step_down(params, answer) or error
-        return read_chat_completion(answer, frame.sent, secrets)
+        json_body = parse_response(response.status, response.content, response.headers, *secrets)
+        if isinstance(json_body, ErrorResponse):
+            error = classify(json_body, *secrets, endpoint=self.endpoint)
+            raise self._negotiation.step_down(params, json_body) or error
+        return read_chat_completion(json_body, frame.sent, secrets)
 
     def open_batch_api(self) -> BatchApi:
         """Return the Batch API of the server, for requests as `complete` sends them."""

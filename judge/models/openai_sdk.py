@@ -135,24 +135,26 @@ class OpenAIBatchApi:
         """Return the completion in `line`; raise CallError as `Model.complete` does."""
         if line.fault:
             raise error_mapping.make_transport_error(line.fault, *self._server.secrets)
-        answer = parse_response(line.status or 0, json.dumps(line.body).encode(), {}, *self._server.secrets)
-        if isinstance(answer, error_mapping.ErrorResponse):
-            error = error_mapping.classify(answer, *self._server.secrets, endpoint=self._server.public)
-            raise self._negotiation.step_down(params, answer) or error
-        return read_chat_completion(answer, params.add_format(prompt.schema), self._server.secrets)
+        json_body = parse_response(
+            line.status or 0, json.dumps(line.body).encode(), {}, *self._server.secrets
+        )
+        if isinstance(json_body, error_mapping.ErrorResponse):
+            error = error_mapping.classify(json_body, *self._server.secrets, endpoint=self._server.public)
+            raise self._negotiation.step_down(params, json_body) or error
+        return read_chat_completion(json_body, params.add_format(prompt.schema), self._server.secrets)
 
     async def upload(self, name: str, lines: IO[bytes]) -> str:
         """Upload a file of requests and return its id."""
-        answer = await self._send(
+        json_body = await self._send(
             self._client.files.with_raw_response.create(
                 file=(f"{name}.jsonl", lines, "application/jsonl"), purpose="batch", timeout=_FILE_TIMEOUT
             )
         )
-        return self._read_id(answer, "file")
+        return self._read_id(json_body, "file")
 
     async def create(self, name: str, file_id: str) -> BatchStatus:
         """Create a batch of the requests in the file, for which the provider charges."""
-        answer = await self._send(
+        json_body = await self._send(
             self._client.batches.with_raw_response.create(
                 input_file_id=file_id,
                 endpoint=_PATH,
@@ -160,20 +162,20 @@ class OpenAIBatchApi:
                 metadata={self.terms.name_key: f"judge {name}"},
             )
         )
-        return self._read_status(answer)
+        return self._read_status(json_body)
 
     async def find(self, file_id: str, since: datetime) -> BatchStatus | None:
         """Return the batch that was created of the file, not before `since`; None when there is none."""
         last: str | openai.Omit = openai.omit
         earliest = (since - _CLOCK_ERROR).timestamp()
         while True:
-            answer = await self._send(self._client.batches.with_raw_response.list(limit=100, after=last))
-            data = answer.get("data")
+            json_body = await self._send(self._client.batches.with_raw_response.list(limit=100, after=last))
+            data = json_body.get("data")
             batches = [each for each in data if isinstance(each, Mapping)] if isinstance(data, list) else []
             for each in batches:
                 if each.get("input_file_id") == file_id:
                     return self._read_status(each)
-            if not batches or not answer.get("has_more"):
+            if not batches or not json_body.get("has_more"):
                 return None
             if all(0 < _count(each, "created_at") < earliest for each in batches):
                 return None
@@ -194,8 +196,8 @@ class OpenAIBatchApi:
                 content = self._client.files.with_streaming_response.content
                 async with content(file_id, timeout=_FILE_TIMEOUT) as response:
                     async for line in _split_lines(response.http_response.aiter_bytes()):
-                        if (answer := self._read_line(line)) is not None:
-                            yield answer
+                        if (batch_line := self._read_line(line)) is not None:
+                            yield batch_line
             if not _ends_whole(line):
                 raise error_mapping.make_transport_error(
                     f"{self._server.public}: a file of replies ends within a line", *self._server.secrets
@@ -209,17 +211,17 @@ class OpenAIBatchApi:
         """Return the JSON of the response to `request`; raise CallError."""
         with self._map_errors():
             response = (await request).http_response
-        answer = parse_response(
+        json_body = parse_response(
             response.status_code, response.content, response.headers, *self._server.secrets
         )
-        if isinstance(answer, error_mapping.ErrorResponse):
-            raise self._classify(answer)
-        return answer
+        if isinstance(json_body, error_mapping.ErrorResponse):
+            raise self._classify(json_body)
+        return json_body
 
-    def _classify(self, answer: error_mapping.ErrorResponse) -> CallError:
-        error = error_mapping.classify(answer, *self._server.secrets, endpoint=self._server.public)
+    def _classify(self, response: error_mapping.ErrorResponse) -> CallError:
+        error = error_mapping.classify(response, *self._server.secrets, endpoint=self._server.public)
         # Whatever is not there: the API, the batch or the file.
-        return AccountError("not_found", error.detail) if answer.status in (404, 405, 501) else error
+        return AccountError("not_found", error.detail) if response.status in (404, 405, 501) else error
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:
@@ -227,9 +229,9 @@ class OpenAIBatchApi:
             yield
         except openai.APIStatusError as error:
             body, headers = error.response.content, error.response.headers
-            answer = parse_response(error.status_code, body, headers, *self._server.secrets)
-            if isinstance(answer, error_mapping.ErrorResponse):  # always, by its status
-                raise self._classify(answer) from None
+            json_body = parse_response(error.status_code, body, headers, *self._server.secrets)
+            if isinstance(json_body, error_mapping.ErrorResponse):  # always, by its status
+                raise self._classify(json_body) from None
         except (TimeoutError, openai.APITimeoutError):
             raise error_mapping.make_timeout_error(self._server.access.timeout) from None
         except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
@@ -240,9 +242,9 @@ class OpenAIBatchApi:
             never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
             raise make_request_error(error, self._server, never_sent=never_sent, cause=cause) from None
 
-    def _read_id(self, answer: Mapping[str, Any], kind: Literal["file", "batch"]) -> str:
+    def _read_id(self, json_body: Mapping[str, Any], kind: Literal["file", "batch"]) -> str:
         """Return the id of an object; raise AccountError for one of another kind."""
-        name, other = answer.get("id"), answer.get("object")
+        name, other = json_body.get("id"), json_body.get("object")
         if isinstance(other, str) and other != kind:  # a server that answers every path alike
             detail = Message("it returned {object!r} instead of {kind!r}", object=mask(other)[:40], kind=kind)
             raise AccountError("not_found", detail)
@@ -252,16 +254,18 @@ class OpenAIBatchApi:
             )
         return name
 
-    def _read_status(self, answer: Mapping[str, Any]) -> BatchStatus:
-        counts = as_mapping(answer.get("request_counts"))
-        files = (answer.get("output_file_id"), answer.get("error_file_id"))
+    def _read_status(self, json_body: Mapping[str, Any]) -> BatchStatus:
+        counts = as_mapping(json_body.get("request_counts"))
+        files = (json_body.get("output_file_id"), json_body.get("error_file_id"))
         return BatchStatus(
-            id=self._read_id(answer, "batch"),
-            status=str(answer.get("status")),
+            id=self._read_id(json_body, "batch"),
+            status=str(json_body.get("status")),
             done=_count(counts, "completed") + _count(counts, "failed"),
             total=_count(counts, "total"),
             files=tuple(each for each in files if isinstance(each, str) and each),
-            error=error_mapping.shorten(mask(_describe_errors(answer.get("errors")), *self._server.secrets)),
+            error=error_mapping.shorten(
+                mask(_describe_errors(json_body.get("errors")), *self._server.secrets)
+            ),
         )
 
     def _read_line(self, raw: bytes) -> BatchLine | None:

@@ -64,13 +64,13 @@ class Reranker:
         content = response.content
         if response.status == 200 and content.lstrip()[:1] == b"[":
             content = b'{"results": %b}' % content  # TEI
-        answer = parse_response(response.status, content, response.headers, *self._secrets)
-        if isinstance(answer, ErrorResponse):
-            if answer.status == 422 and "texts" in answer.message and not is_tei:
+        json_body = parse_response(response.status, content, response.headers, *self._secrets)
+        if isinstance(json_body, ErrorResponse):
+            if json_body.status == 422 and "texts" in json_body.message and not is_tei:
                 self._is_tei = True
-                raise ParametersRejected("conceded", shorten(answer.message))
-            raise classify(answer, *self._secrets, endpoint=self.endpoint)
-        return self._read(answer)
+                raise ParametersRejected("conceded", shorten(json_body.message))
+            raise classify(json_body, *self._secrets, endpoint=self.endpoint)
+        return self._read(json_body)
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""
@@ -82,18 +82,18 @@ class Reranker:
         texts = {"query": prompt.query, "documents": [prompt.snippet]}
         return {"model": self._model, **({"input": texts} if self._is_dashscope else texts)}
 
-    def _read(self, answer: Mapping[str, Any]) -> Completion:
-        results = as_mapping(answer.get("output") if self._is_dashscope else answer).get("results")
+    def _read(self, json_body: Mapping[str, Any]) -> Completion:
+        results = as_mapping(json_body.get("output") if self._is_dashscope else json_body).get("results")
         result = as_mapping(results[0]) if isinstance(results, list) and results else {}
         score = result.get("relevance_score", result.get("score"))
         if type(score) not in (int, float) or parse_score(str(score)) is None:
-            body = redact(encode_json(answer)[:200], *self._secrets)
+            body = redact(encode_json(json_body)[:200], *self._secrets)
             raise make_transport_error(f"the response holds no relevance score: {body}")
-        tokens = read_count(as_mapping(answer.get("usage")), "total_tokens")
-        request_id = answer.get("id") or answer.get("request_id")
+        tokens = read_count(as_mapping(json_body.get("usage")), "total_tokens")
+        request_id = json_body.get("id") or json_body.get("request_id")
         return Completion(
             text=str(score),
-            model=redact(str(answer.get("model") or self._model), *self._secrets),
+            model=redact(str(json_body.get("model") or self._model), *self._secrets),
             finish_reason="stop",
             params=self.params,
             usage=None if tokens is None else Usage(prompt_tokens=tokens),

@@ -64,8 +64,8 @@ def pack_query(entry: QueryEntry, summary: Summary) -> list[Any]:
     """Return the query as arrays, with the engines and measures of the run in their order."""
     pairs: dict[str, _Pair] = {}
     documents: dict[str | None, int] = {}
-    answers = [
-        _pack_answer(entry.engines.get(engine), summary, pairs, documents) for engine in summary.engines
+    engine_entries = [
+        _pack_engine_entry(entry.engines.get(engine), summary, pairs, documents) for engine in summary.engines
     ]
     extra = list(entry.extra.items())[:_COLUMNS]
     return [
@@ -74,7 +74,7 @@ def pack_query(entry: QueryEntry, summary: Summary) -> list[Any]:
         entry.lang,
         truncate_with_ellipsis(entry.reference or "", LONGEST),
         {fit_on_line(key): truncate_with_ellipsis(value, 200) for key, value in extra},
-        answers,
+        engine_entries,
         [_pack_pair(pair) for pair in pairs.values()],
     ]
 
@@ -88,23 +88,23 @@ class _Pair:
     snippet: SnippetEntry
 
 
-def _pack_answer(
-    answer: EngineEntry | None,
+def _pack_engine_entry(
+    engine_entry: EngineEntry | None,
     summary: Summary,
     pairs: dict[str, _Pair],
     documents: dict[str | None, int],
 ) -> list[Any] | None:
-    if answer is None:
+    if engine_entry is None:
         return None
     results: list[Any] = []
-    for snippet in answer.snippets[: summary.depth]:
+    for snippet in engine_entry.snippets[: summary.depth]:
         document = documents.setdefault(snippet.document, len(documents))
         pair = pairs.setdefault(snippet.snippet_id, _Pair(len(pairs), document, snippet))
         results.append(_pack_result(pair, snippet.url, document))
-    scores = [answer.scores.get(measure) for measure in summary.measures]
-    below = len(answer.snippets) - len(results)
+    scores = [engine_entry.scores.get(measure) for measure in summary.measures]
+    below = len(engine_entry.snippets) - len(results)
     rounded = [None if score is None else round(score, 4) for score in scores]
-    return _drop_empty_tail(rounded, results, truncate_with_ellipsis(answer.error or "", 300), below)
+    return _drop_empty_tail(rounded, results, truncate_with_ellipsis(engine_entry.error or "", 300), below)
 
 
 def _pack_result(pair: _Pair, url: str, document: int) -> int | list[Any]:
@@ -254,12 +254,12 @@ def select_queries(
 
 
 def _measure_query(index: int, entry: QueryEntry, summary: Summary) -> _QueryFigures:
-    scores = [answer.scores.get(summary.main_measure) for answer in entry.engines.values()]
+    scores = [engine_entry.scores.get(summary.main_measure) for engine_entry in entry.engines.values()]
     values = [score for score in scores if score is not None]
     pairs = {
         snippet.snippet_id: snippet.judgments
-        for answer in entry.engines.values()
-        for snippet in answer.snippets[: summary.depth]
+        for engine_entry in entry.engines.values()
+        for snippet in engine_entry.snippets[: summary.depth]
     }
     return _QueryFigures(
         index,

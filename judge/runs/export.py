@@ -168,8 +168,8 @@ def format_qrels(entry: results_file.QueryEntry, unreturned: Iterable[str] = ())
     qrels can only say the page's best grade. Grades of several repeats are the median, halves rounded up.
     """
     best = dict.fromkeys(unreturned, 1)
-    for answer in entry.engines.values():
-        for snippet in answer.snippets:
+    for engine_entry in entry.engines.values():
+        for snippet in engine_entry.snippets:
             grades = [each.grade for each in snippet.judgments if each.grade is not None]
             if grades and snippet.document is not None:
                 best[snippet.document] = max(best.get(snippet.document, 0), compute_median_grade(grades))
@@ -188,7 +188,7 @@ def _format_trec_list(engine: str, entry: results_file.QueryEntry) -> str:
     snippets = entry.engines[engine].snippets if engine in entry.engines else ()
     documents = [snippet.document for snippet in snippets if snippet.document is not None]
     query_id, tag = escape_column(entry.query_id), escape_column(engine)
-    taken = {snippet.document for answer in entry.engines.values() for snippet in answer.snippets}
+    taken = {snippet.document for engine_entry in entry.engines.values() for snippet in engine_entry.snippets}
     seen: set[str] = set()
     lines = []
     for rank, document in enumerate(documents, start=1):

@@ -278,16 +278,18 @@ def _load_rankings(entry: QueryEntry) -> tuple[tuple[Ranking, ...], Documents]:
     rankings: list[Ranking] = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
     distinct: dict[tuple[object, ...], Snippet] = {}
-    for engine, answer in entry.engines.items():
+    for engine, engine_entry in entry.engines.items():
         # A snippet that several engines returned becomes one object.
         snippets = tuple(
             distinct.get(key) or distinct.setdefault(key, _load_snippet(snippet))
-            for snippet in answer.snippets
+            for snippet in engine_entry.snippets
             for key in [_get_text_fields(snippet)]
         )
-        rankings.append(Ranking(engine, entry.query_id, snippets, answer.error, answer.latency_ms))
+        rankings.append(
+            Ranking(engine, entry.query_id, snippets, engine_entry.error, engine_entry.latency_ms)
+        )
         documents[engine, entry.query_id] = tuple(
-            snippet.document for snippet in answer.snippets if snippet.document is not None
+            snippet.document for snippet in engine_entry.snippets if snippet.document is not None
         )
     return tuple(rankings), documents
 
@@ -323,8 +325,8 @@ def _read_dimensions(
 ) -> Iterator[QueryEntry]:
     """Yield the queries, and add what they say of each dimension to `values`."""
     for entry in queries:
-        for engine, answer in entry.engines.items():
-            for name, row in answer.dimensions.items():
+        for engine, engine_entry in entry.engines.items():
+            for name, row in engine_entry.dimensions.items():
                 values[name][engine, entry.query_id] = row
         yield entry
 

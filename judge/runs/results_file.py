@@ -234,8 +234,8 @@ def check_grades(results: Any, queries: Iterable[QueryEntry], place: str) -> Ite
 
 def _list_grades(entry: QueryEntry) -> Iterator[tuple[str, int, int]]:
     """Yield the engine, the rank and the value of each grade, also of the members of a panel."""
-    for engine, answer in entry.engines.items():
-        for snippet in answer.snippets:
+    for engine, engine_entry in entry.engines.items():
+        for snippet in engine_entry.snippets:
             for judgment in snippet.judgments:
                 for grade in (judgment.grade, *(member.grade for member in judgment.members)):
                     if grade is not None:

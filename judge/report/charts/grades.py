@@ -55,9 +55,9 @@ class GradeCounts:
     def add(self, entry: QueryEntry) -> None:
         """Add a query of results.json."""
         self.queries += 1
-        for engine, answer in entry.engines.items():
-            self.longest = max(self.longest, min(self.depth, len(answer.snippets)))
-            for snippet in answer.snippets[: self.depth]:
+        for engine, engine_entry in entry.engines.items():
+            self.longest = max(self.longest, min(self.depth, len(engine_entry.snippets)))
+            for snippet in engine_entry.snippets[: self.depth]:
                 grades = [judgment.grade for judgment in snippet.judgments if judgment.grade is not None]
                 for grade in grades:
                     self.counts[engine, snippet.rank, grade] += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from judge.collect.registry import KNOWN
-from judge.collect.responses import ResponseShape, parse_answer, parse_results
+from judge.collect.responses import ResponseShape, parse_json_body, parse_results
 from judge.errors import RetryableError
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page
@@ -21,7 +21,7 @@ from tests.unit.collect.engine_calls import (
 
 
 def test_nan_and_infinity_are_null() -> None:
-    assert parse_answer('{"title": NaN, "scores": [-Infinity, 1.5]}') == {
+    assert parse_json_body('{"title": NaN, "scores": [-Infinity, 1.5]}') == {
         "title": None,
         "scores": [None, 1.5],
     }
