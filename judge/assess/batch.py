@@ -154,9 +154,9 @@ class BatchRunner:
                         count=len(waiting),
                     )
             ended = await self._list_ended(in_batch)
-            for batch, status in ended:
-                keys = [key for key in waiting if in_batch.get(key) == batch]
-                replies = await self._read(batch, status, {key: waiting[key] for key in keys})
+            for batch_id, status in ended:
+                keys = [key for key in waiting if in_batch.get(key) == batch_id]
+                replies = await self._read(batch_id, status, {key: waiting[key] for key in keys})
                 if replies is None:
                     continue
                 self._ended += 1
@@ -164,7 +164,7 @@ class BatchRunner:
                 yield replies
                 for key in replies:
                     del waiting[key]
-                await self.table.remove(batch, [key for key in keys if key not in replies])
+                await self.table.remove(batch_id, [key for key in keys if key not in replies])
                 may_submit = self._check_end(status, len(replies), len(keys))
             if not ended and in_batch:
                 await self.client.cancel_token.sleep(interval)
@@ -178,14 +178,14 @@ class BatchRunner:
         ended: list[tuple[str, BatchStatus]] = []
         progress = ""
         batches = list(dict.fromkeys(in_batch.values()))
-        for name in batches:
-            batch = self.table.load(name)
+        for batch_id in batches:
+            batch = self.table.load(batch_id)
             if batch is None:
-                await self.table.remove(name)
+                await self.table.remove(batch_id)
                 continue
             status = await self._retrieve_status(batch)
             if status is not None and status.has_ended:
-                ended.append((name, status))
+                ended.append((batch_id, status))
             elif status is not None and not progress:
                 progress = Message(
                     "batch {number} of {batches}: {done:,} of {total:,} done",
@@ -233,17 +233,17 @@ class BatchRunner:
 
     async def _submit_batch(self, lines: Mapping[str, _RequestLine], params: RequestParams) -> _Submission:
         """Submit `lines`, by key, as one batch."""
-        batch, planned = await self.table.plan(list(lines), params.to_json())
+        batch_id, planned = await self.table.plan(list(lines), params.to_json())
         left_out = list(lines.keys() - set(planned))
         reserved = [lines[key].usd for key in planned]
         count = self.client.spend_limit.reserve_batch(reserved)
         if self._ended and count < _MIN_SHARE * len(planned):
             self.client.spend_limit.settle_batch(reserved[:count], (), None)
             count = 0
-        await self.table.remove(batch, planned[count:])
+        await self.table.remove(batch_id, planned[count:])
         if not count:
             return _Submission(left_out, is_short=bool(planned))
-        self._costs[batch] = reserved[:count]
+        self._costs[batch_id] = reserved[:count]
         self.status = Message("submitting a batch of {count:,} requests", count=count)
         try:
             with TemporaryFile() as file:
@@ -251,22 +251,22 @@ class BatchRunner:
 
                 async def upload() -> str:
                     file.seek(0)
-                    return await self.api.upload(batch, file)
+                    return await self.api.upload(batch_id, file)
 
                 file_id = await self._retry(upload)
-            await self.table.record_upload(batch, file_id)
-            created = await self._retry(lambda: self._create(batch, file_id))
+            await self.table.record_upload(batch_id, file_id)
+            created = await self._retry(lambda: self._create(batch_id, file_id))
         except (AccountError, RequestRejected) as error:
-            await self.table.remove(batch)
-            self.client.spend_limit.settle_batch(self._costs.pop(batch), (), None)
+            await self.table.remove(batch_id)
+            self.client.spend_limit.settle_batch(self._costs.pop(batch_id), (), None)
             raise _explain_refusal(error, self.client.model.endpoint) from error
-        await self.table.record_creation(batch, created.id)
+        await self.table.record_creation(batch_id, created.id)
         return _Submission(left_out, is_short=count < len(planned))
 
-    async def _create(self, batch: str, file_id: str) -> BatchStatus:
+    async def _create(self, batch_id: str, file_id: str) -> BatchStatus:
         """Create the batch; after an answer that does not say whether it is there, look for it first."""
         try:
-            return await self.api.create(batch, file_id)
+            return await self.api.create(batch_id, file_id)
         except ConnectionFailed:
             raise
         except RetryableError as error:
@@ -286,9 +286,9 @@ class BatchRunner:
         end = time() + (since + _MAX_CREATION - datetime.now(UTC)).total_seconds()
         while True:
             is_late = time() > end
-            batch = await self._retry(lambda: self.api.find(file_id, since))
-            if batch is not None or is_late:
-                return batch
+            created = await self._retry(lambda: self.api.find(file_id, since))
+            if created is not None or is_late:
+                return created
             await self.client.cancel_token.sleep(_POLL_INTERVAL)
 
     # --- waiting
@@ -352,19 +352,19 @@ class BatchRunner:
     # --- reading
 
     async def _read(
-        self, name: str, status: BatchStatus, questions: Mapping[str, Question]
+        self, batch_id: str, status: BatchStatus, questions: Mapping[str, Question]
     ) -> dict[str, BatchReply] | None:
         """Return the replies to `questions` in the files of a batch that ended, None for one that is lost.
 
         A request that the server did not process has none.
         """
-        batch = self.table.load(name)
+        batch = self.table.load(batch_id)
         if batch is None:
             return None
         try:
             params = RequestParams.from_json(batch.params)
         except ValueError as error:
-            raise StoreError("batch {name} of the store: {error}", name=name, error=error) from error
+            raise StoreError("batch {name} of the store: {error}", name=batch_id, error=error) from error
         absent_counts: list[int] = []
         try:
             replies = await self._retry(lambda: self._read_replies(status, questions, params, absent_counts))
@@ -372,11 +372,11 @@ class BatchRunner:
             await self._remove_lost(batch, error)
             return None
         calls = [make_batch_call(reply) for reply in replies.values()]
-        if name in self._costs:  # else an earlier command submitted it, and paid for it
-            self.client.spend_limit.settle_batch(self._costs.pop(name), calls, self.client.price)
+        if batch_id in self._costs:  # else an earlier command submitted it, and paid for it
+            self.client.spend_limit.settle_batch(self._costs.pop(batch_id), calls, self.client.price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
         if len(errors) == len(replies) >= _MIN_FAILED and not any(map(is_final, errors)):
-            await self.table.remove(name, questions)
+            await self.table.remove(batch_id, questions)
             raise RunIncomplete(
                 "all {count:,} requests of the batch {batch} failed, the last one with {error}; correct that,"
                 " or omit --batch",
@@ -395,7 +395,7 @@ class BatchRunner:
                     error=to_repeat[-1],
                 )
             )
-        self.table.ended.add(name)
+        self.table.ended.add(batch_id)
         return replies
 
     async def _read_replies(

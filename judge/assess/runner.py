@@ -155,14 +155,14 @@ async def judge_pairs(
     log = JudgmentLog(len(plan), store.path.parent)
     recorder = JudgmentRecorder(plan, assessor, client.spend_limit, log, progress)
     api = member.batch_api
-    batches = BatchRunner(api, assessor, client, store.batches) if api else None
+    batch_runner = BatchRunner(api, assessor, client, store.batches) if api else None
     known_corrupt = len(store.corrupt_keys)
     by_rule = recorder.begin(store, member.title)
     missing = log.find_missing_indices()
     try:
         if missing.size:
             runner = PairRunner(assessor, client, recorder)
-            await _judge_requests(plan.read_requests(missing), runner, window, batches, progress)
+            await _judge_requests(plan.read_requests(missing), runner, window, batch_runner, progress)
     finally:
         progress.end()
     server.update()
@@ -178,7 +178,7 @@ async def judge_pairs(
         warnings=(
             *_describe_corrupt(store, store.corrupt_keys[known_corrupt:]),
             *client.warnings,
-            *(batches.warnings if batches else ()),
+            *(batch_runner.warnings if batch_runner else ()),
         ),
         in_batches=sum(key in in_batch for key in missing_keys),
     )
@@ -230,18 +230,18 @@ async def _judge_requests(
     requests: Iterable[VerdictRequest],
     runner: PairRunner,
     window: LeaseWindow,
-    batches: BatchRunner | None,
+    batch_runner: BatchRunner | None,
     progress: ProgressListener,
 ) -> None:
     """Judge all pairs of `requests`, or those that end before the run is cancelled."""
     async with asyncio.TaskGroup() as group:
-        if batches:
-            judging = group.create_task(_judge_in_batches(requests, runner, window, batches))
+        if batch_runner:
+            judging = group.create_task(_judge_in_batches(requests, runner, window, batch_runner))
         else:
             judging = group.create_task(LeaseScheduler(requests, window, runner).judge_all())
         others = [
             group.create_task(_shut_down(runner.client, judging)),
-            group.create_task(_report_status(runner.client, batches, progress)),
+            group.create_task(_report_status(runner.client, batch_runner, progress)),
         ]
         await asyncio.wait([judging])
         for other in others:
@@ -251,7 +251,7 @@ async def _judge_requests(
 
 
 async def _judge_in_batches(
-    requests: Iterable[VerdictRequest], runner: PairRunner, window: LeaseWindow, batches: BatchRunner
+    requests: Iterable[VerdictRequest], runner: PairRunner, window: LeaseWindow, batch_runner: BatchRunner
 ) -> None:
     """Judge the pairs by the replies of batches, as these end, and in realtime what no batch holds."""
     token = runner.client.cancel_token
@@ -264,7 +264,7 @@ async def _judge_in_batches(
             await LeaseScheduler([waiting.pop(free)], window, runner).judge_all()
         token.raise_if_cancelled()
         questions = {key: request.question for key, request in waiting.items()}
-        async with aclosing(batches.collect(questions)) as replies_of_batches:
+        async with aclosing(batch_runner.collect(questions)) as replies_of_batches:
             async for replies in replies_of_batches:
                 runner.replies = dict(replies)
                 await LeaseScheduler([waiting.pop(key) for key in replies], window, runner).judge_all()
@@ -279,12 +279,12 @@ async def _judge_in_batches(
 
 
 async def _report_status(
-    client: ModelClient, batches: BatchRunner | None, progress: ProgressListener
+    client: ModelClient, batch_runner: BatchRunner | None, progress: ProgressListener
 ) -> None:
     """Tell the listener every second what the run waits for."""
     while True:
         await asyncio.sleep(1)
-        progress.set_status((batches and batches.status) or client.describe_wait())
+        progress.set_status((batch_runner and batch_runner.status) or client.describe_wait())
 
 
 async def _shut_down(client: ModelClient, judging: asyncio.Task[None]) -> None:

@@ -57,7 +57,7 @@ class SpendLimit:
         self._highest_cost = 0.0
         self._waiters: list[asyncio.Future[None]] = []
         self._maybe_billed = 0.0
-        self._batches = 0.0
+        self._reserved_in_batches = 0.0
 
     def reserve(self, most: float = 0.0) -> bool:
         """Reserve one call that costs at most `most` US dollars, as far as that is known.
@@ -74,7 +74,7 @@ class SpendLimit:
                 raise RunIncomplete(
                     "the server does not count tokens, so --budget cannot be enforced; use --max-calls"
                 )
-            spent = self.usd + self._maybe_billed + self._batches
+            spent = self.usd + self._maybe_billed + self._reserved_in_batches
             ceiling = self.budget * _ROUNDING
             if spent + self._highest_cost > ceiling or spent >= self.budget:
                 raise LimitReached(
@@ -103,18 +103,18 @@ class SpendLimit:
         if self._max_calls is not None:
             count = max(0, min(count, self._max_calls - self.calls))
         if self.budget is not None:
-            spent = (self.usd or 0.0) + self._maybe_billed + self._batches
+            spent = (self.usd or 0.0) + self._maybe_billed + self._reserved_in_batches
             in_flight = max(self._reserved, self._in_flight * self._highest_cost)
             left = self.budget * _ROUNDING - spent - in_flight
             totals = accumulate(costs[:count])
             count = 0 if self.usd is None else sum(total <= left for total in totals)
         self.calls += count
-        self._batches += sum(costs[:count])
+        self._reserved_in_batches += sum(costs[:count])
         return count
 
     def settle_batch(self, costs: Sequence[float], calls: Iterable[Call], price: Price | None) -> None:
         """Add the cost of the `calls` of a batch that ended, instead of its reserved `costs`."""
-        self._batches -= sum(costs)
+        self._reserved_in_batches -= sum(costs)
         self.calls -= len(costs)
         for call in calls:
             self.calls += 1

@@ -95,7 +95,7 @@ class BatchApi(Protocol):
     async def retrieve(self, batch_id: str) -> BatchStatus:
         """Return the present state of a batch."""
 
-    def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
+    def read_lines(self, status: BatchStatus) -> AsyncIterator[BatchLine]:
         """Yield the lines of the files of replies and errors, in any order."""
 
     async def aclose(self) -> None:

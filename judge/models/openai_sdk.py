@@ -185,12 +185,12 @@ class OpenAIBatchApi:
         """Return the present state of a batch."""
         return self._read_status(await self._send(self._client.batches.with_raw_response.retrieve(batch_id)))
 
-    async def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
+    async def read_lines(self, status: BatchStatus) -> AsyncIterator[BatchLine]:
         """Yield the lines of the files of replies and errors, in any order.
 
         Raises CallError for a file that arrived cut.
         """
-        for file_id in batch.files:
+        for file_id in status.files:
             line = b""
             with self._map_errors():
                 content = self._client.files.with_streaming_response.content

@@ -36,8 +36,8 @@ _Money = Annotated[float, Field(ge=0, description=Message("a price in USD per mi
 class Price:
     """US dollars per million tokens: fresh input, output, and input from the provider's cache.
 
-    A request in a batch costs the share `batch` of that. `source` says where the price is from, `as_of` on
-    which day it was valid; None when that is unknown.
+    A request in a batch costs `batch_share` of that. `source` says where the price is from, `as_of` on which
+    day it was valid; None when that is unknown.
     """
 
     input: float
@@ -45,7 +45,7 @@ class Price:
     cached: float
     as_of: str | None = None
     source: str = "--price"
-    batch: float = _BATCH_SHARE
+    batch_share: float = _BATCH_SHARE
 
     def compute_usd(self, usage: Usage, *, in_batch: bool = False) -> float:
         """Return the cost of `usage` in US dollars."""
@@ -53,7 +53,7 @@ class Price:
         fresh = max(0, usage.prompt_tokens - usage.cached_tokens)
         return (
             (fresh * self.input + usage.cached_tokens * self.cached + usage.completion_tokens * self.output)
-            * (self.batch if in_batch else 1)
+            * (self.batch_share if in_batch else 1)
             / 1e6
         )
 

@@ -62,19 +62,19 @@ class BatchTable:
 
         Left out are keys that have a verdict, are in another batch, or are leased by a living process.
         """
-        batch = uuid.uuid4().hex
+        batch_id = uuid.uuid4().hex
 
         def write(connection: sqlite3.Connection) -> list[str]:
             planned = [key for key in keys if self._try_to_free(connection, key)]
             connection.execute(_REMOVE_EMPTY)
             if planned:
-                row = (batch, self._holder.id, params, "", "", make_timestamp())
+                row = (batch_id, self._holder.id, params, "", "", make_timestamp())
                 connection.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", row)
-                rows = ((key, batch) for key in planned)
+                rows = ((key, batch_id) for key in planned)
                 connection.executemany("INSERT INTO batch_requests VALUES (?, ?)", rows)
             return planned
 
-        return batch, await self._writer.commit(write)
+        return batch_id, await self._writer.commit(write)
 
     def _try_to_free(self, connection: sqlite3.Connection, key: str) -> bool:
         """Return whether `key` can be paid for in a batch; end the lease of a process that died."""
@@ -88,33 +88,33 @@ class BatchTable:
             expire_leases(connection, holder)
         return paid_or_planned is None
 
-    async def record_upload(self, batch: str, file_id: str) -> None:
-        """Store that the requests of `batch` are at the server, and that the batch is created next."""
-        await self._update("file_id = ?", file_id, batch)
+    async def record_upload(self, batch_id: str, file_id: str) -> None:
+        """Store that the requests of the batch are at the server, and that it is created next."""
+        await self._update("file_id = ?", file_id, batch_id)
 
-    async def record_creation(self, batch: str, server_id: str) -> None:
-        """Store that the server has created `batch` under the id `server_id`."""
-        await self._update("server_id = ?", server_id, batch)
+    async def record_creation(self, batch_id: str, server_id: str) -> None:
+        """Store that the server has created the batch under the id `server_id`."""
+        await self._update("server_id = ?", server_id, batch_id)
 
-    async def take_over(self, batch: str) -> bool:
-        """Make this process the owner of a `batch` that is not created; False when its owner is running."""
+    async def take_over(self, batch_id: str) -> bool:
+        """Make this process the owner of a batch that is not created; False when its owner is running."""
 
         def write(connection: sqlite3.Connection) -> bool:
-            owners = connection.execute("SELECT owner FROM batches WHERE id = ?", (batch,)).fetchall()
+            owners = connection.execute("SELECT owner FROM batches WHERE id = ?", (batch_id,)).fetchall()
             is_free = all(owner == self._holder.id or self._holder.reap_if_dead(owner) for (owner,) in owners)
             if is_free:
-                connection.execute("UPDATE batches SET owner = ? WHERE id = ?", (self._holder.id, batch))
+                connection.execute("UPDATE batches SET owner = ? WHERE id = ?", (self._holder.id, batch_id))
             return is_free
 
         return await self._writer.commit(write)
 
-    async def remove(self, batch: str, keys: Iterable[str] | None = None) -> None:
-        """Remove `keys`, None all, from `batch`: they were not paid for. Remove batches without keys."""
-        rows = None if keys is None else [(key, batch) for key in keys]
+    async def remove(self, batch_id: str, keys: Iterable[str] | None = None) -> None:
+        """Remove `keys`, None all, from the batch: they were not paid for. Remove batches without keys."""
+        rows = None if keys is None else [(key, batch_id) for key in keys]
 
         def write(connection: sqlite3.Connection) -> None:
             if rows is None:
-                connection.execute("DELETE FROM batch_requests WHERE batch = ?", (batch,))
+                connection.execute("DELETE FROM batch_requests WHERE batch = ?", (batch_id,))
             else:
                 connection.executemany("DELETE FROM batch_requests WHERE key = ? AND batch = ?", rows)
             connection.execute(_REMOVE_EMPTY)
@@ -123,11 +123,11 @@ class BatchTable:
 
     def find(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the batch of each of `keys` that is in one."""
-        batches: dict[str, str] = {}
+        batch_ids: dict[str, str] = {}
         for chunk in split_keys(keys):
             with self._translate_errors():
-                batches |= self.select(self._reader, chunk)
-        return batches
+                batch_ids |= self.select(self._reader, chunk)
+        return batch_ids
 
     @staticmethod
     def select(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
@@ -136,14 +136,14 @@ class BatchTable:
         statement = f"SELECT key, batch FROM batch_requests WHERE key IN ({marks})"  # noqa: S608  # only marks
         return dict(connection.execute(statement, keys))
 
-    def load(self, batch: str) -> StoredBatch | None:
-        """Return the batch with the id `batch`, None when it is no longer in the store."""
+    def load(self, batch_id: str) -> StoredBatch | None:
+        """Return the batch with the id `batch_id`, None when it is no longer in the store."""
         statement = (
             "SELECT id, params, file_id, server_id, changed_at,"
             " (SELECT count(*) FROM batch_requests WHERE batch = id) FROM batches WHERE id = ?"
         )
         with self._translate_errors():
-            rows = self._reader.execute(statement, (batch,)).fetchall()
+            rows = self._reader.execute(statement, (batch_id,)).fetchall()
             for name, params, file_id, server_id, changed_at, requests in rows:
                 time = datetime.fromisoformat(changed_at)
                 if time.tzinfo is None:
@@ -151,10 +151,10 @@ class BatchTable:
                 return StoredBatch(name, params, file_id, server_id, time, requests)
         return None
 
-    async def _update(self, assignment: str, value: str, batch: str) -> None:
+    async def _update(self, assignment: str, value: str, batch_id: str) -> None:
         statement = f"UPDATE batches SET {assignment}, changed_at = ? WHERE id = ?"  # noqa: S608  # fixed names
         await self._writer.commit(
-            lambda connection: connection.execute(statement, (value, make_timestamp(), batch))
+            lambda connection: connection.execute(statement, (value, make_timestamp(), batch_id))
         )
 
 

@@ -31,11 +31,11 @@ _ID = re.compile("[0-9a-f]{12}")
 class Lease:
     """The right of this process to pay for `key`, until it saves a verdict or releases the lease.
 
-    `batch` is the batch that the key was submitted in; its reply is not in the ledger yet.
+    `batch_id` is the id of the batch that the key was submitted in; its reply is not in the ledger yet.
     """
 
     key: str
-    batch: str = ""
+    batch_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class LeasedElsewhere:
 
 @dataclass(frozen=True, slots=True)
 class InBatch:
-    """The request for `key` is in `batch`, which has not ended."""
+    """The request for `key` is in the batch `batch_id`, which has not ended."""
 
     key: str
-    batch: str
+    batch_id: str
 
 
 #: Why a key has neither an answer nor a lease for this process.

@@ -255,18 +255,18 @@ class VerdictStore:
         dead = {holder for holder in {*holders.values()} if self._holder.reap_if_dead(holder)}
         for holder in dead:
             expire_leases(connection, holder)
-        batches = self.batches.select(connection, keys)
+        batch_ids = self.batches.select(connection, keys)
         own = {self._holder.id, *dead}
         for key in keys:
             if key in results:
                 continue
-            batch = batches.get(key, "")
+            batch_id = batch_ids.get(key, "")
             if holders.get(key, self._holder.id) not in own:
                 results[key] = LeasedElsewhere(key)
-            elif batch and batch not in self.batches.ended:
-                results[key] = InBatch(key, batch)
+            elif batch_id and batch_id not in self.batches.ended:
+                results[key] = InBatch(key, batch_id)
             else:
-                results[key] = Lease(key, batch)
+                results[key] = Lease(key, batch_id)
         leases = [(key, self._holder.id) for key in keys if isinstance(results[key], Lease)]
         connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", leases)
         return [results[key] for key in keys]

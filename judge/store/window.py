@@ -117,7 +117,7 @@ class PairLease:
         self._is_held = True
         self._call_began = 0.0
         #: Whether the key was submitted in a batch whose reply is not in the ledger yet.
-        self.is_in_batch = bool(lease.batch)
+        self.is_in_batch = bool(lease.batch_id)
 
     async def __aenter__(self) -> Self:
         return self

@@ -89,13 +89,13 @@ class MemoryBatchApi:
         error = "token_limit_exceeded" if status == "failed" else ""
         return BatchStatus(batch_id, status, files=files, error=error)
 
-    async def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
-        if batch.id == self.deleted:
+    async def read_lines(self, status: BatchStatus) -> AsyncIterator[BatchLine]:
+        if status.id == self.deleted:
             raise AccountError("not_found", "HTTP 404: no such file")
         if self.pages > 0:
             self.pages -= 1
             return
-        keys = self.batches[int(batch.id) - 1] if batch.status == "completed" and batch.files else []
+        keys = self.batches[int(status.id) - 1] if status.status == "completed" and status.files else []
         for key in keys[: self.cuts.pop(0) if self.cuts else None]:
             yield BatchLine(key, 200, {})
 

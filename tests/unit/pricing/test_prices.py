@@ -37,7 +37,7 @@ def test_a_request_in_a_batch_costs_a_share_of_the_price() -> None:
         0.0015
     )
     [half], [third] = (read_prices([{**ROW, **more}], "p.toml") for more in ({}, {"batch": 0.3}))
-    assert (half.price.batch, third.price.batch) == (0.5, 0.3)
+    assert (half.price.batch_share, third.price.batch_share) == (0.5, 0.3)
     calls = [Call(ANSWERED, usage), Call(ANSWERED, usage, in_batch=True), Call("server_error", in_batch=True)]
     # 0.4 a million in and 1.2 out: $0.00052 in realtime
     assert sum_cost(calls, half.price).usd == pytest.approx(0.00078)
