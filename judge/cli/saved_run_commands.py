@@ -24,6 +24,7 @@ from judge.models import EMBEDDING_FORMS
 if TYPE_CHECKING:
     from judge.analysis.label_agreement import LabelAgreement
     from judge.analysis.pair_plan import DrawSize
+    from judge.analysis.planned_order import PlannedComparison
     from judge.records import ScaleName
 
 
@@ -224,15 +225,13 @@ def agree(
     Shows what its errors do to the scores of the engines. --plan draws the queries to label, --plan-pairs
     single pairs.
     """
-    from judge import api
     from judge.analysis.pair_plan import DrawSize
     from judge.analysis.planned_order import PlannedComparison
     from judge.cli.render import agreement_tables
     from judge.runs.folder import translate_run_errors
 
     names = [*(engines or ()), *(more or ())]
-    is_of_files = bool(trec_runs) or depth is not None
-    if is_of_files and not run.is_file():
+    if (trec_runs or depth is not None) and not run.is_file():
         raise InputError("--run and --depth are for two files of grades; {run} is a run folder", run=run)
     qrels = _choose_labels(qrels_files)
     if qrels is None:
@@ -245,19 +244,7 @@ def agree(
             " label, without --qrels"
         )
     scale = cast("ScaleName | None", labels_scale)
-    result: LabelAgreement | PlannedComparison
-    if plan:
-        if measure or is_of_files or run.is_file():
-            raise InputError(
-                "--qrels with --plan takes a run folder and the measure of the plan; leave out --measure,"
-                " --run and --depth"
-            )
-        result = api.decide_order(run, qrels, plan, scale)
-    elif run.is_file():
-        measures = [measure] if measure else None
-        result = api.agree_label_files(run, qrels, trec_runs or [], depth or 10, measures, scale)
-    else:
-        result = api.agree(run, qrels, scale)
+    result = _compare_labels(run, qrels, plan, measure, trec_runs, depth, scale)
     if json:
         print_json(result)
         return
@@ -277,6 +264,31 @@ def _choose_labels(files: Sequence[Path] | None) -> Path | None:
     return files[0] if files else None
 
 
+def _compare_labels(
+    run: Path,
+    qrels: Path,
+    plan: Sequence[str] | None,
+    measure: str | None,
+    trec_runs: Sequence[Path] | None,
+    depth: int | None,
+    scale: ScaleName | None,
+) -> LabelAgreement | PlannedComparison:
+    """Compare the labels of `qrels` with a run, with a file of grades, or by the files of a `plan`."""
+    from judge import api
+
+    if not plan:
+        if not run.is_file():
+            return api.agree(run, qrels, scale)
+        measures = [measure] if measure else None
+        return api.agree_label_files(run, qrels, trec_runs or [], depth or 10, measures, scale)
+    if measure or run.is_file():
+        raise InputError(
+            "--qrels with --plan takes a run folder and the measure of the plan; leave out --measure,"
+            " --run and --depth"
+        )
+    return api.decide_order(run, qrels, plan, scale)
+
+
 def _draw_for_labelling(
     run: Path,
     plan: Sequence[str] | None,
@@ -286,8 +298,8 @@ def _draw_for_labelling(
     out: Path | None,
 ) -> None:
     """Draw queries or pairs for people to label."""
-    pairs = size.labels is not None or size.half_width is not None
-    if bool(plan) == pairs or (size.labels is not None and size.half_width is not None):
+    draws_pairs = size.labels is not None or size.half_width is not None
+    if bool(plan) == draws_pairs or (size.labels is not None and size.half_width is not None):
         raise InputError(
             "give --qrels FILE with people's labels, or one of --plan N, --plan-pairs N and --half-width W to"
             " draw queries or pairs for labelling; these three exclude each other"
