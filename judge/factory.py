@@ -35,7 +35,7 @@ from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchModel
-from judge.models.endpoint import Endpoint
+from judge.models.server import ServerAccess
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER
 from judge.run_input import list_existing_files
@@ -173,7 +173,7 @@ def build_embedder(spec: str, store: Path, base_url: str | None = None) -> Calla
     """Return what embeds texts by the embeddings called `spec`, cached beside `store`."""
     from judge.dimensions.embeddings import CONCURRENCY, TIMEOUT, open_embedder
 
-    access = Endpoint(base_url, copy_environment(), timeout=TIMEOUT, concurrency=CONCURRENCY)
+    access = ServerAccess(base_url, copy_environment(), timeout=TIMEOUT, concurrency=CONCURRENCY)
     return open_embedder(spec, access, store)
 
 

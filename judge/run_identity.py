@@ -22,8 +22,8 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.models import PROVIDERS
-from judge.models.endpoint import redact_url
 from judge.models.redaction import find_secrets, mask
+from judge.models.server import redact_url
 from judge.records import BINARY, GRADED
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, read_config_if_there

@@ -22,9 +22,9 @@ from judge.collect.responses import ResponseShape
 from judge.errors import RequestRejected, SetupError
 from judge.json_text import dump_json
 from judge.models.chat_messages import ACCEPTED, BodyRefused, BodyTooLarge, read_body
-from judge.models.endpoint import Endpoint, Proxy, find_proxy, find_proxy_secrets
 from judge.models.error_mapping import make_connection_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
+from judge.models.server import Proxy, ServerAccess, find_proxy, find_proxy_secrets
 
 #: A shorter key may be a word of an answer, so it is masked in error messages only.
 MIN_MASKED_LENGTH = 16
@@ -163,14 +163,14 @@ class ResultSource(Protocol):
 class HttpEngine:
     """An engine with an HTTP API.
 
-    `endpoint` holds its address and the environment with its key, `locale` lang and country. Raises
+    `access` holds its address and the environment with its key, `locale` lang and country. Raises
     SetupError when the address or the key is missing.
     """
 
     def __init__(
-        self, engine: EngineDefinition, endpoint: Endpoint, locale: Mapping[str, str | None]
+        self, engine: EngineDefinition, access: ServerAccess, locale: Mapping[str, str | None]
     ) -> None:
-        if not (endpoint.base_url or engine.base_url or endpoint.environ.get(engine.base_env)):
+        if not (access.base_url or engine.base_url or access.environ.get(engine.base_env)):
             raise SetupError(
                 "engine {engine.name!r} has no public address: add that of your server with --base-url, or"
                 " set {engine.base_env}",
@@ -182,8 +182,8 @@ class HttpEngine:
         self._engine = engine
         lang, country = locale.get("lang"), locale.get("country")
         self._codes = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
-        self._base_url = endpoint.choose_url(engine.base_env, default=engine.base_url)
-        key = endpoint.read_key(engine.key, self._base_url) if engine.key else ""
+        self._base_url = access.choose_url(engine.base_env, default=engine.base_url)
+        key = access.read_key(engine.key, self._base_url) if engine.key else ""
         proxy = find_proxy(self._base_url)
         self._proxy = Proxy.parse(proxy, self._base_url) if proxy else None
         texts = (key, quote(key, safe=""), *find_proxy_secrets(self._base_url))

@@ -33,7 +33,7 @@ from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.messages import Message, NameList, SeparatedNames
-from judge.models.endpoint import Endpoint
+from judge.models.server import ServerAccess
 
 _SLOT = re.compile(r"\{(\w+)\}")
 #: Scripts and regions with traditional characters; a tag without a script implies it by the region.
@@ -138,8 +138,8 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
             engine=spec,
             suggestion=suggest_name(spec, KNOWN) or known,
         )
-    endpoint = Endpoint(config.base_urls.get(engine.name), environ, config.timeout, MAX_CONCURRENT_QUERIES)
-    return HttpEngine(engine, endpoint, {"lang": config.lang, "country": config.country})
+    access = ServerAccess(config.base_urls.get(engine.name), environ, config.timeout, MAX_CONCURRENT_QUERIES)
+    return HttpEngine(engine, access, {"lang": config.lang, "country": config.country})
 
 
 # --- engines that a user describes

@@ -13,8 +13,8 @@ from typing import Any
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
 from judge.messages import Message, SeparatedNames
-from judge.models.endpoint import redact_url
 from judge.models.error_mapping import BAD_REQUEST, ErrorResponse, ErrorRule
+from judge.models.server import redact_url
 
 #: The separator of passages that an engine returns as a list.
 _SEPARATOR = " … "

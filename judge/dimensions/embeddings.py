@@ -19,10 +19,10 @@ from judge.errors import CallError, InputError, RunIncomplete
 from judge.measure.formulas import Floats
 from judge.models import DASHSCOPE, OPENAI, check_embeddings
 from judge.models.chat_messages import parse_response
-from judge.models.endpoint import Endpoint
 from judge.models.error_mapping import ErrorResponse, classify, make_transport_error
 from judge.models.http_connections import HttpConnections
 from judge.models.rerank import check_sentence_transformers, load_sentence_transformer
+from judge.models.server import ServerAccess
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -36,7 +36,7 @@ CONCURRENCY, TIMEOUT = 8, 60.0
 _ATTEMPTS, _MAX_WAIT = 5, 600.0
 
 
-def open_embedder(spec: str, access: Endpoint, store: Path) -> Callable[[Sequence[str]], Floats]:
+def open_embedder(spec: str, access: ServerAccess, store: Path) -> Callable[[Sequence[str]], Floats]:
     """Return what embeds texts as `spec` says: (texts, dimensions). A server's are cached beside `store`.
 
     It raises InputError for a model that cannot be loaded, RunIncomplete when the server fails. Raises
@@ -112,7 +112,7 @@ def _embed_with_cache(client: _EmbeddingClient, cache: FileCache, texts: Sequenc
 class _EmbeddingClient:
     """The embeddings of an OpenAI-compatible server: `/embeddings`."""
 
-    def __init__(self, provider: str, name: str, access: Endpoint) -> None:
+    def __init__(self, provider: str, name: str, access: ServerAccess) -> None:
         server = access.open_server(DASHSCOPE if provider == "dashscope" else OPENAI)
         if provider == "dashscope":
             server = server.move(server.url.replace("/api/v1", "/compatible-mode/v1"))

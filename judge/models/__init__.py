@@ -2,7 +2,7 @@
 
     openai, dashscope, langchain     adapters of chat models
     rerank, decision_model, lexical  models without a written reply: scores, log-probabilities, shared terms
-    endpoint, redaction              the address, the key and the proxy of a server; secrets in texts
+    server, redaction                the address, the key and the proxy of a server; secrets in texts
     http_connections, proxied        HTTP requests; openai_sdk sends those of OpenAI's SDK
     chat_messages, error_mapping     read the completion in a response, or the error
     negotiation                      drop the parameters that a server refuses
@@ -25,7 +25,7 @@ from judge.messages import Message, SeparatedNames
 from judge.records import EXPECTED, LEXICAL, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
-    from judge.models.endpoint import Endpoint
+    from judge.models.server import ServerAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ def open_model(
     `timeout` is in seconds per call. Raises SetupError when the form of `spec` is unknown, or a key or
     an extra is missing.
     """
-    from judge.models.endpoint import Endpoint
+    from judge.models.server import ServerAccess
 
-    access = Endpoint(base_url, environ, timeout, concurrency)
+    access = ServerAccess(base_url, environ, timeout, concurrency)
     if spec == LEXICAL:
         from judge.models.lexical import Lexical
 
@@ -113,7 +113,7 @@ def open_model(
 
 def open_openai(
     name: str,
-    access: Endpoint,
+    access: ServerAccess,
     sampling: Sampling,
     extra: Mapping[str, Any] = MappingProxyType({}),
     *,
@@ -127,21 +127,21 @@ def open_openai(
 
 
 def _open_dashscope(
-    name: str, access: Endpoint, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+    name: str, access: ServerAccess, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
 ) -> Model:
     from judge.models.dashscope import DashScope
 
     return DashScope(name, access, sampling, extra)
 
 
-def _open_langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
+def _open_langchain(name: str, access: ServerAccess, sampling: Sampling) -> Model:
     from judge.models.langchain import open_chat_model
 
     return open_chat_model(name, access, sampling)
 
 
 def _open_decision_model(
-    name: str, access: Endpoint, sampling: Sampling, *, open_chat_model: Callable[..., Model], most: int
+    name: str, access: ServerAccess, sampling: Sampling, *, open_chat_model: Callable[..., Model], most: int
 ) -> Model:
     """Return a decision model; its server gives the log-probabilities of `most` tokens."""
     from judge.models.decision_model import DecisionModel
@@ -150,13 +150,13 @@ def _open_decision_model(
     return DecisionModel(open_chat_model(name, access, sampling, {"logprobs": True, "top_logprobs": most}))
 
 
-def _open_reranker(name: str, access: Endpoint, _: Sampling, *, provider: str, service: Service) -> Model:
+def _open_reranker(name: str, access: ServerAccess, _: Sampling, *, provider: str, service: Service) -> Model:
     from judge.models.rerank import Reranker
 
     return Reranker(provider, name, access.open_server(service))
 
 
-def _open_local_reranker(name: str, _: Endpoint, __: Sampling) -> Model:
+def _open_local_reranker(name: str, _: ServerAccess, __: Sampling) -> Model:
     from judge.models.rerank import LocalReranker
 
     return LocalReranker(name)
@@ -172,7 +172,7 @@ class Provider:
     """
 
     spelling: str
-    open_model: Callable[[str, Endpoint, Sampling], Model]
+    open_model: Callable[[str, ServerAccess, Sampling], Model]
     service: Service | None = None
     library: str = ""
     extra: str = ""

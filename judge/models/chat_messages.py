@@ -16,9 +16,9 @@ import msgspec
 
 from judge.errors import CallError, NoResponse, RequestRejected, iterate_causes
 from judge.messages import Message
-from judge.models.endpoint import Server
 from judge.models.error_mapping import ErrorResponse, make_connection_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
+from judge.models.server import Server
 from judge.records import Completion, Prompt, Usage, is_complete_reply
 
 if TYPE_CHECKING:

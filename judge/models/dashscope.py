@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from judge.errors import SetupError
 from judge.models import DASHSCOPE, chat_messages
-from judge.models.endpoint import Endpoint, find_proxy
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error, make_timeout_error
 from judge.models.negotiation import Negotiation, build_sampling_params
+from judge.models.server import ServerAccess, find_proxy
 from judge.records import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ class DashScope:
     def __init__(
         self,
         model: str,
-        endpoint: Endpoint,
+        access: ServerAccess,
         sampling: Sampling,
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        server = endpoint.open_server(DASHSCOPE)
+        server = access.open_server(DASHSCOPE)
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking, **extra}
         self.name = f"dashscope:{model}"
         self.endpoint = server.public
@@ -62,13 +62,13 @@ class DashScope:
         self._negotiation = Negotiation(params, ("json_object", "text"))
         # The SDK's own pool keeps 20 connections; further calls would each need a new handshake.
         limits = httpx.Limits(
-            max_connections=endpoint.concurrency, max_keepalive_connections=endpoint.concurrency
+            max_connections=access.concurrency, max_keepalive_connections=access.concurrency
         )
         # A client with its own transport does not take a proxy from the environment.
         transport = httpx.AsyncHTTPTransport(limits=limits, proxy=find_proxy(server.url))
         self._http = httpx.AsyncClient(
             base_url=server.url,
-            timeout=endpoint.timeout,
+            timeout=access.timeout,
             transport=transport,
             headers={"Accept-Encoding": chat_messages.ACCEPTED},
             event_hooks={"response": [_limit_body]},

@@ -24,8 +24,8 @@ from judge.errors import (
     iterate_causes,
 )
 from judge.messages import Message
-from judge.models.endpoint import find_proxy, find_proxy_secrets, is_dashscope, redact_url
 from judge.models.redaction import mask
+from judge.models.server import find_proxy, find_proxy_secrets, is_dashscope, redact_url
 
 #: Maximum number of characters of a message from a server.
 DETAIL_LENGTH = 300

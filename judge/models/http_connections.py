@@ -21,8 +21,8 @@ from urllib.parse import quote, urlsplit
 import httptools
 
 from judge.models.chat_messages import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, make_request_error
-from judge.models.endpoint import NO_KEY, Server, find_proxy
 from judge.models.error_mapping import make_timeout_error
+from judge.models.server import NO_KEY, Server, find_proxy
 
 if TYPE_CHECKING:
     from judge.models.proxied import ProxiedConnections

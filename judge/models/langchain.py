@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from judge.errors import CallError, ParametersRejected, SetupError
 from judge.models import DASHSCOPE, FORMS, OPENAI, error_mapping
 from judge.models.chat_messages import build_messages, read_chat_completion
-from judge.models.endpoint import (
+from judge.models.negotiation import NEGOTIABLE, build_sampling_params
+from judge.models.redaction import redact_logs
+from judge.models.server import (
     NO_KEY,
-    Endpoint,
+    ServerAccess,
     build_thinking_params,
     find_proxy,
     find_proxy_secrets,
     redact_url,
 )
-from judge.models.negotiation import NEGOTIABLE, build_sampling_params
-from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
 
 try:
@@ -155,7 +155,7 @@ class LangChainModel:
         return error_mapping.make_connection_error(error, self.endpoint, *self._secrets)
 
 
-def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
+def open_chat_model(spec: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:
     """Return the chat model of `spec`, PROVIDER:NAME; raise SetupError that names what is missing."""
     provider, separator, name = spec.partition(":")
     if not separator:
@@ -163,16 +163,16 @@ def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangCh
     openers = {"tongyi": _open_tongyi, "openai": _open_openai}
     try:
         if provider in openers:
-            return openers[provider](name, endpoint, sampling)
-        return _open_any(provider, name, endpoint, sampling)
+            return openers[provider](name, access, sampling)
+        return _open_any(provider, name, access, sampling)
     except (ImportError, ValueError, TypeError) as error:
         raise SetupError("langchain:{model} cannot be opened: {error}", model=spec, error=error) from None
 
 
-def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
+def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:
     from judge.models.openai_sdk import open_connections
 
-    server = endpoint.open_server(OPENAI)
+    server = access.open_server(OPENAI)
     params = build_sampling_params(sampling)
     # ChatOpenAI always sends it under this name.
     params["max_completion_tokens"] = params.pop("max_tokens")
@@ -184,38 +184,38 @@ def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
         base_url=server.url,
         api_key=server.key or NO_KEY,
         max_retries=0,
-        timeout=endpoint.timeout,
+        timeout=access.timeout,
         http_async_client=http,
         extra_body=thinking or None,
         **params,
     )
-    sent, timeout = {**params, **thinking}, endpoint.timeout
+    sent, timeout = {**params, **thinking}, access.timeout
     return LangChainModel(
         model, f"openai:{name}", server.public, sent, timeout, http=http, secrets=server.secrets
     )
 
 
-def _open_any(provider: str, name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
+def _open_any(provider: str, name: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:
     params = build_sampling_params(sampling)
-    key = endpoint.environ.get(f"{provider.upper()}_API_KEY")
-    url = endpoint.choose_url(default="") if endpoint.base_url else ""
+    key = access.environ.get(f"{provider.upper()}_API_KEY")
+    url = access.choose_url(default="") if access.base_url else ""
     optional = {"base_url": url, "api_key": key}
     options: dict[str, Any] = {option: value for option, value in optional.items() if value}
-    options.update(params, max_retries=0, timeout=endpoint.timeout)
+    options.update(params, max_retries=0, timeout=access.timeout)
     model = init_chat_model(name, model_provider=provider, **options)
     find_proxy(url)  # raises SetupError for one that cannot be used
-    public = redact_url(url, *endpoint.secrets)
+    public = redact_url(url, *access.secrets)
     secrets = (*filter(None, [key]), *find_proxy_secrets(url))
-    return LangChainModel(model, f"{provider}:{name}", public, params, endpoint.timeout, secrets=secrets)
+    return LangChainModel(model, f"{provider}:{name}", public, params, access.timeout, secrets=secrets)
 
 
-def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
+def _open_tongyi(name: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:
     with warnings.catch_warnings():
         # The package warns on import that it is no longer maintained.
         warnings.simplefilter("ignore", DeprecationWarning)
         from langchain_community.chat_models import ChatTongyi
 
-        server = endpoint.open_server(DASHSCOPE)
+        server = access.open_server(DASHSCOPE)
         find_proxy(server.url)  # raises SetupError for one that cannot be used
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking}
         # Only these are sent. The class has its own default for top_p, which None removes.
@@ -223,12 +223,12 @@ def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
             "top_p": None,
             **params,
             "base_address": server.url,
-            "request_timeout": endpoint.timeout,
+            "request_timeout": access.timeout,
         }
         # With the SecretStr that it declares, the class would send asterisks.
         unmasked: Any = server.key or NO_KEY
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire_params)
-    timeout, threads = endpoint.timeout, endpoint.concurrency
+    timeout, threads = access.timeout, access.concurrency
     return LangChainModel(
         model, f"tongyi:{name}", server.public, params, timeout, threads=threads, secrets=server.secrets
     )

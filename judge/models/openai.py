@@ -11,10 +11,10 @@ import msgspec
 
 from judge.models import OPENAI, Service
 from judge.models.chat_messages import build_messages, encode_json, parse_response, read_chat_completion
-from judge.models.endpoint import Endpoint, build_thinking_params
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
+from judge.models.server import ServerAccess, build_thinking_params
 from judge.records import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ class OpenAI:
     def __init__(
         self,
         model: str,
-        endpoint: Endpoint,
+        access: ServerAccess,
         sampling: Sampling,
         extra: Mapping[str, Any] = MappingProxyType({}),
         *,
         provider: str = "openai",
         service: Service = OPENAI,
     ) -> None:
-        server = endpoint.open_server(service)
+        server = access.open_server(service)
         thinking = build_thinking_params(server.url, sampling.thinking)
         params = {**build_sampling_params(sampling), **thinking, **extra}
         self.name = f"{provider}:{model}"

@@ -32,9 +32,9 @@ from judge.models.chat_messages import (
     parse_response,
     read_chat_completion,
 )
-from judge.models.endpoint import NO_KEY, Server, find_proxy, is_dashscope
 from judge.models.negotiation import Negotiation, RequestParams
 from judge.models.redaction import mask, redact
+from judge.models.server import NO_KEY, Server, find_proxy, is_dashscope
 from judge.records import Completion, Prompt
 
 

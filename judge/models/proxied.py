@@ -10,8 +10,8 @@ import aiohttp
 from yarl import URL
 
 from judge.models.chat_messages import read_body
-from judge.models.endpoint import Proxy
 from judge.models.http_connections import KEEP_ALIVE, HttpResponse, NotConnected
+from judge.models.server import Proxy
 
 
 class ProxiedConnections:

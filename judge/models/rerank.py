@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError
 from judge.models.chat_messages import as_mapping, encode_json, parse_response, read_count
-from judge.models.endpoint import Server
 from judge.models.error_mapping import (
     ErrorResponse,
     classify,
@@ -26,6 +25,7 @@ from judge.models.error_mapping import (
 )
 from judge.models.http_connections import HttpConnections
 from judge.models.redaction import redact
+from judge.models.server import Server
 from judge.records import Completion, Prompt, Usage, parse_score
 
 _LIBRARY = "sentence_transformers"

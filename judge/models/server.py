@@ -20,8 +20,8 @@ NO_KEY = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A server and the limits of its calls, the same for every adapter.
+class ServerAccess:
+    """How a server is reached, and the limits of its calls; the same for every adapter.
 
     `base_url` None takes the address of `environ` or of the provider; keys come from `environ` only.
     `timeout` is in seconds for a whole call; `concurrency` is the maximum number of concurrent calls.
@@ -105,7 +105,7 @@ class Server:
     `account_headers` name what the calls are charged to.
     """
 
-    access: Endpoint
+    access: ServerAccess
     url: str
     public: str
     key: str = field(repr=False)

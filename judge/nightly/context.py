@@ -27,7 +27,7 @@ from judge.filesystem import hold_lock, read_text
 from judge.json_text import hash_parts
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, Translator, join_messages
-from judge.models.endpoint import redact_url
+from judge.models.server import redact_url
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
 from judge.records import EXPECTED

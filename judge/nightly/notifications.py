@@ -36,9 +36,9 @@ from judge.errors import InputError, explain_error
 from judge.filesystem import read_text
 from judge.json_text import dump_json
 from judge.messages import ENGLISH, Message, Translator
-from judge.models.endpoint import is_address
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
+from judge.models.server import is_address
 from judge.nightly.night_texts import (
     NightMessage,
     describe_regression_outcome,

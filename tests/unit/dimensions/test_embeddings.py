@@ -10,7 +10,7 @@ import pytest
 
 from judge.dimensions.embeddings import compute_lsa, open_embedder
 from judge.errors import InputError, RunIncomplete
-from judge.models.endpoint import Endpoint
+from judge.models.server import ServerAccess
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.models.adapter_calls import CANARY
 
@@ -27,9 +27,9 @@ def embed(request: ChatRequest) -> Reply:
     return Reply(body=json.dumps({"data": rows[::-1], "model": "m", "usage": {"total_tokens": 1}}))
 
 
-def make_endpoint(server: LoopbackServer) -> Endpoint:
+def make_endpoint(server: LoopbackServer) -> ServerAccess:
     keys = {"OPENAI_API_KEY": CANARY, "DASHSCOPE_API_KEY": CANARY}
-    return Endpoint(server.dashscope_url, keys, timeout=5, concurrency=4)
+    return ServerAccess(server.dashscope_url, keys, timeout=5, concurrency=4)
 
 
 def test_lsa_equals_the_svd_of_scikit_learn() -> None:
@@ -104,4 +104,4 @@ def test_embeddings_of_different_lengths_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("spec", ["tfidf", "openai:", "lsa:128", "local", "cohere:m"])
 def test_an_unknown_form_lists_the_forms(spec: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="write openai:NAME, dashscope:NAME, local:NAME or lsa"):
-        open_embedder(spec, Endpoint(None, {}, 1, 1), tmp_path / "v.sqlite")(TEXTS)
+        open_embedder(spec, ServerAccess(None, {}, 1, 1), tmp_path / "v.sqlite")(TEXTS)

@@ -14,7 +14,7 @@ import pytest
 
 from judge.errors import CallError, RequestRejected, RetryableError, SetupError
 from judge.models import open_model
-from judge.models.endpoint import Endpoint
+from judge.models.server import ServerAccess
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -260,7 +260,7 @@ def test_threads_end_with_the_model() -> None:
 def test_setup_says_what_is_missing() -> None:
     from judge.models.langchain import open_chat_model
 
-    access = Endpoint(None, {}, 5.0, 8)
+    access = ServerAccess(None, {}, 5.0, 8)
     with pytest.raises(SetupError, match="set OPENAI_API_KEY"):
         open_chat_model("openai:gpt", access, SAMPLING)
     with pytest.raises(SetupError, match="set DASHSCOPE_API_KEY"):

@@ -10,8 +10,8 @@ import pytest
 
 from judge.errors import SetupError
 from judge.models import PROVIDERS, Provider, Service, open_model, open_openai
-from judge.models.endpoint import Endpoint
 from judge.models.lexical import Lexical
+from judge.models.server import ServerAccess
 from judge.records import Sampling
 from tests.support.cases import check_each
 from tests.support.fake_server import Reply
@@ -44,7 +44,7 @@ def test_a_program_adds_a_provider_of_its_own() -> None:
 
     opened = []
 
-    def open_echo(name: str, access: Endpoint, sampling: Sampling) -> Echo:
+    def open_echo(name: str, access: ServerAccess, sampling: Sampling) -> Echo:
         opened.append((name, access.timeout, sampling))
         return Echo()
 

@@ -11,9 +11,9 @@ import pytest
 
 from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
 from judge.models import DASHSCOPE, OPENAI, Service
-from judge.models.endpoint import Endpoint, build_thinking_params
 from judge.models.openai import OpenAI
 from judge.models.openai_sdk import open_client
+from judge.models.server import ServerAccess, build_thinking_params
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -151,7 +151,7 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
 
     message = "response_format.type json_schema is not supported"
     with serve_refusal(message, lambda request: format_of(request) == "json_schema") as server:
-        model = OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)
+        model = OpenAI("m", ServerAccess(server.openai_url, {}, 5.0, 8), SAMPLING)
         answers = asyncio.run(ask_all(model))
         assert len(server.requests) <= 16
     assert {answer.params["response_format"]["type"] for answer in answers} == {"json_object"}
@@ -167,7 +167,7 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
 
     message = "response_format.type json_schema is not supported"
     with serve_refusal(message, lambda request: format_of(request) == "json_schema") as server:
-        output = asyncio.run(ask_all(OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)))
+        output = asyncio.run(ask_all(OpenAI("m", ServerAccess(server.openai_url, {}, 5.0, 8), SAMPLING)))
         assert output == ["conceded", GRADE]
         assert len(server.requests) == 2
 
@@ -229,7 +229,7 @@ def test_text_that_is_no_unicode_is_this_pairs_own_failure() -> None:
 
 def test_extra_parameters_win() -> None:
     with serve_reply(Reply(text=GRADE)) as server:
-        access = Endpoint(server.openai_url, {}, 5.0, 8)
+        access = ServerAccess(server.openai_url, {}, 5.0, 8)
         ask(OpenAI("m", access, SAMPLING, extra={"reasoning_effort": "low", "temperature": 1}))
         [requests] = server.requests
     assert requests.body is not None
@@ -238,22 +238,22 @@ def test_extra_parameters_win() -> None:
 
 def test_setup_says_what_is_missing() -> None:
     with pytest.raises(SetupError, match=r"set OPENAI_API_KEY"):
-        OpenAI("gpt", Endpoint(None, {}, 5.0, 8), SAMPLING)
+        OpenAI("gpt", ServerAccess(None, {}, 5.0, 8), SAMPLING)
     with pytest.raises(SetupError, match=r"OPENAI_API_KEY contains characters"):
-        OpenAI("gpt", Endpoint(None, {"OPENAI_API_KEY": "“sk-1”"}, 5.0, 8), SAMPLING)
+        OpenAI("gpt", ServerAccess(None, {"OPENAI_API_KEY": "“sk-1”"}, 5.0, 8), SAMPLING)
     for address in ("api.openai.com/v1", "https://", "http://host:port/v1"):
         with pytest.raises(SetupError, match="is not the address of a server"):
-            OpenAI("gpt", Endpoint(address, {}, 5.0, 8), SAMPLING)
+            OpenAI("gpt", ServerAccess(address, {}, 5.0, 8), SAMPLING)
 
 
 def test_the_environment_names_the_server_and_no_password_gets_into_an_address() -> None:
     with serve_reply(Reply(text=GRADE)) as server:
         environ = {"OPENAI_BASE_URL": f"{server.openai_url}/"}
-        model = OpenAI("m", Endpoint(None, environ, 5.0, 8), SAMPLING)
+        model = OpenAI("m", ServerAccess(None, environ, 5.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("openai:m", server.openai_url)
         ask(model)
     with pytest.raises(SetupError) as refused:
-        OpenAI("m", Endpoint("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
+        OpenAI("m", ServerAccess("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
     assert "secret" not in str(refused.value)
 
 
@@ -262,7 +262,7 @@ def test_batches_name_the_account_to_openai_alone(service: Service, organization
     environ = {service.key_variable: "key-0123456789", "OPENAI_ORG_ID": "org-mine"}
 
     async def list_headers() -> Mapping[str, object]:
-        server = Endpoint(None, environ, 5.0, 2).open_server(service)
+        server = ServerAccess(None, environ, 5.0, 2).open_server(service)
         async with open_client(server, 1_000) as client:
             return client.default_headers
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.models.chat_messages import parse_response, read_chat_completion
-from judge.models.endpoint import find_proxy_secrets
 from judge.models.error_mapping import ErrorResponse
 from judge.models.redaction import MIN_SECRET_LENGTH, find_secrets, mask, redact
+from judge.models.server import find_proxy_secrets
 from tests.support.cases import check_each
 
 KEY = "kä/9e41+not.like=a~key&<\"\\'"

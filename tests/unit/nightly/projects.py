@@ -23,7 +23,7 @@ import numpy as np
 
 from judge.errors import ConnectionFailed, RetryableError
 from judge.models import PROVIDERS, Provider
-from judge.models.endpoint import Endpoint
+from judge.models.server import ServerAccess
 from judge.nightly import job
 from judge.nightly.assessor_drift import CANARIES_FILE
 from judge.nightly.record import record_to_json
@@ -196,7 +196,7 @@ _SERVERS: dict[str, FakeServer] = {}
 class _FakeModel:
     """A model of a `FakeServer`; an address where none is up refuses connections."""
 
-    def __init__(self, name: str, access: Endpoint, _: Sampling) -> None:
+    def __init__(self, name: str, access: ServerAccess, _: Sampling) -> None:
         self.name = f"fake:{name}"
         self.endpoint = access.choose_url(default="")
         self.params: Mapping[str, Any] = {}
