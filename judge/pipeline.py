@@ -140,10 +140,10 @@ def _prepare(
 def _check_prices(config: Config, pooled: PooledDataset) -> None:
     """Raise InputError for a price of a misspelt engine, before anything is paid."""
     if config.costs:
-        from judge.dimensions.trade_offs import parse_engine_costs
+        from judge.dimensions.trade_offs import parse_engine_prices
 
         with config.source.add_error_context("costs"):
-            parse_engine_costs(config.costs, pooled.dataset.engines)
+            parse_engine_prices(config.costs, pooled.dataset.engines)
 
 
 def _make_judged_run(

@@ -205,7 +205,7 @@ class Assessor:
                 break
             else:
                 flags = (*verdict.flags, *flags, *self._list_flags(verdict, completions[-1], prompt))
-                stored = self.make_stored(verdict, completions[-1], flags)
+                stored = self.make_stored_verdict(verdict, completions[-1], flags)
                 return AssessorAnswer(stored, None, stored.reply)
         reply = completions[-1].text if completions else ""
         if not isinstance(error, ReplyParseError):
@@ -262,7 +262,9 @@ class Assessor:
             flags.append("prompt_echo")
         return flags
 
-    def make_stored(self, verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> StoredVerdict:
+    def make_stored_verdict(
+        self, verdict: Verdict, completion: Completion, flags: tuple[str, ...]
+    ) -> StoredVerdict:
         """Return the row of the store for a verdict and the completion that it was read from."""
         if completion.params is not self._sent_params:  # an adapter sends one object again and again
             self._sent_params, self._stored_params = completion.params, normalise_params(completion.params)

@@ -173,8 +173,8 @@ class QuestionEstimator:
         stored = self._store.find_answers(keys.values()) if self._store else {}
         known = sum(key in stored for key in keys.values())
         self._counts[kind.dimension, kind.name] = known, len(keys) - known
-        verdicts = {pair: stored.get(key) for pair, key in keys.items()}
-        replies = {pair: each.reply for pair, each in verdicts.items() if isinstance(each, StoredVerdict)}
+        answers = {pair_key: stored.get(key) for pair_key, key in keys.items()}
+        replies = {key: each.reply for key, each in answers.items() if isinstance(each, StoredVerdict)}
         return parse_answers(kind, pairs, replies)
 
     def estimate(

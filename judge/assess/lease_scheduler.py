@@ -91,10 +91,10 @@ class LeaseScheduler:
         self._todo.extend(islice(self._requests, max(0, max(1, count) - len(self._todo))))
         return bool(self._todo)
 
-    async def _lease_next(self, group: asyncio.TaskGroup, pairs: deque[VerdictRequest], size: int) -> None:
-        """Lease the first of `pairs`, at most `size`, and start to judge them."""
-        for result in await self._window.acquire([each.question.key for each in islice(pairs, size)]):
-            request = pairs.popleft()
+    async def _lease_next(self, group: asyncio.TaskGroup, requests: deque[VerdictRequest], size: int) -> None:
+        """Lease the first of `requests`, at most `size`, and start to judge them."""
+        for result in await self._window.acquire([each.question.key for each in islice(requests, size)]):
+            request = requests.popleft()
             match result:
                 case PairLease():
                     self._under_way += 1
@@ -111,9 +111,9 @@ class LeaseScheduler:
 
     async def _judge_leased(self) -> None:
         """Judge pairs of `_leased`, one after the other."""
-        while pair := await self._leased.get():
-            if not await self._runner.judge(*pair):
-                self._leased_elsewhere.append(pair[0])
+        while leased := await self._leased.get():
+            if not await self._runner.judge(*leased):
+                self._leased_elsewhere.append(leased[0])
             self._under_way -= 1
             self._pair_ended.set()
 

@@ -154,7 +154,7 @@ def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | N
     content = _StoredContent(lines, depth)
     starts: list[int] = []
     for query, rankings in reader.read(folder):
-        stored = _make_stored(query, rankings, depth)
+        stored = _make_stored_query(query, rankings, depth)
         content.add(stored)
         starts.append(lines.size)
         lines.append([encode_line(stored)])
@@ -170,7 +170,7 @@ def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | N
     return content.open(footer)
 
 
-def _make_stored(query: Query, rankings: Sequence[Ranking], depth: int) -> _StoredQuery:
+def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) -> _StoredQuery:
     pooled, documents = pool_query(query.id, rankings, depth)
     snippets = {id(snippet): snippet for ranking in rankings for snippet in ranking.snippets}
     numbers = {key: number for number, key in enumerate(snippets)}

@@ -93,8 +93,8 @@ def measure_list(snippets: Sequence[Snippet], similarity: Floats, depth: int) ->
 
 
 def _average_pairs(similarity: Floats) -> float | None:
-    pairs = similarity[np.triu_indices(len(similarity), 1)]
-    return float(pairs.mean()) if pairs.size else None
+    similarities = similarity[np.triu_indices(len(similarity), 1)]
+    return float(similarities.mean()) if similarities.size else None
 
 
 def compare_snippets(snippets: Sequence[Snippet]) -> Floats:

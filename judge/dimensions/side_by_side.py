@@ -148,8 +148,10 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: Asker) -> Dim
     )
     engines = (plan.a, plan.b)
     position = average_values(((1 + value) / 2 for value in positions), most=1.0)
-    pairs = (EnginePair(plan.a, plan.b, _FIRST_LIST, position),)
-    return summarise_dimension(values, engines, remarks, tuple(notes[:_MAX_NOTES]), pairs=pairs, largest=1.0)
+    engine_pairs = (EnginePair(plan.a, plan.b, _FIRST_LIST, position),)
+    return summarise_dimension(
+        values, engines, remarks, tuple(notes[:_MAX_NOTES]), pairs=engine_pairs, largest=1.0
+    )
 
 
 def _describe_preferences(

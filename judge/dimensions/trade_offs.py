@@ -36,7 +36,7 @@ _CUTOFF = 5
 _SIMILAR = 0.8
 
 
-def parse_engine_costs(costs: Sequence[str], engines: Sequence[str]) -> dict[str, float]:
+def parse_engine_prices(costs: Sequence[str], engines: Sequence[str]) -> dict[str, float]:
     """Return the prices in texts ENGINE=USD.
 
     A table may serve several datasets, so it may name other engines. Raise InputError for a name that is much
@@ -60,9 +60,9 @@ def measure_costs(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the relevant results of each list, and the price of queries and of relevant results by engine.
 
     The prices are those of `options`, in US dollars per 1,000 queries, else list prices, if there are any.
-    Raises InputError as `parse_engine_costs` does.
+    Raises InputError as `parse_engine_prices` does.
     """
-    own_prices = parse_engine_costs(options.costs, run.data.engines)
+    own_prices = parse_engine_prices(options.costs, run.data.engines)
     # A longer list can take further calls.
     shipped = read_list_prices() if run.pool.depth <= LISTED_RESULTS else {}
     listed = {
@@ -150,18 +150,18 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
         of_list = [value for part in parts.values() if (value := part[key]) is not None]
         is_known = len(of_list) == len(parts)
         totals[key] = float(np.average(of_list, weights=list(weights.values()))) if is_known else None
-    pairs = []
+    engine_pairs = []
     for a, b in combinations(run.data.engines, 2):
         both = [(totals.get((a, query_id)), totals.get((b, query_id))) for query_id in run.data.queries]
         differences = [one - other for one, other in both if one is not None and other is not None]
-        pairs.append(EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0)))
+        engine_pairs.append(EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0)))
     names = {**dict(zip(weights, weights, strict=True)), RELEVANCE: f"{RELEVANCE} ({run.spec.measures[0]})"}
     shares = SeparatedNames(
         f"{names[name]} {weight / sum(weights.values()):.3g}" for name, weight in weights.items()
     )
     values = {key: {"total": total} for key, total in totals.items()}
     remark = Message("shares: {shares}", shares=shares)
-    return summarise_dimension(values, run.data.engines, (remark,), pairs=tuple(pairs), largest=1.0)
+    return summarise_dimension(values, run.data.engines, (remark,), pairs=tuple(engine_pairs), largest=1.0)
 
 
 def _read_part(run: JudgedRun, name: str) -> dict[tuple[str, str], float | None]:

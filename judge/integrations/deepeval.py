@@ -332,7 +332,7 @@ class Resources:
                 completion = await self.client.complete(prompt, permit)
                 accept(completion)
                 self.client.limiter.record_verdict()
-            stored = self.assessor.make_stored(Verdict(0, ""), completion, ())
+            stored = self.assessor.make_stored_verdict(Verdict(0, ""), completion, ())
             await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), stored)
         return completion.text
 

@@ -103,8 +103,8 @@ def count_coincidences(counts: Ints) -> Floats:
     (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability").
     """
     ratings = np.asarray(counts, dtype=np.float64)
-    pairs = ratings[:, :, None] * ratings[:, None, :] - ratings[:, :, None] * np.eye(ratings.shape[1])
-    return divide(pairs, ratings.sum(1)[:, None, None] - 1, 0.0)
+    coincidences = ratings[:, :, None] * ratings[:, None, :] - ratings[:, :, None] * np.eye(ratings.shape[1])
+    return divide(coincidences, ratings.sum(1)[:, None, None] - 1, 0.0)
 
 
 def krippendorff_alpha(coincidence: Floats, *, ordinal: bool = True) -> Floats:

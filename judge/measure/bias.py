@@ -85,14 +85,14 @@ def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades)
     biases = divide_sums(cells.sum(0))
     measured = [index for index in range(len(engines)) if not np.isnan(biases[index])]
     order = sorted(measured, key=lambda index: (-biases[index], engines[index]))
-    pairs = list(combinations(order, 2))
-    if not pairs:
+    engine_pairs = list(combinations(order, 2))
+    if not engine_pairs:
         return None
-    one, other = np.array(pairs).T
+    one, other = np.array(engine_pairs).T
     differences = biases[one] - biases[other]
     margins = _compute_margins(cells, one, other)
     significant = np.flatnonzero(differences - margins > 0)
-    candidates = significant if significant.size else np.arange(len(pairs))
+    candidates = significant if significant.size else np.arange(len(engine_pairs))
     widest = candidates[differences[candidates].argmax()]
     value, margin = float(differences[widest]), float(margins[widest])
     difference = StatisticValue(value, (value - margin, value + margin))
@@ -192,8 +192,8 @@ def find_shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tup
     )
 
 
-def _compare_vendors(pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[SharedVendor]:
-    for assessor, other in pairs:
+def _compare_vendors(vendor_pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[SharedVendor]:
+    for assessor, other in vendor_pairs:
         of_assessor = find_vendor(_split_model_name(assessor))
         of_other = find_vendor(other if engines else _split_model_name(other))
         if of_assessor is not None and of_assessor == of_other:

@@ -127,19 +127,19 @@ def compare_engines(
     measure the pairs are sorted by the means of their engines: best against second first.
     """
     indexes = [index for index, measure in enumerate(scores.measures) if measure.compares_engines]
-    pairs = [
+    engine_pairs = [
         (one, two)
         for one, two in combinations(range(len(scores.engines)), 2)
         if among is None or {scores.engines[one], scores.engines[two]} in among
     ]
-    if not pairs:
+    if not engine_pairs:
         return ()
     value, _, _ = scores.average_repeats()
-    size = max(1, _BLOCK // max(1, len(scores.queries) * len(pairs)))
+    size = max(1, _BLOCK // max(1, len(scores.queries) * len(engine_pairs)))
     return tuple(
         each
         for start in range(0, len(indexes), size)
-        for each in _compare_measures(scores, value, indexes[start : start + size], pairs, families)
+        for each in _compare_measures(scores, value, indexes[start : start + size], engine_pairs, families)
     )
 
 

@@ -229,10 +229,10 @@ def correct_engines(
         )
         for index in order
     ]
-    pairs = [_subtract_samples(*two) for two in combinations(samples, 2)]
-    warnings = _collect_warnings([*samples, *pairs])
+    differences = [_subtract_samples(*two) for two in combinations(samples, 2)]
+    warnings = _collect_warnings([*samples, *differences])
     corrected = {sample.engines[0]: correct_mean(sample, 0.95) for sample in samples}
-    return MeasureCalibration(corrected, tuple(_correct_pairs(pairs)), warnings)
+    return MeasureCalibration(corrected, tuple(_correct_pairs(differences)), warnings)
 
 
 def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]:
@@ -289,9 +289,11 @@ def _subtract_samples(one: LabelledSample, other: LabelledSample) -> LabelledSam
     return difference if difference.lead >= 0 else _swap_engines(difference)
 
 
-def _swap_engines(pair: LabelledSample) -> LabelledSample:
+def _swap_engines(difference: LabelledSample) -> LabelledSample:
     # 0 - x is never -0, which would be printed.
-    return LabelledSample(pair.engines[::-1], 0.0 - pair.human, 0.0 - pair.assessor, 0.0 - pair.rest)
+    return LabelledSample(
+        difference.engines[::-1], 0.0 - difference.human, 0.0 - difference.assessor, 0.0 - difference.rest
+    )
 
 
 def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:

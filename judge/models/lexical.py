@@ -68,8 +68,8 @@ def extract_terms(text: str) -> dict[str, None]:
     terms = dict.fromkeys(_SUFFIX.sub("", word) for word in _WORD.findall(text) if word not in _STOP_WORDS)
     for run in HAN_RUN.findall(text):
         for piece in filter(None, _STOP_CHARS.split(run)):
-            pairs = [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
-            terms.update(dict.fromkeys(pairs))
+            bigrams = [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
+            terms.update(dict.fromkeys(bigrams))
     return terms
 
 

@@ -280,7 +280,7 @@ def _shuffle_moves(
     sizes = [(len(tonight), len(before)) for tonight, before in nights]
     for size in sorted(set(sizes)):
         grades = np.array(
-            [np.concatenate(pair) for pair, other in zip(nights, sizes, strict=True) if other == size]
+            [np.concatenate(each) for each, other in zip(nights, sizes, strict=True) if other == size]
         )
         mixed = rng.permuted(np.broadcast_to(grades, (_SHUFFLES, *grades.shape)), axis=-1)
         yield _compute_mean_change(grades, size[0]), _compute_mean_change(mixed, size[0])
@@ -299,9 +299,9 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
     means = [fmean(grades) for grades in by_pair]
     differs = [one != other for grades in by_pair for one, other in combinations(grades, 2)]
     # The set of pairs identifies the canaries: another version of judge may have other ones.
-    pairs = sorted(pair.key for pair in run.pool.pairs)
+    pair_keys = sorted(pair.key for pair in run.pool.pairs)
     return CanaryResults(
-        id=hash_parts([part for pair in pairs for part in pair], 8),
+        id=hash_parts([part for pair in pair_keys for part in pair], 8),
         pairs=len(run.pool.pairs),
         repeats=run.summary.repeats,
         judged=canary_grades.judged,

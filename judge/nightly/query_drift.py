@@ -163,12 +163,12 @@ def measure_text_distance(
 def _count_grams(texts: Sequence[str]) -> tuple[Ints, Ints]:
     """Return (grams,) the number of each character gram, and (grams,) the index of its text."""
     numbers: dict[str, int] = {}
-    pairs = [
+    rows = [
         (numbers.setdefault(gram, len(numbers)), at)
         for at, text in enumerate(texts)
         for gram in _split_grams(text)
     ]
-    table: Ints = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    table: Ints = np.array(rows, dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]
 
 

@@ -240,9 +240,9 @@ class _CostLedger:
 
 def start_counting(night: RunFolder, store: Path) -> None:
     """From here on, the calls in `store` are the night's; those before were paid or counted already."""
-    costs = _read_ledger(night)
+    ledger = _read_ledger(night)
     last_call = store_files.clear_leases(store)
-    _write_ledger(night, replace(costs, counted={**costs.counted, relpath(store, night.path): last_call}))
+    _write_ledger(night, replace(ledger, counted={**ledger.counted, relpath(store, night.path): last_call}))
 
 
 def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
@@ -252,10 +252,10 @@ def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
     night is removed. Raises StoreError when a store cannot be read, InputError when paid.json names another
     file than a store of these nights.
     """
-    costs = _read_ledger(night)
+    ledger = _read_ledger(night)
     counted, lost_count = {}, 0
     calls: list[tuple[str, Call]] = []
-    for name, before in costs.counted.items():
+    for name, before in ledger.counted.items():
         # Files of Windows have its separator.
         store = night.path / name.replace("\\", "/")
         RunFolder(store.parent).check_no_link()
@@ -264,7 +264,7 @@ def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
             lost_count += new.lost
             counted[name] = new.last
             calls += new.calls
-    cost_total = sum_call_costs([costs.cost_total, *_compute_costs(calls, configs)])
+    cost_total = sum_call_costs([ledger.cost_total, *_compute_costs(calls, configs)])
     cost_total = replace(cost_total, lost=cost_total.lost + lost_count)
     _write_ledger(night, _CostLedger(cost_total, counted))
     return cost_total
@@ -279,10 +279,10 @@ def _read_ledger(night: RunFolder) -> _CostLedger:
     return parse_record(_CostLedger, values, str(night.path / _LEDGER_FILE))
 
 
-def _write_ledger(night: RunFolder, costs: _CostLedger) -> None:
-    if costs != _read_ledger(night) or not (night.path / _LEDGER_FILE).exists():
+def _write_ledger(night: RunFolder, ledger: _CostLedger) -> None:
+    if ledger != _read_ledger(night) or not (night.path / _LEDGER_FILE).exists():
         night.path.mkdir(parents=True, exist_ok=True)
-        night.write_json(_LEDGER_FILE, asdict(costs))
+        night.write_json(_LEDGER_FILE, asdict(ledger))
 
 
 def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[CallCost]:
@@ -317,6 +317,6 @@ def sum_call_costs(costs: Iterable[CallCost]) -> CallCost:
 def _add_two_costs(one: CallCost, other: CallCost) -> CallCost:
     amounts: dict[str, Any] = {}
     for name in (each.name for each in fields(CallCost)):
-        pair = getattr(one, name), getattr(other, name)
-        amounts[name] = None if None in pair else sum(pair)
+        amounts_of_two = getattr(one, name), getattr(other, name)
+        amounts[name] = None if None in amounts_of_two else sum(amounts_of_two)
     return CallCost(**amounts)

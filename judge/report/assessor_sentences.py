@@ -157,7 +157,7 @@ def _describe_panel(t: Translator, summary: Summary, panel: PanelResult) -> Iter
     for member in panel.members:
         yield from _describe_member(t, member)
     for pair in panel.pairs:
-        yield _describe_pair(t, pair, summary.scale)
+        yield _describe_member_pair(t, pair, summary.scale)
     yield t(
         "The panel takes the middle grade of its {size} members: they differ on {panel.split:,} of"
         " {panel.judged:,} judgments, and {panel.ties:,} are ties, of which it takes the lower grade (for"
@@ -189,19 +189,19 @@ def _describe_member(t: Translator, member: Member) -> Iterator[str]:
         )
 
 
-def _describe_pair(t: Translator, pair: MemberPair, scale: ScaleName) -> str:
-    if pair.same is None:
-        return t("{pair.a} and {pair.b} judged no pair both.", pair=pair)
-    if pair.kappa is None:
+def _describe_member_pair(t: Translator, member_pair: MemberPair, scale: ScaleName) -> str:
+    if member_pair.same is None:
+        return t("{pair.a} and {pair.b} judged no pair both.", pair=member_pair)
+    if member_pair.kappa is None:
         agreement = t("kappa says nothing")
     else:
-        strength = name_strength(t, pair.kappa)
-        agreement = t("agreement: {strength}, kappa {kappa:.3f}", strength=strength, kappa=pair.kappa)
+        strength = name_strength(t, member_pair.kappa)
+        agreement = t("agreement: {strength}, kappa {kappa:.3f}", strength=strength, kappa=member_pair.kappa)
         if scale == "graded":
             agreement += t(", where near misses count less")
     return t(
         "{pair.a} and {pair.b} give the same grade to {pair.same:.1%} of {pair.n:,} pairs ({agreement}).",
-        pair=pair,
+        pair=member_pair,
         agreement=agreement,
     )
 

@@ -290,12 +290,12 @@ class VerdictStore:
     def _save(
         self,
         connection: sqlite3.Connection,
-        verdicts: Sequence[tuple[tuple[str | int | bytes, ...], Sequence[Call]]],
+        verdict_rows: Sequence[tuple[tuple[str | int | bytes, ...], Sequence[Call]]],
     ) -> list[None]:
         now = make_timestamp()
-        rows = [(*row, now) for row, _ in verdicts]
+        rows = [(*row, now) for row, _ in verdict_rows]
         connection.executemany(_SAVE_VERDICT, rows)
-        return self._release(connection, [(str(row[0]), calls) for row, calls in verdicts])
+        return self._release(connection, [(str(row[0]), calls) for row, calls in verdict_rows])
 
     async def release(self, lease: Lease, calls: Sequence[Call] = ()) -> None:
         """End the lease without a verdict, and store the calls that were made for its key."""

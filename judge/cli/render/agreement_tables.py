@@ -307,12 +307,12 @@ def _describe_orders(orders: EngineOrders, measure: str, t: Translator) -> Itera
         overlap=f", RBO {format_decimal(orders.rbo)}" if len(orders.people) >= _LONG_LIST else "",
     )
     if orders.swapped:
-        yield t("the other way round by the assessor: {pairs}", pairs=_list_pairs(orders.swapped, t))
+        yield t("the other way round by the assessor: {pairs}", pairs=_list_engine_pairs(orders.swapped, t))
 
 
-def _list_pairs(pairs: Sequence[Sequence[str]], t: Translator, sign: str = " > ") -> str:
+def _list_engine_pairs(names: Sequence[Sequence[str]], t: Translator, sign: str = " > ") -> str:
     """Return `A > B; C > D`, or the first of many."""
-    return t("; ").join(sign.join(pair) for pair in pairs[:_MOST_NAMES]) + _count_more(pairs, t)
+    return t("; ").join(sign.join(each) for each in names[:_MOST_NAMES]) + _count_more(names, t)
 
 
 def _count_more(names: Sequence[object], t: Translator) -> str:
@@ -354,7 +354,7 @@ def _list_correction(
         yield t(
             "No interval, because people's grades differ on fewer than {least} labelled queries: {pairs}",
             least=MIN_DIFFERING,
-            pairs=_list_pairs(alike, t, t(" and ")),
+            pairs=_list_engine_pairs(alike, t, t(" and ")),
         )
     yield from _describe_outcomes(calibration.comparisons, t)
 
@@ -389,7 +389,7 @@ def _describe_outcomes(
     }
     for outcome, sentence in sentences.items():
         rows = [row for row in comparisons if row.outcome == outcome]
-        pairs = [(row.b, row.a) if outcome == "reversed" else (row.a, row.b) for row in rows]
-        if pairs:
+        names = [(row.b, row.a) if outcome == "reversed" else (row.a, row.b) for row in rows]
+        if names:
             sign = t(" and ") if outcome == "open" else " > "
-            yield sentence.format(pairs=_list_pairs(pairs, t, sign))
+            yield sentence.format(pairs=_list_engine_pairs(names, t, sign))

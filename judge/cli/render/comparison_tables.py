@@ -51,7 +51,7 @@ def print_comparison(
         make_engine_table(t("mean"), summary, list_mean_cells(summary, chosen or [summary.main_measure], t)),
     ]
     for measure in chosen:
-        parts += _list_pairs(summary, measure, max_pairs, t)
+        parts += _list_comparisons(summary, measure, max_pairs, t)
     parts += _describe_segments(summary, t)
     if summary.stability:
         repeats = summary.stability.measures[summary.main_measure]
@@ -138,21 +138,21 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     yield from (f"  {sentences.describe_difference(t, each)}" for each in comparisons[:max_pairs])
 
 
-def _list_pairs(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
+def _list_comparisons(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
     """Yield the tables of the pairs by one measure, and how many they leave out."""
     comparisons = summary.select_comparisons(measure)
     if comparisons:
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:
             title += t(" (descriptive)")
-        yield _make_pair_table(title, comparisons[:max_pairs], t)
+        yield _make_comparison_table(title, comparisons[:max_pairs], t)
         yield _make_plan_table(comparisons[:max_pairs], t)
     if len(comparisons) > max_pairs:
         more = len(comparisons) - max_pairs
         yield t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(comparisons))
 
 
-def _make_pair_table(title: str, comparisons: Iterable[PairComparison], t: Translator) -> Table:
+def _make_comparison_table(title: str, comparisons: Iterable[PairComparison], t: Translator) -> Table:
     """Return one row a pair: which engine is ahead, by how much, on how many queries."""
     table = make_table(title, "a - b", t("95% interval"), t("won/tied/lost"), t("p (adjusted)"))
     for comparison in comparisons:
