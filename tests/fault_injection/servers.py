@@ -111,7 +111,7 @@ class Request:
 class LimitedServer:
     """A server that accepts requests up to `capacity` and refuses the others with a 429.
 
-    It replies by `answer` after `latency(rng)` seconds. `retry_after_format` and `refusal_body` give the
+    It replies by `make_reply` after `latency(rng)` seconds. `retry_after_format` and `refusal_body` give the
     headers and the body of a 429. During `outages` (start and end in seconds after the first request), it
     replies with `outage_reply`. At random, it answers a share of `failure_share` with a 500, closes the
     connection of as many, and refuses a share of `refusal_share` for a second.
@@ -119,7 +119,7 @@ class LimitedServer:
 
     capacity: Capacity
     latency: Callable[[random.Random], float]
-    answer: Callable[[ChatRequest], Reply] = lambda _: Reply()
+    make_reply: Callable[[ChatRequest], Reply] = lambda _: Reply()
     retry_after_format: RetryAfterFormat = format_as_seconds
     refusal_body: str = RATE_LIMIT_ERROR
     outages: Sequence[tuple[float, float]] = ()
@@ -152,7 +152,7 @@ class LimitedServer:
         if self.rng.random() < 2 * self.failure_share:
             reset = self.rng.random() < 0.5
             return "failed", 0.0, Reply(status=500, body="oops", reset=reset, delay=latency)
-        return "answered", 0.0, Reply(text=self.answer(chat_request).text, delay=latency)
+        return "answered", 0.0, Reply(text=self.make_reply(chat_request).text, delay=latency)
 
 
 def count_early_requests(log: Sequence[Request]) -> int:

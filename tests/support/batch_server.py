@@ -3,7 +3,7 @@
     with BatchServer(reply_with_grade) as server:
         ...  # judge run --batch --base-url server.openai_url
 
-The same `answer` serves the requests of a batch and those in realtime.
+The same `make_reply` serves the requests of a batch and those in realtime.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class BatchServer(LoopbackServer):
 
     def __init__(
         self,
-        answer: Callable[[ChatRequest], Reply],
+        make_reply: Callable[[ChatRequest], Reply],
         rules: BatchRules | None = None,
         on_step: Callable[[str], Reply | None] = lambda step: None,
     ) -> None:
-        super().__init__(answer)
+        super().__init__(make_reply)
         self.rules = rules or BatchRules()
         self.batches: list[list[str]] = []
         self.steps: list[str] = []
@@ -187,7 +187,7 @@ class BatchServer(LoopbackServer):
                 chat_request = self.record_request(
                     "/v1/chat/completions", {}, json.dumps(line["body"]).encode()
                 )
-                reply = self.answer(chat_request)
+                reply = self.make_reply(chat_request)
                 body = json.loads(render(reply, chat_request) if reply.body is None else reply.body)
                 response = {"status_code": reply.status, "request_id": f"r{number}", "body": body}
                 target = replies if reply.status == 200 else errors

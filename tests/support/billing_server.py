@@ -34,13 +34,13 @@ def load_qwen_tokenizer() -> Callable[[str], int]:
 
 @dataclass
 class BillingServer:
-    """An answer that counts its requests and charges; `tokens` counts the tokens of a text.
+    """Makes replies, and counts the requests and the charges; `tokens` counts the tokens of a text.
 
     A reply without `usage` stays without it, and counts as `uncounted`. Replies that don't arrive complete
     count as `lost`: the provider charges for them in `lost_usage`, but the client does not learn the amount.
     """
 
-    answer: Callable[[ChatRequest], Reply]
+    make_reply: Callable[[ChatRequest], Reply]
     tokens: Callable[[str], int] = len
     requests: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
@@ -49,7 +49,7 @@ class BillingServer:
 
     def __call__(self, request: ChatRequest) -> Reply:
         """Return the reply, and add it and its tokens to the counts."""
-        reply = self.answer(request)
+        reply = self.make_reply(request)
         if reply.status != 200:
             self.requests[str(reply.status)] += 1
             return reply

@@ -88,9 +88,9 @@ def reply_with_grade(request: ChatRequest) -> Reply:
     return Reply(text=json.dumps({"reason": f"it says {match[1]}", "grade": int(match[1])}))
 
 
-def delay_reply(answer: Callable[[ChatRequest], Reply], delay: float) -> Callable[[ChatRequest], Reply]:
-    """Return an answer that replies with the text of `answer` after `delay` seconds."""
-    return lambda request: Reply(text=answer(request).text, delay=delay)
+def delay_reply(make_reply: Callable[[ChatRequest], Reply], delay: float) -> Callable[[ChatRequest], Reply]:
+    """Return an answer that replies with the text of `make_reply` after `delay` seconds."""
+    return lambda request: Reply(text=make_reply(request).text, delay=delay)
 
 
 def read_results(folder: Path) -> dict[str, Any]:

@@ -52,16 +52,16 @@ class Page:
 
 
 class EngineServer(ThreadedServer):
-    """Every engine on 127.0.0.1, in a thread of its own; `answer` runs in that thread.
+    """Every engine on 127.0.0.1, in a thread of its own; `make_page` runs in that thread.
 
     No page is sent before `least` requests have come.
     """
 
-    def __init__(self, answer: Callable[[SearchRequest], Page], least: int = 0) -> None:
+    def __init__(self, make_page: Callable[[SearchRequest], Page], least: int = 0) -> None:
         super().__init__()
         self._least, self._has_least = least, asyncio.Event()
         self.searched: list[SearchRequest] = []
-        self._answer = answer
+        self._make_page = make_page
         self._attempts: Counter[tuple[str, str]] = Counter()
 
     def select_requests(self, engine: str) -> list[SearchRequest]:
@@ -79,7 +79,7 @@ class EngineServer(ThreadedServer):
             engine, query, sent, dict(request.headers), self._attempts[engine, query], at
         )
         self.searched.append(search_request)
-        page = self._answer(search_request)
+        page = self._make_page(search_request)
         if len(self.searched) >= self._least:
             self._has_least.set()
         await self._has_least.wait()
@@ -124,30 +124,30 @@ def render_page(engine: str, results: Sequence[Result]) -> dict[str, Any]:
     return envelope([{names.get(key, key): value for key, value in row.items()} for row in rows])
 
 
-def _make_searxng_answer(rows: Rows) -> dict[str, Any]:
+def _make_searxng_body(rows: Rows) -> dict[str, Any]:
     result = [{**row, "engines": ["loopback"], "category": "general"} for row in rows]
     return {"query": "q", "number_of_results": 0, "results": result, "unresponsive_engines": []}
 
 
-def _make_brave_answer(rows: Rows) -> dict[str, Any]:
+def _make_brave_body(rows: Rows) -> dict[str, Any]:
     result = {"web": {"type": "search", "results": rows}} if rows else {}
     return {"type": "search", "query": {"original": "q"}, **result}
 
 
-def _make_bing_answer(rows: Rows) -> dict[str, Any]:
+def _make_bing_body(rows: Rows) -> dict[str, Any]:
     return {"_type": "SearchResponse", "queryContext": {}, **({"webPages": {"value": rows}} if rows else {})}
 
 
-def _make_serpapi_answer(rows: Rows) -> dict[str, Any]:
+def _make_serpapi_body(rows: Rows) -> dict[str, Any]:
     none = {"error": "Google hasn't returned any results for this query."}
     return {"search_metadata": {"status": "Success"}, **({"organic_results": rows} if rows else none)}
 
 
-def _make_exa_answer(rows: Rows) -> dict[str, Any]:
+def _make_exa_body(rows: Rows) -> dict[str, Any]:
     return {"requestId": "r", "results": [{**row, "highlights": [row["highlights"]]} for row in rows]}
 
 
-def _make_bocha_answer(rows: Rows) -> dict[str, Any]:
+def _make_bocha_body(rows: Rows) -> dict[str, Any]:
     return {"code": 200, "log_id": "l", "msg": None, "data": {"webPages": {"value": rows}}}
 
 
@@ -155,21 +155,21 @@ def _make_bocha_answer(rows: Rows) -> dict[str, Any]:
 _WIRES: Mapping[str, tuple[Mapping[str, str], Callable[[Rows], dict[str, Any]]]] = {
     "searxng": (
         {"snippet": "content", "date": "publishedDate"},
-        _make_searxng_answer,
+        _make_searxng_body,
     ),
-    "brave": ({"snippet": "description", "date": "page_age"}, _make_brave_answer),
-    "bing": ({"title": "name", "date": "datePublished"}, _make_bing_answer),
+    "brave": ({"snippet": "description", "date": "page_age"}, _make_brave_body),
+    "bing": ({"title": "name", "date": "datePublished"}, _make_bing_body),
     "serper": ({"url": "link"}, lambda rows: {"searchParameters": {"q": "q"}, "organic": rows}),
-    "serpapi": ({"url": "link"}, _make_serpapi_answer),
+    "serpapi": ({"url": "link"}, _make_serpapi_body),
     "tavily": (
         {"snippet": "content", "date": "published_date"},
         lambda rows: {"query": "q", "results": rows},
     ),
-    "exa": ({"snippet": "highlights", "date": "publishedDate"}, _make_exa_answer),
+    "exa": ({"snippet": "highlights", "date": "publishedDate"}, _make_exa_body),
     "aliyun-iqs": (
         {"url": "link", "date": "publishedTime"},
         lambda rows: {"requestId": "r", "pageItems": rows},
     ),
-    "bocha": ({"title": "name", "date": "datePublished"}, _make_bocha_answer),
+    "bocha": ({"title": "name", "date": "datePublished"}, _make_bocha_body),
     "mine": ({"title": "name", "url": "href", "snippet": "text"}, lambda rows: {"data": {"items": rows}}),
 }

@@ -67,7 +67,7 @@ class Reply:
 
 
 class LoopbackServer(ThreadedServer):
-    """A provider on 127.0.0.1 in a thread of its own; `answer` runs in that thread.
+    """A provider on 127.0.0.1 in a thread of its own; `make_reply` runs in that thread.
 
     `record=False` keeps no list of requests, for throughput tests.
     """
@@ -75,11 +75,11 @@ class LoopbackServer(ThreadedServer):
     #: The name of the provider whose wire tests use by default.
     provider = "openai"
 
-    def __init__(self, answer: Callable[[ChatRequest], Reply], *, record: bool = True) -> None:
+    def __init__(self, make_reply: Callable[[ChatRequest], Reply], *, record: bool = True) -> None:
         super().__init__()
         self.requests: list[ChatRequest] = []
         self.in_flight_peak = 0
-        self.answer = answer
+        self.make_reply = make_reply
         self._record = record
         self._in_flight = 0
         self._arrivals = 0
@@ -98,7 +98,7 @@ class LoopbackServer(ThreadedServer):
         self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
         try:
             chat_request = self.record_request(request.path, request.headers, await request.read())
-            reply = self.answer(chat_request)
+            reply = self.make_reply(chat_request)
             if reply.delay:
                 await asyncio.sleep(reply.delay)
             async with asyncio.timeout(60):
@@ -192,9 +192,9 @@ def _make_choices(reply: Reply) -> list[Any]:
 
 def _make_openai_body(reply: Reply, request: ChatRequest) -> dict[str, Any]:
     model = reply.model or (request.body or {}).get("model", "")
-    answer = {"id": f"chat-{request.number}", "object": "chat.completion", "created": 0, "model": model}
+    body = {"id": f"chat-{request.number}", "object": "chat.completion", "created": 0, "model": model}
     return {
-        **answer,
+        **body,
         "choices": _make_choices(reply),
         **_make_usage(reply.usage, "prompt_tokens", "completion_tokens"),
     }
