@@ -127,7 +127,7 @@ def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False)
     labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
     result = agreement.measure_agreement(agreement.pair_grades(people.grades, typical), people.scale, scale)
     engines, gap = _estimate_bias(run, people, typical)
-    orders, calibration = _compare_orders(run, people, labelled, bare)
+    orders, calibration = _compare_orders(run, people, labelled, bare=bare)
     return LabelAgreement(
         **{name: getattr(result, name) for name in agreement.Agreement.__slots__},
         schema=SCHEMA_VERSION,
@@ -240,7 +240,7 @@ def _estimate_bias(
 
 
 def _compare_orders(
-    run: JudgedRun, people: LabelSet, labelled: _LabelledQueries, bare: bool
+    run: JudgedRun, people: LabelSet, labelled_queries: _LabelledQueries, *, bare: bool
 ) -> tuple[dict[str, EngineOrders], dict[str, CalibrationResult]]:
     """Return the orders of the engines on the labelled queries, and the corrected scores."""
     measures = [
@@ -248,17 +248,17 @@ def _compare_orders(
         for measure in run.spec.measures
         if measure.compares_engines and (measure.rel or 0) <= people.scale.top
     ]
-    if not (measures and labelled.partly and run.data.engines):
+    if not (measures and labelled_queries.partly and run.data.engines):
         return {}, {}
     by_people, by_assessor = _score_sides(run, people, measures)
     both = by_people, by_assessor
-    if not (labelled.fully or bare):
+    if not (labelled_queries.fully or bare):
         both = _score_sides(*_select_graded_by_both(run, people), measures)
-    used = labelled.partly if bare or not labelled.fully else labelled.fully
+    used = labelled_queries.partly if bare or not labelled_queries.fully else labelled_queries.fully
     orders = compare_rankings(
-        *(scores.select(queries=used) for scores in both), partly_labelled=not used <= labelled.fully
+        *(scores.select(queries=used) for scores in both), partly_labelled=not used <= labelled_queries.fully
     )
-    return orders, {} if bare else _calibrate_scores(by_people, by_assessor, labelled)
+    return orders, {} if bare else _calibrate_scores(by_people, by_assessor, labelled_queries)
 
 
 def _select_graded_by_both(run: JudgedRun, people: LabelSet) -> tuple[JudgedRun, LabelSet]:
@@ -289,14 +289,17 @@ def _score_judgments(
 
 
 def _calibrate_scores(
-    people: Scores, assessor: Scores, labelled: _LabelledQueries
+    people: Scores, assessor: Scores, labelled_queries: _LabelledQueries
 ) -> dict[str, CalibrationResult]:
     """Return the calibrations by measure, over the queries that have something to label.
 
     Other queries cannot be in a sample.
     """
-    people, assessor = people.select(queries=labelled.every), assessor.select(queries=labelled.every)
-    fully = np.array([query in labelled.fully for query in people.queries], bool)
+    people, assessor = (
+        people.select(queries=labelled_queries.every),
+        assessor.select(queries=labelled_queries.every),
+    )
+    fully = np.array([query in labelled_queries.fully for query in people.queries], bool)
     theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
     calibrations: dict[str, CalibrationResult] = {}
     for at, measure in enumerate(people.measures):

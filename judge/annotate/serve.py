@@ -51,9 +51,10 @@ def annotate(
     plan: Path | None,
     who: str,
     address: ServerAddress,
-    opens: bool,
     say: Say,
     t: Translator = ENGLISH,
+    *,
+    opens: bool,
 ) -> None:
     """Serve the page on which `who` labels the run in folder `run`, until Ctrl-C or SIGTERM.
 

@@ -255,12 +255,12 @@ class BatchRunner:
 
                 file_id = await self._retry(upload)
             await self.table.record_upload(batch_id, file_id)
-            created = await self._retry(lambda: self._create(batch_id, file_id))
+            batch_status = await self._retry(lambda: self._create(batch_id, file_id))
         except (AccountError, RequestRejected) as error:
             await self.table.remove(batch_id)
             self.client.spend_limit.settle_batch(self._costs.pop(batch_id), (), None)
             raise _explain_refusal(error, self.client.model.endpoint) from error
-        await self.table.record_creation(batch_id, created.id)
+        await self.table.record_creation(batch_id, batch_status.id)
         return _Submission(left_out, is_short=count < len(planned))
 
     async def _create(self, batch_id: str, file_id: str) -> BatchStatus:
@@ -273,12 +273,12 @@ class BatchRunner:
             if error.kind == "rate_limit":
                 raise
             try:
-                created = await self._find(file_id, datetime.now(UTC))
+                batch_status = await self._find(file_id, datetime.now(UTC))
             except (AccountError, RequestRejected) as refusal:  # the batch may be there
                 raise make_lookup_error(self.client.model.endpoint, refusal) from refusal
-            if created is None:
+            if batch_status is None:
                 raise
-            return created
+            return batch_status
 
     async def _find(self, file_id: str, since: datetime) -> BatchStatus | None:
         """Return the batch of the uploaded file, None when no creation can be on its way any more."""
@@ -286,9 +286,9 @@ class BatchRunner:
         end = time() + (since + _MAX_CREATION - datetime.now(UTC)).total_seconds()
         while True:
             is_late = time() > end
-            created = await self._retry(lambda: self.api.find(file_id, since))
-            if created is not None or is_late:
-                return created
+            batch_status = await self._retry(lambda: self.api.find(file_id, since))
+            if batch_status is not None or is_late:
+                return batch_status
             await self.client.cancel_token.sleep(_POLL_INTERVAL)
 
     # --- waiting
@@ -322,11 +322,11 @@ class BatchRunner:
         """Find the batch of a process that ended before it had an answer, or free its keys."""
         if not await self.table.take_over(batch.id):
             return  # its process lives
-        created = await self._find(batch.file_id, batch.changed_at) if batch.file_id else None
-        if created is None:
+        batch_status = await self._find(batch.file_id, batch.changed_at) if batch.file_id else None
+        if batch_status is None:
             await self.table.remove(batch.id)
         else:
-            await self.table.record_creation(batch.id, created.id)
+            await self.table.record_creation(batch.id, batch_status.id)
 
     async def _retry(self, send: Callable[[], Awaitable[T]]) -> T:
         """Return what `send` does; raise RunIncomplete when the server gives no answer for `max_wait`."""

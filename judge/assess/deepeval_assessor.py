@@ -96,12 +96,12 @@ class _MetricModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
             raise
 
 
-def _make_template(rendered: str) -> Any:  # noqa: ANN401  # DeepEval makes its template classes at run time
+def _make_template(prompt_text: str) -> Any:  # noqa: ANN401  # DeepEval makes its template classes at run time
     """Return a template of DeepEval that gives the prompt that is rendered already."""
 
     class RenderedTemplate(ContextualRelevancyTemplate):  # type: ignore[misc]
         @staticmethod
         def generate_verdicts(input: str, context: str) -> str:
-            return rendered
+            return prompt_text
 
     return RenderedTemplate

@@ -53,7 +53,7 @@ class LeaseScheduler:
         most = max(_MIN_PAIRS, 4 * self._limits.concurrency)
         # A few at first: the first requests do not wait until all of these are leased.
         size = max(_MIN_PAIRS, self._limits.concurrency // 4)
-        self._window.expect_leases(True)
+        self._window.expect_leases(is_expected=True)
         async with asyncio.TaskGroup() as group:
             try:
                 while self._token.reason is None:
@@ -67,7 +67,7 @@ class LeaseScheduler:
                         await self._wait_for_other_processes()
                         await self._lease_next(group, self._leased_elsewhere, len(self._leased_elsewhere))
                     elif self._under_way:
-                        self._window.expect_leases(False)
+                        self._window.expect_leases(is_expected=False)
                         await self._wait_for_pair()
                     elif self._in_batches:
                         raise RunIncomplete(

@@ -47,10 +47,10 @@ class QuestionKind(Generic[Answer]):
     fits: Callable[[Answer, Sequence[str]], bool]
     is_keyed_by_query: bool = False
 
-    def parse(self, reply: str, shown: str, finish_reason: str | None = "stop") -> Answer:
-        """Return the answer in a reply about the lines `shown`; raise ReplyParseError."""
+    def parse(self, reply: str, shown_lines: str, finish_reason: str | None = "stop") -> Answer:
+        """Return the answer in a reply about the lines `shown_lines`; raise ReplyParseError."""
         answer = parse_json_answer(reply, self.answer, finish_reason)
-        if not self.fits(answer, shown.split("\n")):
+        if not self.fits(answer, shown_lines.split("\n")):
             raise ReplyParseError("malformed", "the answer does not fit what was shown")
         return answer
 

@@ -92,7 +92,7 @@ class ProgressBar:
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Advance the bar by one."""
-        self._advance(f"${usd:.4f}" if usd else "", judgment.error is not None)
+        self._advance(f"${usd:.4f}" if usd else "", failed=judgment.error is not None)
 
     def set_status(self, status: str) -> None:
         """Show what the run waits for."""
@@ -100,9 +100,9 @@ class ProgressBar:
 
     def add_answer(self, *, failed: bool) -> None:
         """Advance the bar by one."""
-        self._advance("", failed)
+        self._advance("", failed=failed)
 
-    def _advance(self, cost: str, failed: bool) -> None:
+    def _advance(self, cost: str, *, failed: bool) -> None:
         self._failed += failed
         failures = self._t("{failed} failed", failed=self._failed) if self._failed else ""
         self._progress.update(self._task, advance=1, cost=cost, failed=failures)
@@ -150,7 +150,9 @@ class ProgressLines:
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
-        self._advance(self._t(", ${usd:.4f} so far", usd=usd) if usd else "", judgment.error is not None)
+        self._advance(
+            self._t(", ${usd:.4f} so far", usd=usd) if usd else "", failed=judgment.error is not None
+        )
 
     def set_status(self, status: str) -> None:
         """Print what the run waits for when ten seconds have passed since the last line."""
@@ -161,9 +163,9 @@ class ProgressLines:
 
     def add_answer(self, *, failed: bool) -> None:
         """Print the state when ten seconds have passed since the last line."""
-        self._advance("", failed)
+        self._advance("", failed=failed)
 
-    def _advance(self, cost: str, failed: bool) -> None:
+    def _advance(self, cost: str, *, failed: bool) -> None:
         self._done += 1
         self._failed += failed
         now = self._clock()

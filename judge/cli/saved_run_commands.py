@@ -165,7 +165,7 @@ def annotate(
     from judge.annotate import serve
 
     address = serve.ServerAddress(host, port, *([token] if token else []))
-    serve.annotate(run, plan, who, address, opens, typer.echo, get_ui_translator())
+    serve.annotate(run, plan, who, address, typer.echo, get_ui_translator(), opens=opens)
 
 
 def agree(

@@ -263,7 +263,7 @@ class Collector:
         has_turn = True
         try:
             while (request := self._find_missing(query, engine)) is not None:
-                await self._call_with_retries(query, request, engine, has_turn)
+                await self._call_with_retries(query, request, engine, has_turn=has_turn)
                 has_turn = False
         except CallError as call_error:
             error = call_error
@@ -276,7 +276,7 @@ class Collector:
         self.listener.add_answer(failed=error is not None)
 
     async def _call_with_retries(
-        self, query: QueryRow, request: EngineRequest, engine: EngineSession, has_turn: bool
+        self, query: QueryRow, request: EngineRequest, engine: EngineSession, *, has_turn: bool
     ) -> None:
         async for attempt in make_retry_policy(
             self.limits, self.cancel_token.sleep, lambda: not engine.closed

@@ -211,19 +211,19 @@ def _describe_error(error: Exception) -> str:
     return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
 
 
-def _search(wrapped: Any, query: str, count: int) -> str:  # noqa: ANN401 - any class of any package
+def _search(tool: Any, query: str, count: int) -> str:  # noqa: ANN401 - any class of any package
     """Return the wrapper's results as JSON text, in its order."""
     from langsmith import tracing_context
 
     with tracing_context(enabled=False):
-        if hasattr(wrapped, "invoke"):
-            output = wrapped.invoke({"query": query} if hasattr(wrapped, "args_schema") else query)
-        elif not hasattr(wrapped, "results"):
-            output = wrapped.run(query)
-        elif "num_results" in inspect.signature(wrapped.results).parameters:
-            output = wrapped.results(query, num_results=count)
+        if hasattr(tool, "invoke"):
+            output = tool.invoke({"query": query} if hasattr(tool, "args_schema") else query)
+        elif not hasattr(tool, "results"):
+            output = tool.run(query)
+        elif "num_results" in inspect.signature(tool.results).parameters:
+            output = tool.results(query, num_results=count)
         else:
-            output = wrapped.results(query)
+            output = tool.results(query)
     return dump_json({"results": _parse_results(output)})
 
 

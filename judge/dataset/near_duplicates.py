@@ -135,11 +135,14 @@ def _find_middle(words: _Words) -> _Words:
     return words[start : start + size]
 
 
-def is_near_duplicate(a: _Words, b: _Words, query: frozenset[str]) -> bool:
-    """Return whether texts with the words `a` and `b` match; `query` has the query's words in lower case."""
-    text = "".join(a + b)
+def is_near_duplicate(one: _Words, other: _Words, query: frozenset[str]) -> bool:
+    """Return whether texts with the words `one` and `other` match.
+
+    `query` has the query's words in lower case.
+    """
+    text = "".join(one + other)
     total = len(text)
-    for first, second in ((a, b), (b, a)):
+    for first, second in ((one, other), (other, one)):
         ends: list[int] = []
         for start, size in _list_overlaps(first, second):
             ends = ends or [0, *accumulate(map(len, second))]

@@ -159,8 +159,8 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         self.error, self.success = str(error), False
         return error
 
-    def _settle(self, judged: JudgedPairs | None) -> float:
-        self.score = self._compute_score(judged) if judged else 0.0
+    def _settle(self, judged_pairs: JudgedPairs | None) -> float:
+        self.score = self._compute_score(judged_pairs) if judged_pairs else 0.0
         relevant = [str(row["rank"]) for row in self.verdicts if row["verdict"] == "yes"]
         self.reason = (
             f"{len(relevant)} of {len(self.verdicts)} snippets are relevant"
@@ -170,12 +170,17 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         self.success = self.score >= (self.threshold or 0.0)
         return self.score
 
-    def _compute_score(self, judged: JudgedPairs) -> float:
+    def _compute_score(self, judged_pairs: JudgedPairs) -> float:
         scale = self.model.config.grading
-        self.verdicts = _make_verdict_rows(judged, scale.relevant_from)
+        self.verdicts = _make_verdict_rows(judged_pairs, scale.relevant_from)
         measures = parse_measures([f"{self._measure}@{self.k}"])
         scores = score_rankings(
-            judged.data.rankings, judged.pool.documents, judged.judgments, measures, scale, depth=self.k
+            judged_pairs.data.rankings,
+            judged_pairs.pool.documents,
+            judged_pairs.judgments,
+            measures,
+            scale,
+            depth=self.k,
         )
         return float(scores.value.mean())
 
@@ -194,12 +199,14 @@ class ContextualRelevancyNDCG(_SnippetMetric):  # type: ignore[no-untyped-call]
     _title = "Contextual Relevancy NDCG"
 
 
-def _make_verdict_rows(judged: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
+def _make_verdict_rows(judged_pairs: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
     """Return one row per snippet, in rank order, from the judgments of the first repeat."""
-    (ranking,) = judged.data.rankings
-    by_snippet = {judgment.snippet_id: judgment for judgment in judged.judgments if judgment.repeat == 1}
+    (ranking,) = judged_pairs.data.rankings
+    by_snippet = {
+        judgment.snippet_id: judgment for judgment in judged_pairs.judgments if judgment.repeat == 1
+    }
     rows = []
-    for rank, snippet in enumerate(ranking.snippets[: judged.pool.depth], start=1):
+    for rank, snippet in enumerate(ranking.snippets[: judged_pairs.pool.depth], start=1):
         judgment = by_snippet[snippet.id]
         grade = judgment.grade or 0
         verdict = "yes" if grade >= relevant_from else "no"

@@ -219,15 +219,17 @@ PUBLISHED_AGREEMENT = (
 )
 
 
-def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> Agreement:
+def measure_agreement(paired_grades: PairedGrades, people: Scale, assessor: Scale) -> Agreement:
     """Return the agreement over all pairs. Raise `ValueError` when a grade is above its scale."""
     levels = max(people.top, assessor.top) + 1
-    by_query = count_confusions(paired.query, paired.human, paired.assessor, levels).astype(np.float64)
+    by_query = count_confusions(
+        paired_grades.query, paired_grades.human, paired_grades.assessor, levels
+    ).astype(np.float64)
     table = by_query.sum(0).astype(np.int64)
     if table[people.top + 1 :].any() or table[:, assessor.top + 1 :].any():
         raise ValueError(f"a grade is above the top of its scale: {people.top} or {assessor.top}")
     one_scale = people.top == assessor.top
-    statistics = dict(_ON_GRADES) | _make_relevance_statistics(people, assessor, one_scale)
+    statistics = dict(_ON_GRADES) | _make_relevance_statistics(people, assessor, one_scale=one_scale)
     if not one_scale:
         statistics = {name: value for name, value in statistics.items() if name not in _SAME_SCALE_ONLY}
         statistics["kappa"] = cohen_kappa, _SAME_NUMBER
@@ -236,7 +238,7 @@ def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> A
     results = estimate_statistics(by_query, statistics, _SHARES & statistics.keys())
     kappa_at = {str(grade): results.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
     return Agreement(
-        pairs=len(paired.query),
+        pairs=len(paired_grades.query),
         queries=len(by_query),
         confusion=tuple(tuple(row[: assessor.top + 1]) for row in table[: people.top + 1].tolist()),
         kappa_at=kappa_at,
@@ -245,7 +247,7 @@ def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> A
     )
 
 
-def _make_relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:
+def _make_relevance_statistics(people: Scale, assessor: Scale, *, one_scale: bool) -> dict[str, Statistic]:
     """Return the statistics of relevance: each side with its own threshold, and kappa at every grade."""
 
     def collapse_sides(

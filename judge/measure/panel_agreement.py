@@ -105,7 +105,7 @@ def take_majority(members: JudgmentsByMember, *, high: bool = False) -> tuple[Ju
     for judgments in members.values():
         for judgment in judgments:
             votes.setdefault((*judgment.key, judgment.repeat), []).append(judgment)
-    return tuple(_count_votes(of_pair, assessor, len(members), high) for of_pair in votes.values())
+    return tuple(_count_votes(of_pair, assessor, len(members), high=high) for of_pair in votes.values())
 
 
 def measure_panel_agreement(
@@ -139,7 +139,7 @@ def measure_panel_agreement(
     )
 
 
-def _count_votes(votes: Sequence[Judgment], assessor: str, size: int, high: bool) -> Judgment:
+def _count_votes(votes: Sequence[Judgment], assessor: str, size: int, *, high: bool) -> Judgment:
     graded = [judgment for judgment in votes if judgment.grade is not None]
     if votes[0].assessor.startswith("rule:"):
         return votes[0]

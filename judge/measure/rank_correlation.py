@@ -118,14 +118,16 @@ def compare_rankings(people: Scores, assessor: Scores, *, partly_labelled: bool)
     """
     theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
     return {
-        str(measure): _compare_ranking(people.engines, theirs[..., at], ours[..., at], partly_labelled)
+        str(measure): _compare_ranking(
+            people.engines, theirs[..., at], ours[..., at], partly_labelled=partly_labelled
+        )
         for at, measure in enumerate(people.measures)
         if measure.compares_engines
     }
 
 
 def _compare_ranking(
-    engines: Sequence[str], people: Floats, assessor: Floats, partly_labelled: bool
+    engines: Sequence[str], people: Floats, assessor: Floats, *, partly_labelled: bool
 ) -> EngineOrders:
     both: Bools = ~(np.isnan(people) | np.isnan(assessor))
     often: Bools = both.any(1) & (2 * both.sum(1) >= both.any(0).sum())

@@ -111,27 +111,27 @@ class Scores:
             for measure, means in zip(self.measures, compute_nan_mean(value, axis=1).T, strict=True)
         }
 
-    def bound_differences(self, a: Ints, b: Ints, measure: int) -> tuple[Floats, Floats]:
-        """Return the (pairs, queries) lowest and highest a - b over all grades of unjudged snippets.
+    def bound_differences(self, one: Ints, two: Ints, measure: int) -> tuple[Floats, Floats]:
+        """Return the (pairs, queries) lowest and highest one - two over all grades of unjudged snippets.
 
-        `a` and `b` (pairs,) are indexes of engines, `measure` is the index of a measure. Repeats are
+        `one` and `two` (pairs,) are indexes of engines, `measure` is the index of a measure. Repeats are
         averaged. NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, and
         where only unjudged snippets can make the measure defined, the bounds can be too wide.
         """
         chosen = self.select_measures([self.measures[measure]])
         _, low, high = (each[..., 0] for each in chosen.average_repeats())
-        lowest, highest = low[a] - high[b], high[a] - low[b]
+        lowest, highest = low[one] - high[two], high[one] - low[two]
         incomplete = self.incomplete
         if incomplete is not None:
             engines = np.array([incomplete.engines.index(engine) for engine in self.engines], np.int64)
             numbers = {query: number for number, query in enumerate(incomplete.queries)}
             topics = incomplete.topics[[numbers[query] for query in self.queries]]
             affected = np.any(topics >= 0, axis=1)
-            ends = incomplete.bound_differences(self.measures[measure], engines[a], engines[b])
+            ends = incomplete.bound_differences(self.measures[measure], engines[one], engines[two])
             low, high = self.low[..., measure][:, affected], self.high[..., measure][:, affected]
             for wide, exact, end in (
-                (low[a] - high[b], ends[0], lowest),
-                (high[a] - low[b], ends[1], highest),
+                (low[one] - high[two], ends[0], lowest),
+                (high[one] - low[two], ends[1], highest),
             ):
                 end[:, affected] = _average_exact_bounds(wide, exact, topics[affected], end[:, affected])
         return lowest, highest

@@ -78,15 +78,15 @@ def compare_segments(
     scores: Scores,
     queries: Mapping[str, Query],
     among: Collection[frozenset[str]] | None = None,
-    added: SegmentColumns = MappingProxyType({}),
+    segment_columns: SegmentColumns = MappingProxyType({}),
 ) -> dict[str, dict[str, SegmentResult]]:
     """Return a segment for each value of `lang` and of every extra column that has 2 to 20 values, by column.
 
-    `among` names the pairs of engines to compare, None for all; `added` holds columns that the run adds to
-    those of the dataset. Queries without a value in a column are in none of its segments.
+    `among` names the pairs of engines to compare, None for all; `segment_columns` holds columns that the run
+    adds to those of the dataset. Queries without a value in a column are in none of its segments.
     """
     deciding = [measure for measure in scores.measures if measure.compares_engines][:1]
-    columns = _group_queries(queries, added)
+    columns = _group_queries(queries, segment_columns)
     families = sum(map(len, columns.values()))
     contrasted = sum(len(values) if len(values) > 2 else 1 for values in columns.values())
     segments_by_column: dict[str, dict[str, SegmentResult]] = {}
@@ -136,7 +136,7 @@ def _compare_segment(
 
 
 def _group_queries(
-    queries: Mapping[str, Query], added: SegmentColumns
+    queries: Mapping[str, Query], segment_columns: SegmentColumns
 ) -> dict[str, dict[str, frozenset[str]]]:
     """Return the query ids of every value of every column with 2 to 20 values; `lang` comes first.
 
@@ -145,7 +145,7 @@ def _group_queries(
     """
     members: dict[str, dict[str, set[str]]] = {_LANG: {}}
     for query in queries.values():
-        for column, value in _list_query_columns(query, added):
+        for column, value in _list_query_columns(query, segment_columns):
             members.setdefault(column, {}).setdefault(value, set()).add(query.id)
     if members.get(_DATASET_LANG) == members[_LANG]:
         del members[_DATASET_LANG]
@@ -157,12 +157,12 @@ def _group_queries(
     }
 
 
-def _list_query_columns(query: Query, added: SegmentColumns) -> Iterator[tuple[str, str]]:
+def _list_query_columns(query: Query, segment_columns: SegmentColumns) -> Iterator[tuple[str, str]]:
     yield _LANG, query.lang
-    for column, by_query in added.items():
+    for column, by_query in segment_columns.items():
         if query.id in by_query:
             yield column, by_query[query.id]
     for column, value in query.extra.items():
         if value:
             # A column of the dataset with the name of a column of judge gets another name.
-            yield (f"{column} (dataset)" if column == _LANG or column in added else column), value
+            yield (f"{column} (dataset)" if column == _LANG or column in segment_columns else column), value

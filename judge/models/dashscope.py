@@ -144,7 +144,7 @@ class DashScope:
             response.status_code, response.content, response.headers, *self._server.secrets
         )
 
-    def _read(self, json_body: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
+    def _read(self, json_body: Mapping[str, Any], sent_params: Mapping[str, Any]) -> Completion:
         output = chat_messages.as_mapping(json_body.get("output"))
         choices = output.get("choices")
         if choices is None:
@@ -153,4 +153,4 @@ class DashScope:
         # The native API does not always name the served model.
         model = json_body.get("model") or self._model
         in_openai_form = {**json_body, "choices": choices, "model": model, "id": json_body.get("request_id")}
-        return chat_messages.read_chat_completion(in_openai_form, sent, self._server.secrets)
+        return chat_messages.read_chat_completion(in_openai_form, sent_params, self._server.secrets)

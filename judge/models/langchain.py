@@ -176,7 +176,7 @@ def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangCha
     params = build_sampling_params(sampling)
     # ChatOpenAI always sends it under this name.
     params["max_completion_tokens"] = params.pop("max_tokens")
-    thinking = build_thinking_params(server.url, sampling.thinking)
+    thinking = build_thinking_params(server.url, thinking=sampling.thinking)
     http = open_connections(server)
     model = init_chat_model(
         name,

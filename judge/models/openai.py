@@ -44,7 +44,7 @@ class OpenAI:
         service: Service = OPENAI,
     ) -> None:
         server = access.open_server(service)
-        thinking = build_thinking_params(server.url, sampling.thinking)
+        thinking = build_thinking_params(server.url, thinking=sampling.thinking)
         params = {**build_sampling_params(sampling), **thinking, **extra}
         self.name = f"{provider}:{model}"
         self.endpoint = server.public

@@ -57,7 +57,7 @@ class Reranker:
         """Return the relevance score of the snippet as text; raise a subclass of `CallError` without one."""
         is_tei = self._is_tei
         try:
-            body = encode_json(self._build_body(prompt, is_tei)).encode()
+            body = encode_json(self._build_body(prompt, is_tei=is_tei)).encode()
         except UnicodeEncodeError as error:
             raise make_encoding_error(error) from None
         response = await self._connections.post(body)
@@ -76,7 +76,7 @@ class Reranker:
         """Close the connections; the model cannot be used afterwards."""
         await self._connections.aclose()
 
-    def _build_body(self, prompt: Prompt, is_tei: bool) -> Mapping[str, Any]:
+    def _build_body(self, prompt: Prompt, *, is_tei: bool) -> Mapping[str, Any]:
         if is_tei:
             return {"query": prompt.query, "texts": [prompt.snippet]}
         texts = {"query": prompt.query, "documents": [prompt.snippet]}

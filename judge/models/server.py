@@ -194,7 +194,7 @@ def is_dashscope(url: str) -> bool:
     return _is_in_domain(url, "aliyuncs.com")
 
 
-def build_thinking_params(url: str, thinking: bool) -> dict[str, Any]:
+def build_thinking_params(url: str, *, thinking: bool) -> dict[str, Any]:
     """Return the parameters that turn thinking on or off at an OpenAI-compatible `url`.
 
     There is no common one. DashScope reads `enable_thinking`, DeepSeek `thinking`, Ollama `reasoning_effort`

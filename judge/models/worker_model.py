@@ -176,13 +176,13 @@ class _Connection:
         while True:
             try:
                 await self._worker.wait_until_ready()
-                self._set_ready(True)
+                self._set_ready(is_ready=True)
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._send())
                     group.create_task(self._receive())
             except* WorkerLost as lost:
                 self.error = mask(str(lost.exceptions[0]))
-            self._set_ready(False)
+            self._set_ready(is_ready=False)
             self._to_send.clear()
             error = RetryableError("transport", f"a worker was lost ({self.error})", maybe_billed=True)
             self._set_results(dict.fromkeys(self.waiting, error))
@@ -201,7 +201,7 @@ class _Connection:
         while True:
             self._set_results(await self._worker.receive())
 
-    def _set_ready(self, is_ready: bool) -> None:
+    def _set_ready(self, *, is_ready: bool) -> None:
         self.is_ready = is_ready
         self._update()
 

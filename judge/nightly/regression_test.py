@@ -53,38 +53,38 @@ def combine_with_baseline(
 
 
 def run_regression_test(
-    combined: CombinedRuns, unavailable: Collection[str], rules: NightlyConfig
+    combined_runs: CombinedRuns, unavailable: Collection[str], rules: NightlyConfig
 ) -> tuple[RegressionOutcome, ...]:
     """Return the outcomes, engine by engine, for the engines that both runs have.
 
     Engines that are `unavailable` tonight are not tested.
     """
-    sides = _pair_engines(combined)
+    sides = _pair_engines(combined_runs)
     if not sides:
         return ()
-    scores = score_run(combined.run, combined.run.spec.measures)
+    scores = score_run(combined_runs.run, combined_runs.run.spec.measures)
     comparisons = compare_engines(scores, {frozenset(two) for two in sides.values()})
     return decide_outcomes(measure_changes(comparisons, scores, sides, rules.alpha), unavailable, rules)
 
 
 def describe_comparison(
-    combined: CombinedRuns, outcomes: Sequence[RegressionOutcome], rules: NightlyConfig
+    combined_runs: CombinedRuns, outcomes: Sequence[RegressionOutcome], rules: NightlyConfig
 ) -> Iterator[str]:
     """Yield what made both runs comparable, and what the test could not find."""
-    yield from combined.notes
-    if not _pair_engines(combined):
+    yield from combined_runs.notes
+    if not _pair_engines(combined_runs):
         yield Message("no engine is in the baseline and in this night's dataset")
-    before = {engine for run, engine in combined.names if run == _BASELINE}
-    new = sorted({engine for _, engine in combined.names} - before)
+    before = {engine for run, engine in combined_runs.names if run == _BASELINE}
+    new = sorted({engine for _, engine in combined_runs.names} - before)
     if new:
         yield Message("not in the baseline, so not compared: {engines}", engines=NameList(new))
     yield from warn_of_too_few_queries(outcomes, rules.alpha)
     yield from warn_of_hidden_drops(outcomes, rules.min_drop)
 
 
-def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
+def _pair_engines(combined_runs: CombinedRuns) -> dict[str, tuple[str, str]]:
     """Return the names of each engine of both runs among the combined ones: (at the baseline, tonight)."""
-    names, engines = combined.names, set(combined.run.data.engines)
+    names, engines = combined_runs.names, set(combined_runs.run.data.engines)
     both = sorted(engine for run, engine in names if run == _BASELINE and (_TONIGHT, engine) in names)
     sides = {engine: (names[_BASELINE, engine], names[_TONIGHT, engine]) for engine in both}
     return {engine: two for engine, two in sides.items() if engines.issuperset(two)}

@@ -95,15 +95,15 @@ def find_own_store(context: NightContext) -> Path:
     return context.nights / name
 
 
-def begin_store(store: Path, shared: Path) -> Path:
+def begin_store(store: Path, shared_store: Path) -> Path:
     """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`.
 
     Raises StoreError when that fails.
     """
     if store.exists():
-        store_files.merge_store(shared, store)
+        store_files.merge_store(shared_store, store)
     else:
-        store_files.copy_store(shared, store)
+        store_files.copy_store(shared_store, store)
     return store
 
 
@@ -127,25 +127,25 @@ def remove_quarantined_stores(nights: Path, keep: str | None) -> None:
             store_files.remove_store(store)
 
 
-def end_store(store: Path, shared: Path) -> None:
+def end_store(store: Path, shared_store: Path) -> None:
     """Merge the store of a night into the shared store, which is made when absent, and remove it.
 
     Verdicts that other nights added stay. Raises StoreError when that fails.
     """
-    store_files.merge_store(store, shared)
+    store_files.merge_store(store, shared_store)
     store_files.remove_store(store)
 
 
-def check_store(shared: Path) -> None:
+def check_store(shared_store: Path) -> None:
     """Raise InputError when the file cannot be a store, before any request."""
     try:
-        with VerdictStore(shared):
+        with VerdictStore(shared_store):
             pass
     except StoreError as error:
         raise InputError("store: {error}", error=error) from error
 
 
-def promote_store(store: Path, shared: Path) -> None:
+def promote_store(store: Path, shared_store: Path) -> None:
     """Make the store of a drifted assessor, if it is there, the shared one, with the old one as a backup.
 
     A kill at any moment leaves a whole shared store, and `store` until it is in its place. Raises StoreError
@@ -154,7 +154,7 @@ def promote_store(store: Path, shared: Path) -> None:
     if store.exists():
         day = store.stem.rpartition(_QUARANTINED)[2]
         store_files.replace_store(
-            store, shared, backup=shared.with_name(f"{shared.stem}.backup-{day}.sqlite")
+            store, shared_store, backup=shared_store.with_name(f"{shared_store.stem}.backup-{day}.sqlite")
         )
 
 

@@ -217,14 +217,14 @@ def _compare_orders(t: Translator, summary: Summary, panel: PanelResult, measure
     # A member without judgments has no order of engines.
     orders = {name: order for name, order in ranked.items() if order}
     if len(engines) > 1 and len(orders) > 1:
-        yield _compare_members(t, orders, len(orders) == len(panel.members), measure)
+        yield _compare_members(t, orders, measure, all_members=len(orders) == len(panel.members))
     means = {engine: row.measures[measure].mean for engine, row in summary.engines.items()}
     high = sentences.rank_means(t, panel.ties_high.get(measure, {}))
     if high and high != sentences.rank_means(t, means):
         yield t("With the higher grade of each tie the order would be {high}.", high=high)
 
 
-def _compare_members(t: Translator, orders: Mapping[str, str], all_members: bool, measure: str) -> str:
+def _compare_members(t: Translator, orders: Mapping[str, str], measure: str, *, all_members: bool) -> str:
     if len(set(orders.values())) > 1:
         return t(
             "The members order the engines differently by {measure}: {orders}.",
@@ -238,17 +238,17 @@ def _compare_members(t: Translator, orders: Mapping[str, str], all_members: bool
     return t("Every member that judged puts the engines in the same order by {measure}.", measure=measure)
 
 
-def _describe_vendor(t: Translator, shared: SharedVendor, summary: Summary) -> str:
-    if shared.other in summary.engines:
+def _describe_vendor(t: Translator, shared_vendor: SharedVendor, summary: Summary) -> str:
+    if shared_vendor.other in summary.engines:
         return t(
             "By their names {pair.assessor} and {pair.other} are both from {pair.vendor}; {pair.assessor} may"
             " favour {pair.other} (self-preference). Check with another model or human labels.",
-            pair=shared,
+            pair=shared_vendor,
         )
     return t(
         "{pair.assessor} and {pair.other} are both from {pair.vendor}: they are not two independent"
         " assessors.",
-        pair=shared,
+        pair=shared_vendor,
     )
 
 

@@ -135,7 +135,9 @@ def use_display_names(summary: Summary) -> Summary:
     names = {engine: DisplayName(label, engine) for engine, label in _isolate_labels(summary.engines).items()}
     panel = summary.panel
     if panel:
-        ties_high = {measure: _rename(means, names, True) for measure, means in panel.ties_high.items()}
+        ties_high = {
+            measure: _rename(means, names, holds_engines=True) for measure, means in panel.ties_high.items()
+        }
         panel = replace(panel, ties_high=ties_high)
     served = {
         label if model else "": summary.served[model]
@@ -152,18 +154,22 @@ def use_display_names(summary: Summary) -> Summary:
     return renamed
 
 
-def _rename(value: Any, names: Mapping[str, DisplayName], holds_engines: bool = False) -> Any:  # noqa: ANN401
+def _rename(value: Any, names: Mapping[str, DisplayName], *, holds_engines: bool = False) -> Any:  # noqa: ANN401
     """Return a record, or what a field holds, with display names in the fields of `_ENGINE_FIELDS`."""
     if is_dataclass(value) and not isinstance(value, type):
         engine_fields = _ENGINE_FIELDS.get(type(value), ())
         parts = {each.name: getattr(value, each.name) for each in fields(value)}
         return replace(
-            value, **{name: _rename(part, names, name in engine_fields) for name, part in parts.items()}
+            value,
+            **{
+                name: _rename(part, names, holds_engines=name in engine_fields)
+                for name, part in parts.items()
+            },
         )
     if isinstance(value, Mapping):
         return {names[key] if holds_engines else key: _rename(part, names) for key, part in value.items()}
     if isinstance(value, tuple):
-        return tuple(_rename(part, names, holds_engines) for part in value)
+        return tuple(_rename(part, names, holds_engines=holds_engines) for part in value)
     return names.get(value, value) if holds_engines else value
 
 

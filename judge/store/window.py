@@ -65,9 +65,9 @@ class LeaseWindow:
         """Adapt the store's commits to an answer that took `seconds`, if it is the shortest one."""
         if seconds < self._shortest_answer:
             self._shortest_answer = seconds
-            self.expect_leases(self._expects_leases)
+            self.expect_leases(is_expected=self._expects_leases)
 
-    def expect_leases(self, is_expected: bool) -> None:
+    def expect_leases(self, *, is_expected: bool) -> None:
         """Say whether more leases are expected: after the last one, each verdict is committed at once."""
         self._expects_leases = is_expected
         answer = self._shortest_answer if self._shortest_answer < math.inf else 0.0

@@ -134,11 +134,11 @@ def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
     )
 
 
-def _describe_grades(graded: _GradedRanks) -> Iterator[Text]:
+def _describe_grades(graded_ranks: _GradedRanks) -> Iterator[Text]:
     shares = [
         (share, display_text.isolate(engine))
-        for engine in graded.engines
-        if (share := graded.compute_relevant(engine)) is not None
+        for engine in graded_ranks.engines
+        if (share := graded_ranks.compute_relevant(engine)) is not None
     ]
     relevant = Text("", "")
     if shares:
@@ -161,56 +161,58 @@ def _describe_grades(graded: _GradedRanks) -> Iterator[Text]:
     yield make_text(
         "Grades below the heavy line are relevant. A gap at the top means that the list has no result there."
     )
-    if graded.counts.longest > _MAX_RANKS:
-        ranks = graded.counts.longest
+    if graded_ranks.counts.longest > _MAX_RANKS:
+        ranks = graded_ranks.counts.longest
         yield make_text("The first {shown} of {ranks} ranks are shown.", shown=_MAX_RANKS, ranks=ranks)
 
 
-def _draw_grades_picture(graded: _GradedRanks) -> Picture:
+def _draw_grades_picture(graded_ranks: _GradedRanks) -> Picture:
     # A pattern differs from every grade without colour, too.
     lines = svg.make_tag("path", d="M-1 1L1 -1M0 4L4 0M3 5L5 3", class_="hatch")
     pattern = svg.make_tag("pattern", lines, id=_HATCH, width=4, height=4, patternUnits="userSpaceOnUse")
     parts = [svg.make_tag("defs", pattern)]
-    for at, slot in enumerate(graded.slots):
+    for at, slot in enumerate(graded_ranks.slots):
         x, y = (at % 3) * 112.0, 14 + 18 * (at // 3)
-        kind, fill = graded.style_slot(slot)
+        kind, fill = graded_ranks.style_slot(slot)
         swatch = svg.make_tag("rect", x=1, y=-6, width=16, height=12, class_=kind, fill=fill)
-        parts.append(svg.draw_legend(y, (x, swatch, graded.name_slot(slot))))
+        parts.append(svg.draw_legend(y, (x, swatch, graded_ranks.name_slot(slot))))
     parts.append(svg.draw_text(make_text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
-    engines = graded.engines[:MAX_ENGINES]
+    engines = graded_ranks.engines[:MAX_ENGINES]
     for engine in engines:
-        share = format_share(graded.compute_relevant(engine))
+        share = format_share(graded_ranks.compute_relevant(engine))
         parts += [
             svg.draw_row_label(engine, 13, _NAMES, top + _ROW / 2, engines),
-            svg.draw_inset(*_BARS, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks)),
+            svg.draw_inset(
+                *_BARS, *(_draw_bar(graded_ranks, engine, rank, top) for rank in graded_ranks.ranks)
+            ),
             svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end"),
         ]
         top += _ROW
     # Of many ranks, the first and every fifth are numbered.
     numbers = [
-        svg.draw_text(str(rank), "tick", (rank - 0.5) / len(graded.ranks), top + 12, "middle")
-        for rank in graded.ranks
-        if len(graded.ranks) <= 10 or rank == 1 or rank % 5 == 0
+        svg.draw_text(str(rank), "tick", (rank - 0.5) / len(graded_ranks.ranks), top + 12, "middle")
+        for rank in graded_ranks.ranks
+        if len(graded_ranks.ranks) <= 10 or rank == 1 or rank % 5 == 0
     ]
-    note = svg.note_omitted_engines(len(graded.engines), top + 36)
+    note = svg.note_omitted_engines(len(graded_ranks.engines), top + 36)
     parts += [svg.draw_inset(*_BARS, *numbers), svg.draw_text(make_text("rank"), "tick", 0, top + 12), *note]
     return Picture(top + 22 + (22 if note else 0), parts)
 
 
-def _draw_bar(graded: _GradedRanks, engine: str, rank: int, top: float) -> Markup:
+def _draw_bar(graded_ranks: _GradedRanks, engine: str, rank: int, top: float) -> Markup:
     """Return the shares at one rank, stacked from the best grade up, and the line where relevant ends."""
-    shares = graded.counts.compute_shares(engine, rank, graded.slots)
-    width, top = 1 / len(graded.ranks), top + (_ROW - _BAR) / 2
+    shares = graded_ranks.counts.compute_shares(engine, rank, graded_ranks.slots)
+    width, top = 1 / len(graded_ranks.ranks), top + (_ROW - _BAR) / 2
     x, filled = width * (rank - 1 + 0.06), width * 0.88
     ends = list(accumulate(shares))
     parts, names = [], []
-    for slot, share, end in zip(graded.slots, shares, ends, strict=True):
+    for slot, share, end in zip(graded_ranks.slots, shares, ends, strict=True):
         if share:
-            kind, fill = graded.style_slot(slot)
+            kind, fill = graded_ranks.style_slot(slot)
             parts.append(svg.draw_box(x, filled, top + _BAR * (1 - end), _BAR * share, kind, fill=fill))
             names.append(f"{slot if isinstance(slot, int) else '?'}: {format_share(share)}")
-    y = top + _BAR * (1 - ends[graded.top - graded.relevant_from])
+    y = top + _BAR * (1 - ends[graded_ranks.top - graded_ranks.relevant_from])
     return svg.make_tag(
         "g",
         svg.make_tag("title", f"{display_text.fit_on_line(engine)} @{rank}: {', '.join(names) or NOTHING}"),
