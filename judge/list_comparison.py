@@ -81,7 +81,7 @@ def add_comparison(
         if stopped := asker.stopped or check_answers(dimension, questions, config.min_coverage):
             raise stopped
         cost = questions.cost
-        remarks = (*result.summary.remarks, _describe_spending(cost, loaded.spec.cost))
+        remarks = (*result.summary.remarks, _describe_cost(cost, loaded.spec.cost))
         if questions.failures:
             remarks = (*remarks, describe_unanswered_questions(dimension, questions))
         result = replace(result, summary=replace(result.summary, remarks=remarks, cost=cost))
@@ -104,7 +104,7 @@ def _add_comparison(run: JudgedRun, plan: ListComparison, result: DimensionResul
     return replace(run, dimensions={**run.dimensions, name: result}, spec=replace(run.spec, cost=cost))
 
 
-def _describe_spending(cost: Cost, of_run: Cost | None) -> Message:
+def _describe_cost(cost: Cost, of_run: Cost | None) -> Message:
     """Return what was spent on the questions; the cost `of_run` contains it, if that is known."""
     spent = Message(
         "The questions took {calls:,} calls and {tokens:,} tokens{cost}",

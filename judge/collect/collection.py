@@ -237,7 +237,7 @@ class Collector:
                     for _ in range(len(missing) - len(due)):
                         self.listener.add_answer(failed=True)
                     if due and await self._wait_for_all(due):
-                        task = group.create_task(self._query_all(query, due))
+                        task = group.create_task(self._request_from_all(query, due))
                         task.add_done_callback(lambda _: slots.release())
                     else:
                         slots.release()
@@ -254,16 +254,16 @@ class Collector:
     def _find_missing(self, query: QueryRow, engine: EngineSession) -> EngineRequest | None:
         return self.results.find_answer(engine.source, query).missing
 
-    async def _query_all(self, query: QueryRow, engines: Sequence[EngineSession]) -> None:
-        await asyncio.gather(*(self._query(query, engine) for engine in engines))
+    async def _request_from_all(self, query: QueryRow, engines: Sequence[EngineSession]) -> None:
+        await asyncio.gather(*(self._request_from(query, engine) for engine in engines))
 
-    async def _query(self, query: QueryRow, engine: EngineSession) -> None:
+    async def _request_from(self, query: QueryRow, engine: EngineSession) -> None:
         """Request all pages of one engine's answer, whose turn it is, until the answer is whole or fails."""
         error: CallError | None = None
         has_turn = True
         try:
             while (request := self._find_missing(query, engine)) is not None:
-                await self._call_with_retries(query, request, engine, has_turn=has_turn)
+                await self._send_with_retries(query, request, engine, has_turn=has_turn)
                 has_turn = False
         except CallError as call_error:
             error = call_error
@@ -275,7 +275,7 @@ class Collector:
         engine.record_outcome(error)
         self.listener.add_answer(failed=error is not None)
 
-    async def _call_with_retries(
+    async def _send_with_retries(
         self, query: QueryRow, request: EngineRequest, engine: EngineSession, *, has_turn: bool
     ) -> None:
         async for attempt in make_retry_policy(
@@ -288,9 +288,9 @@ class Collector:
                 self.cancel_token.raise_if_cancelled()
                 if engine.closed:
                     raise AccountError("closed", "given up after other queries failed")
-                await self._call(query, request, engine)
+                await self._send(query, request, engine)
 
-    async def _call(self, query: QueryRow, request: EngineRequest, engine: EngineSession) -> None:
+    async def _send(self, query: QueryRow, request: EngineRequest, engine: EngineSession) -> None:
         """Send one request and log what came back; raise CallError when it is not an answer."""
         self.calls += 1
         started, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()

@@ -161,7 +161,9 @@ def _compare_measures(
     )
     mean, least, most = ranges
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
-    tests = compare_means(differences, widening, limits=np.array(scores.largest)[indexes], families=families)
+    tests = compare_means(
+        differences, widening, largest_values=np.array(scores.largest)[indexes], families=families
+    )
     for row, (index, test) in enumerate(zip(indexes, tests, strict=True)):
         means = np.nan_to_num(compute_nan_mean(value[..., index], axis=1), nan=-1.0)
         best_first = sorted(range(len(means)), key=lambda engine: (-means[engine], scores.engines[engine]))

@@ -64,7 +64,7 @@ def compare_means(
     differences: Floats,
     widening: Floats | None = None,
     *,
-    limits: Floats | None = None,
+    largest_values: Floats | None = None,
     families: int = 1,
     seed: int = SEED,
 ) -> list[SimultaneousIntervals]:
@@ -73,7 +73,7 @@ def compare_means(
     NaN marks a query that a column lacks. The error of each family is 5% divided by `families`
     (Bonferroni), for callers that test more families than they pass. All measures share the draws.
     `widening`, (2, measures, columns), is how much lower and higher the ends of the intervals are, for an
-    uncertainty that queries do not show; the test of 0 allows for it too. `limits`, (measures,), are the
+    uncertainty that queries do not show; the test of 0 allows for it too. `largest_values`, (measures,), are the
     largest differences that are possible on a query.
     """
     queries, measures, columns = differences.shape
@@ -98,14 +98,14 @@ def compare_means(
         )
         for measure in range(measures)
     ]
-    if limits is None:
+    if largest_values is None:
         return tests
     for measure, test in enumerate(tests):
         bounded = ~test.tested & (differing[measure] >= MIN_DIFFERING)
         if bounded.any():
             test.low[bounded], test.high[bounded], test.p[bounded] = _bound_means(
                 differences[:, measure, bounded],
-                limits[measure],
+                largest_values[measure],
                 wider[:, measure, bounded],
                 families * columns,
             )

@@ -155,7 +155,7 @@ class BatchServer(LoopbackServer):
         lines = self._files[batch.input_file_id].splitlines()
         status = self.rules.end_status(batch.number) if batch.polls > self.rules.polls else "in_progress"
         if status not in ("in_progress", "failed") and batch.files == (None, None):
-            batch.files = self._process(list(map(json.loads, lines)), status)
+            batch.files = self._run_batch(list(map(json.loads, lines)), status)
         done = len(lines) if status == "completed" else min(len(lines), self.rules.processed)
         failed = {"object": "list", "data": [self.rules.errors]} if status == "failed" else None
         return {
@@ -172,7 +172,7 @@ class BatchServer(LoopbackServer):
             "request_counts": {"total": len(lines), "completed": done, "failed": 0},
         }
 
-    def _process(self, lines: list[dict[str, Any]], status: str) -> tuple[str | None, str | None]:
+    def _run_batch(self, lines: list[dict[str, Any]], status: str) -> tuple[str | None, str | None]:
         """Answer the requests of a batch, and write the files of replies and errors, in another order."""
         replies: list[Any] = []
         errors: list[Any] = []

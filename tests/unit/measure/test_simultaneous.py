@@ -221,7 +221,7 @@ def test_a_column_that_is_not_tested_has_bounds_from_its_extreme_values() -> Non
     differences = np.full((100, 2), np.nan)
     differences[:, 0] = np.random.default_rng(9).normal(0.2, 1.0, 100)
     differences[:19, 1] = np.linspace(0.5, 0.9, 19)
-    test = compare_means(differences[:, None], limits=np.array([1.0]))[0]
+    test = compare_means(differences[:, None], largest_values=np.array([1.0]))[0]
     share = (0.05 / 4) ** (1 / 19)
     assert test.low[1] == pytest.approx(share * 0.5 - (1 - share))
     assert test.high[1] == pytest.approx(share * 0.9 + (1 - share))
@@ -237,7 +237,7 @@ def test_bounds_exclude_0_exactly_when_their_p_is_below_5_percent(
     differences[:, 0] = np.linspace(-1, 1, 40)
     differences[: len(values), 1] = sign * np.array(values)
     wider = np.full((2, 1, 2), widening)
-    test = compare_means(differences[:, None], wider, limits=np.array([1.0]))[0]
+    test = compare_means(differences[:, None], wider, largest_values=np.array([1.0]))[0]
     if abs(test.p[1] - 0.05) > 1e-9:
         assert (test.low[1] > 0 or test.high[1] < 0) == (test.p[1] < 0.05)
 

@@ -38,10 +38,10 @@ def parse_queries(queries: Iterable[Mapping[str, Any]]) -> Iterator[QueryEntry]:
     return (from_json(QueryEntry, query, "results.json") for query in queries)
 
 
-def write_page(place: Path, folder: Path, budget: PageLimits | None = None) -> Path:
+def write_page(place: Path, folder: Path, limits: PageLimits | None = None) -> Path:
     """Write the report of a finished run into the folder `place`."""
     path = place / "report.html"
-    path.write_text(render_page(folder, budget), encoding="utf-8")
+    path.write_text(render_page(folder, limits), encoding="utf-8")
     return path
 
 
@@ -55,12 +55,12 @@ def render_results(results: Mapping[str, Any], run: str = "run") -> str:
     return "".join(render_report(run, summary, read_queries))
 
 
-def render_page(folder: Path, budget: PageLimits | None = None) -> str:
+def render_page(folder: Path, limits: PageLimits | None = None) -> str:
     """The report of a finished run."""
     summary = load_summary(RunFolder(folder))
     extras = read_extras(RunFolder(folder), summary)
     queries = partial(read_query_entries, folder / "results.json")
-    return "".join(render_report(folder.name, summary, queries, extras, budget))
+    return "".join(render_report(folder.name, summary, queries, extras, limits))
 
 
 def read_data(text: str) -> Row:

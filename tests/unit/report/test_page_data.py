@@ -161,11 +161,11 @@ def test_json_in_the_page_ends_no_script_and_means_the_same(text: str) -> None:
 ENGINES = ["a", "b"]
 
 
-def select_by_precision(read_queries: ReadQueries, engines: list[str], budget: PageLimits) -> PageData:
+def select_by_precision(read_queries: ReadQueries, engines: list[str], limits: PageLimits) -> PageData:
     """Select queries by P@5; every query is added once, in reading order."""
     added: list[str] = []
     page_data = select_queries(
-        read_queries, make_precision_summary(*engines), budget, lambda entry: added.append(entry.query_id)
+        read_queries, make_precision_summary(*engines), limits, lambda entry: added.append(entry.query_id)
     )
     assert added == [entry.query_id for entry in read_queries(ALL_INDICES)]
     return page_data
