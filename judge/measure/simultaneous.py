@@ -73,8 +73,8 @@ def compare_means(
     NaN marks a query that a column lacks. The error of each family is 5% divided by `families`
     (Bonferroni), for callers that test more families than they pass. All measures share the draws.
     `widening`, (2, measures, columns), is how much lower and higher the ends of the intervals are, for an
-    uncertainty that queries do not show; the test of 0 allows for it too. `largest_values`, (measures,), are the
-    largest differences that are possible on a query.
+    uncertainty that queries do not show; the test of 0 allows for it too. `largest_values`, (measures,), are
+    the largest differences that are possible on a query.
     """
     queries, measures, columns = differences.shape
     sample = _ResampledColumns.from_differences(differences.reshape(queries, measures * columns))
