@@ -113,12 +113,16 @@ def _decode(cleaned: str, raw: str, *, is_rot13: bool) -> list[str]:
 def _decode_run(run: str) -> str:
     """Return the text of a run in hexadecimal or base64; bytes that are not UTF-8 are left out."""
     if _HEXADECIMAL.fullmatch(run):
-        data = bytes.fromhex(run)
-    else:
+        return bytes.fromhex(run).decode("utf-8", "ignore")
+    texts = []
+    # The characters before the base64, such as a path, can be a part of the run: its groups of four shift.
+    for start in range(4):
+        groups = run[start:].translate(_URL_SAFE)
         # One character more than whole groups of four holds no byte.
-        whole = run[: len(run) - (len(run) % 4 == 1)]
-        data = base64.urlsafe_b64decode(whole.translate(_URL_SAFE) + "=" * (-len(whole) % 4))
-    return data.decode("utf-8", "ignore")
+        whole = groups[: len(groups) - (len(groups) % 4 == 1)]
+        data = base64.urlsafe_b64decode(whole + "=" * (-len(whole) % 4))
+        texts.append(data.decode("utf-8", "ignore"))
+    return "\n".join(texts)
 
 
 def _fold_lookalikes(text: str) -> str:
