@@ -211,7 +211,10 @@ def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
     yield sentences.describe_empty_snippets(t, summary)
     if summary.flagged:
         engines = sentences.join_values(t, summary.flagged)
-        yield t("possible prompt injection (grades unchanged): {engines}", engines=engines)
+        yield t(
+            "snippets that seem to address the grader or only repeat the query (grades unchanged): {engines}",
+            engines=engines,
+        )
         yield sentences.describe_flagged_effect(t, summary)
 
 
