@@ -87,7 +87,9 @@ def test_sentences_are_text(browser: Browser, make_report: Reported) -> None:
         assert (result.requests, result.console_errors) == ([], [])
 
 
-def test_a_fine_night_shows_the_comparison_and_a_run_alone_says_nothing(browser: Browser, make_report: Reported) -> None:
+def test_a_fine_night_shows_the_comparison_and_a_run_alone_says_nothing(
+    browser: Browser, make_report: Reported
+) -> None:
     from playwright.sync_api import expect
 
     with open_page(browser, make_file_url(make_report(records.make_night(DAY))), locale="en-US") as result:

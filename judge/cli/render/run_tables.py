@@ -132,7 +132,7 @@ def _describe_judging(result: RunResult, t: Translator) -> Iterator[str]:
     if not wanted:
         return
     yield t(
-        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls}, {tokens:,} tokens in total"
+        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls}; in total {tokens:,} tokens"
         "{cost}",
         judged=judged,
         wanted=wanted,
