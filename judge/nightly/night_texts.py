@@ -334,8 +334,8 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
     for outcome in record.outcomes:
         if outcome.ci95 and outcome.ci95[1] < 0 and outcome.p_holm is not None and record.regression_test:
             yield t(
-                "{engine} is lower by {measure}, which is not significant: p (Holm) {p:.3f}, and an alarm needs"
-                " less than alpha, {alpha:g}",
+                "{engine} is lower by {measure}, which is not significant: p (Holm) {p:.3f}, and an alarm"
+                " needs less than alpha, {alpha:g}",
                 engine=isolate(outcome.engine),
                 measure=outcome.measure,
                 p=outcome.p_holm,

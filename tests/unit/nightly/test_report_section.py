@@ -63,7 +63,7 @@ def test_a_fine_night_says_what_was_compared() -> None:
     assert headline == "2026-05-02: fine."
     assert lines[0].startswith("no drop was found from the baseline")
     assert lines[-1] == (
-        "\u2068bing\u2069 is lower by sDCG@10, which is not significant: p (Holm) 0.054, and an alarm needs less"
-        " than alpha, 0.01"
+        "\u2068bing\u2069 is lower by sDCG@10, which is not significant: p (Holm) 0.054, and an alarm needs"
+        " less than alpha, 0.01"
     )
     assert canaries.startswith("canaries: 60 pairs")
