@@ -55,7 +55,6 @@ def test_messages_in_a_message_are_in_the_same_language() -> None:
     assert CHINESE(outer.message) == "a.csv: 无法判断：没有双方都有得分的查询"
 
 
-
 def test_a_value_with_braces_is_not_a_template() -> None:
     assert CHINESE(InputError("{value}: {error}", value="{x}", error=Message("{y}")).message) == "{x}: {y}"
 
