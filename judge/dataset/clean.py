@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from judge.characters import CONTROL, HAN_CHARACTER, SURROGATE
-from judge.dataset.injection import detect_injection
+from judge.dataset.injection import detect_injection, is_stuffed
 from judge.dataset.markup import extract_visible_text
 from judge.json_text import hash_parts
 from judge.records import Snippet
@@ -77,9 +77,9 @@ def clean_snippet(
     visible, flags = _clean_text(text, max_chars)
     clean_title, title_flags = _clean_text(title, max_chars)
     clean_date, _ = _clean_text(date, 100)
-    flags |= title_flags | set(
-        detect_injection(query, _join_title(title, text), _join_title(clean_title, visible))
-    )
+    flags |= title_flags | set(detect_injection(_join_title(title, text), _join_title(clean_title, visible)))
+    if is_stuffed(query, clean_title) or is_stuffed(query, visible):
+        flags.add("stuffing")
     id_parts = [clean_title, visible, clean_date if dates else ""]
     if not (visible or clean_title) and (cut := [flag for flag in flags if flag.startswith("truncated:")]):
         flags.add(TEXT_CUT)

@@ -59,14 +59,14 @@ _UNSTABLE = re.compile(f"[^{_STABLE}]+")
 _BREAK_IN_CHINESE = re.compile(r"(?<=[㐀-鿿，、]) ?\n ?(?=[㐀-鿿])")
 
 
-def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
+def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
     """Return the sorted flags of the forms of injection in `raw` or its `cleaned` form.
 
     Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, hidden_text, encoded,
-    persuasion, stuffing. Of `raw`, only the beginning is searched.
+    persuasion. Of `raw`, only the beginning is searched.
     """
     raw = raw[: max(_MAX_CHARS, 2 * len(cleaned))]
-    visible = lower = cleaned.lower()
+    visible = cleaned.lower()
     if (folded := _fold_lookalikes(cleaned)) is not cleaned:
         visible = folded.lower()
     folded_raw = folded if raw == cleaned else _fold_lookalikes(raw)
@@ -78,8 +78,6 @@ def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     for decoded in _decode(cleaned, raw, is_rot13=_ROT13 in triggered):
         if more := _find_flags(_find_triggered(decoded, decoded), decoded, decoded):
             flags |= more | {"encoded"}
-    if query and _is_stuffed(query, lower):
-        flags.add("stuffing")
     return tuple(sorted(flags))
 
 
@@ -113,12 +111,16 @@ def _decode(cleaned: str, raw: str, *, is_rot13: bool) -> list[str]:
 def _decode_run(run: str) -> str:
     """Return the text of a run in hexadecimal or base64; bytes that are not UTF-8 are left out."""
     if _HEXADECIMAL.fullmatch(run):
-        data = bytes.fromhex(run)
-    else:
+        return bytes.fromhex(run).decode("utf-8", "ignore")
+    texts = []
+    # The characters before the base64, such as a path, can be a part of the run: its groups of four shift.
+    for start in range(4):
+        groups = run[start:].translate(_URL_SAFE)
         # One character more than whole groups of four holds no byte.
-        whole = run[: len(run) - (len(run) % 4 == 1)]
-        data = base64.urlsafe_b64decode(whole.translate(_URL_SAFE) + "=" * (-len(whole) % 4))
-    return data.decode("utf-8", "ignore")
+        whole = groups[: len(groups) - (len(groups) % 4 == 1)]
+        data = base64.urlsafe_b64decode(whole + "=" * (-len(whole) % 4))
+        texts.append(data.decode("utf-8", "ignore"))
+    return "\n".join(texts)
 
 
 def _fold_lookalikes(text: str) -> str:
@@ -221,12 +223,13 @@ def _urges_a_grade(text: str) -> bool:
     )
 
 
-def _is_stuffed(query: str, text: str) -> bool:
+def is_stuffed(query: str, text: str) -> bool:
     """Return True when the words of the query are repeated and make up most of the text.
 
-    Two occurrences are common in titles ("novel.txt, free download of novel.txt").
+    Two occurrences are common in titles ("novel.txt, free download of novel.txt"). A title beside its text
+    repeats the query, too, so each is tested alone.
     """
-    wanted = _list_words(query)
+    wanted, text = _list_words(query), text.lower()
     if len(wanted) < 2 or any(text.count(word) < 2 for word in wanted):
         return False
     words = _WORD.findall(text)

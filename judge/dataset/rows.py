@@ -121,7 +121,7 @@ def parse_row_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may 
             else Message("{place}, line {line}", place=location, line=error.lineno)
         )
         raise InputError(
-            "{where}: is not JSON: {error} at column {column}: {text!r}",
+            "{where}: is not JSON: {error}, column {column}: {text!r}",
             where=where,
             error=Message(error.msg),
             column=error.colno,

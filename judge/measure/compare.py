@@ -112,7 +112,7 @@ def describe_outcome(t: Translator, comparison: PairComparison) -> str:
     if comparison.at_least_queries is None:
         return t("not separated")
     return t(
-        "not separated (a test needs at least {count} queries with values for both)",
+        "not separated (a test needs {count} or more queries, far more for a small difference)",
         count=round_count(comparison.at_least_queries),
     )
 

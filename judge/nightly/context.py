@@ -206,8 +206,9 @@ def describe_ignored_changes(
     if changed:
         return [
             t(
-                "judge.toml or its dataset has changed since: {changes}; the night stays as it is; to run it"
+                "{file} or its dataset has changed since: {changes}; the night stays as it is; to run it"
                 " again, remove {folder}",
+                file=toml,
                 changes=t("; ").join(map(t, changed)),
                 folder=folder,
             )
@@ -215,7 +216,8 @@ def describe_ignored_changes(
     if record.status != "fine" and toml.stat().st_mtime > (folder / NIGHT_FILE).stat().st_mtime:
         return [
             t(
-                "judge.toml is newer than this night, which stays as it is; to run it again, remove {folder}",
+                "{file} is newer than this night, which stays as it is; to run it again, remove {folder}",
+                file=toml,
                 folder=folder,
             )
         ]

@@ -99,7 +99,8 @@ def describe_drop(outcome: RegressionOutcome) -> Message:
     """Return by how much an engine became worse by a measure."""
     return Message(
         "{outcome.engine}: {outcome.measure} fell by {drop:.3f}, from {outcome.baseline:.3f} to"
-        " {outcome.tonight:.3f} on {outcome.n:,} queries (p = {outcome.p_holm:.2g})",
+        " {outcome.tonight:.3f} on {outcome.n:,} queries and the pool of both nights (p ="
+        " {outcome.p_holm:.2g}, Holm)",
         outcome=outcome,
         drop=-(outcome.change or 0),
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from judge.measure.resampling import count_fewest_queries
-from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, make_text
+from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
     EXIT_CODES,
@@ -97,11 +97,18 @@ def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
 
 
 def make_banner(night: NightRecord) -> tuple[Text, ...]:
-    """Return the sentences above the report of the night: its status, then each reason.
+    """Return the sentences above the report of the night: its status, each reason, what was compared.
 
     They are stored in night.json, so that a report that is drawn again has them.
     """
-    return make_headline([night]), *describe_reasons(night)
+    return make_headline([night]), *describe_reasons(night), *build_texts(_describe_comparison, night)
+
+
+def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
+    if night.status == "fine" and night.regression_test:
+        yield from _describe_fine_night(night, t)
+    if night.canaries:
+        yield _describe_canaries(night.canaries, t)
 
 
 def describe_unfinished(t: Translator, day: str) -> str:
@@ -324,6 +331,16 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
         yield t(
             "{engine}: {scores} against the baseline", engine=isolate(engine), scores=t(", ").join(scores)
         )
+    for outcome in record.outcomes:
+        if outcome.ci95 and outcome.ci95[1] < 0 and outcome.p_holm is not None and record.regression_test:
+            yield t(
+                "{engine} is lower by {measure}, which is not significant: p (Holm) {p:.3f}, and an alarm"
+                " needs less than alpha, {alpha:g}",
+                engine=isolate(outcome.engine),
+                measure=outcome.measure,
+                p=outcome.p_holm,
+                alpha=record.regression_test.alpha,
+            )
 
 
 def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:

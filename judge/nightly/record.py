@@ -355,6 +355,7 @@ def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
     """
     if t.language == "en":
         return night.reasons
+    # After the headline come the reasons, then what was compared.
     stored = [sentence.zh for sentence in night.banner[1:]]
     pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
     return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in pairs)

@@ -335,7 +335,7 @@ FLAGS = {
     "hidden_text": make_text("hidden words for the grader"),
     "encoded": make_text("encoded orders"),
     "persuasion": make_text("praises itself to the grader"),
-    "stuffing": make_text("the query's words piled up"),
+    "stuffing": make_text("only repeats the words of the query"),
     "chat_tokens": make_text("chat-control tokens, broken up"),
     "invisible": make_text("hidden characters, dropped"),
     "control": make_text("control characters, dropped"),

@@ -224,7 +224,7 @@ def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
-            "Snippets with text that seems to address the grader (their grades are unchanged): {counts}.",
+            "Snippets that seem to address the grader or only repeat the query (grades unchanged): {counts}.",
             counts=sentences.join_values(t, flagged),
         )
         yield sentences.describe_flagged_effect(t, summary)

@@ -62,12 +62,13 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
     ) as result:
         top = result.page.locator("main > :first-child")
         expect(top).to_contain_text(f"{DAY}: regression of bing.")
-        expect(top.locator("li")).to_have_text(DROP, use_inner_text=True)
+        expect(top.locator("li").first).to_have_text(DROP, use_inner_text=True)
+        expect(top.locator("li").last).to_contain_text("canaries: 60 pairs", use_inner_text=True)
         assert find_violations(result.page) == []
         assert result.page.evaluate("document.documentElement.scrollWidth") <= width
         result.page.get_by_role("button", name="中文").click()
         expect(top).to_contain_text(f"{DAY}：回归：bing。", use_inner_text=True)
-        expect(top.locator("li")).to_contain_text("AP@10 下降 0.100", use_inner_text=True)
+        expect(top.locator("li").first).to_contain_text("AP@10 下降 0.100", use_inner_text=True)
         assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
         assert (result.requests, result.console_errors) == ([], [])
         top.get_by_role("link", name="各晚趋势").click()
@@ -80,17 +81,22 @@ def test_sentences_are_text(browser: Browser, make_report: Reported) -> None:
     hostile = [text for text in records.HOSTILE if "\ud800" not in text]
     path = make_report({**make_alarm(), "reasons": hostile, "regression_test": None})
     with open_page(browser, make_file_url(path), locale="en-US") as result:
-        assert result.page.locator(".night li").count() == len(hostile)
+        assert result.page.locator(".night li").count() == len(hostile) + 1  # the canaries
         assert result.page.locator(".night :not(p, ul, li, span, bdi, a)").count() == 0
         expect(result.page.locator(".night li").first).to_have_text(hostile[0])
         assert (result.requests, result.console_errors) == ([], [])
 
 
-def test_a_fine_night_is_quiet_and_a_run_alone_says_nothing(browser: Browser, make_report: Reported) -> None:
+def test_a_fine_night_shows_the_comparison_and_a_run_alone_says_nothing(
+    browser: Browser, make_report: Reported
+) -> None:
     from playwright.sync_api import expect
 
     with open_page(browser, make_file_url(make_report(records.make_night(DAY))), locale="en-US") as result:
         expect(result.page.locator(".night:not(.attention) p").first).to_have_text(
             f"{DAY}: fine.", use_inner_text=True
+        )
+        expect(result.page.locator(".night li").nth(1)).to_have_text(
+            "bing: AP@10 0.610 (+0.000), sDCG@10 0.610 (+0.000) against the baseline", use_inner_text=True
         )
     assert 'class="night' not in make_report(None).read_text(encoding="utf-8")

@@ -76,12 +76,12 @@ def test_a_member_in_this_process_makes_no_calls(tmp_path: Path) -> None:
         result = run_judge(*words, "--max-calls", 24, "--out", out)
         assert result.returncode == 0, result.stderr
         assert len(server.requests) == 24
-    assert "(100.0%); 24 new calls, " in result.stdout
+    assert "(100.0%); 24 new calls; " in result.stdout
     assert read_results(out)["summary"]["cost"]["calls"] == 24
     assert "1/2 lexical/graded: judging 24 pairs" in result.stderr
     assert "2/2 openai:plain/graded: judging 24 pairs" in result.stderr
     alone = run_judge("run", data, "-m", "lexical", "--out", tmp_path / "runs" / "alone")
-    assert "24 of 24 judged by lexical/graded (100.0%); 0 new calls, 0 tokens in total" in alone.stdout
+    assert "24 of 24 judged by lexical/graded (100.0%); 0 new calls; in total 0 tokens" in alone.stdout
 
 
 def test_scoring_again_keeps_the_members(tmp_path: Path) -> None:

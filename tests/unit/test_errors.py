@@ -49,10 +49,10 @@ def test_an_error_is_its_message_in_english_and_so_are_its_copies(error: JudgeEr
 
 
 def test_messages_in_a_message_are_in_the_same_language() -> None:
-    inner = Message("not separated (a test needs at least {count} queries with values for both)", count=6)
+    inner = Message("undetermined: there is no query where both have a value")
     outer = InputError("{place}: {problem}", place="a.csv", problem=InputError(inner))
-    assert str(outer) == "a.csv: not separated (a test needs at least 6 queries with values for both)"
-    assert CHINESE(outer.message) == "a.csv: 差异不显著（要区分两者，至少需要 6 条双方都有得分的查询）"
+    assert str(outer) == "a.csv: undetermined: there is no query where both have a value"
+    assert CHINESE(outer.message) == "a.csv: 无法判断：没有双方都有得分的查询"
 
 
 def test_a_value_with_braces_is_not_a_template() -> None:

@@ -93,14 +93,14 @@ def _explain_tables(
         ),
         t("twice"): t("twice: the same for twice as many queries"),
         t("needed"): t(
-            "needed: of a pair that is not separated, how many queries it needs at the least, if the true"
-            " difference is the largest in its interval; - where there are as many"
+            "needed: how many queries separate the pair, if the true difference is the largest in its"
+            " interval; no value: the run has that many"
         ),
         t("worst case"): t(
             "worst case: the lowest and highest difference over all grades of unjudged snippets; a tenth of"
             " the distance to each widens the 95% interval on its side"
         ),
-        t("queries"): t("queries: how many the mean is over"),
+        t("queries"): t("queries: the number of queries in the mean"),
         t("errors"): t("errors: queries on which the engine failed"),
         t("not asked"): t("not asked: queries for which the dataset has no answer of the engine"),
         t("duplicates"): t("duplicates: results that repeat a page"),

@@ -132,7 +132,7 @@ def _describe_judging(result: RunResult, t: Translator) -> Iterator[str]:
     if not wanted:
         return
     yield t(
-        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls}, {tokens:,} tokens in total"
+        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls}; in total {tokens:,} tokens"
         "{cost}",
         judged=judged,
         wanted=wanted,
@@ -213,7 +213,10 @@ def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
     yield sentences.describe_empty_snippets(t, summary)
     if summary.flagged:
         engines = sentences.join_values(t, summary.flagged)
-        yield t("possible prompt injection (grades unchanged): {engines}", engines=engines)
+        yield t(
+            "snippets that seem to address the grader or only repeat the query (grades unchanged): {engines}",
+            engines=engines,
+        )
         yield sentences.describe_flagged_effect(t, summary)
 
 

@@ -312,6 +312,20 @@ def test_a_query_twice_is_a_title_and_three_times_is_stuffing() -> None:
     assert "stuffing" in clean_text(f"{query} {query} {query} phones", query=query).flags
 
 
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("社保断缴一个月有什么影响", "社保断缴一个月有什么影响：社保断缴一个月，医保次月停止报销。"),
+        ("iPhone 15 电池容量", "iPhone 15 电池容量为 3349mAh，iPhone 15 Pro 电池容量为 3274mAh"),
+        ("flat bicycle tyre", "How to fix a flat bicycle tyre: tools for a flat bicycle tyre."),
+    ],
+)
+def test_a_title_that_is_the_query_makes_no_stuffing_of_its_text(query: str, text: str) -> None:
+    assert clean_text(text, title=query, query=query).flags == ()
+    repeated = clean_text(text, title=f"{query} {query} {query}", query=query)
+    assert repeated.flags == ("stuffing",)
+
+
 def test_the_terminal_is_never_obeyed() -> None:
     assert "\x1b" not in escape_controls("\x1b[2Jgone\x07\u202e")
 

@@ -238,7 +238,7 @@ def clean_shown_query(text: str) -> object:
 
 
 def detect_injection_alone(text: str) -> object:
-    return detect_injection("a query of words", text, text)
+    return detect_injection(text, text)
 
 
 def classify_error_page(text: str) -> object:

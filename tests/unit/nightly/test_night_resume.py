@@ -235,7 +235,7 @@ def test_a_finished_night_says_that_its_dataset_has_changed(project: NightlyProj
     assert again.record == first.record
     (line,) = (line for line in again.lines if "has changed since" in line)
     assert line.startswith(
-        "judge.toml or its dataset has changed since: the dataset changed; the night stays as it is"
+        f"{project.toml} or its dataset has changed since: the dataset changed; the night stays as it is"
     )
     data.unlink()
     assert not any("has changed since" in line for line in job.run_nightly(project.toml, day).lines)

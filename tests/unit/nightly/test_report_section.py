@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from judge import finished_run
-from judge.messages import Text
 from judge.nightly import job
 from judge.nightly.night_texts import make_banner
 from tests.unit.nightly import records
@@ -56,6 +55,15 @@ def test_the_band_stays_however_the_report_is_written_again(project: NightlyProj
     assert (project.read_file(worse, "report.html"), project.calls) == (before, calls)
 
 
-def test_a_fine_night_says_so_and_no_more() -> None:
-    record = records.parse_record(records.make_night("2026-05-02"))
-    assert make_banner(record) == (Text(en="2026-05-02: fine.", zh="2026-05-02：正常。"),)
+def test_a_fine_night_says_what_was_compared() -> None:
+    night = records.make_night("2026-05-02")
+    # An interval of one comparison excludes 0, but the test is one of six.
+    night["regression_test"]["rows"][1] |= {"change": -0.018, "low": -0.03, "high": -0.006, "p_holm": 0.054}
+    headline, *lines, canaries = (text.en for text in make_banner(records.parse_record(night)))
+    assert headline == "2026-05-02: fine."
+    assert lines[0].startswith("no drop was found from the baseline")
+    assert lines[-1] == (
+        "\u2068bing\u2069 is lower by sDCG@10, which is not significant: p (Holm) 0.054, and an alarm needs"
+        " less than alpha, 0.01"
+    )
+    assert canaries.startswith("canaries: 60 pairs")

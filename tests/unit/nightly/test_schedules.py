@@ -34,7 +34,7 @@ def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(folder: Path,
     *comments, line = make_schedule("cron", Path("no such 50%.toml")).splitlines()
     assert all(each.startswith("# ") for each in comments)
     minute, hour, day, month, weekday, command = line.split(" ", 5)
-    assert (minute, hour, day, month, weekday) == ("30", "2", "*", "*", "*")
+    assert (minute, hour, day, month, weekday) == ("30", "2,4,6", "*", "*", "*")
     # What cron makes of a line: an unescaped % ends it.
     assert command.replace("\\%", "").count("%") == 0
     done = subprocess.run(
