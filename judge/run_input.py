@@ -67,6 +67,11 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
 
     Raises InputError when the dataset is invalid.
     """
+    with config.source.name_keys_in_errors():
+        return _load_pooled_dataset(config, rows)
+
+
+def _load_pooled_dataset(config: Config, rows: DatasetRows | None) -> PooledDataset:
     reader = open_reader(config, rows)
     source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
     paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]

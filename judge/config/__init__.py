@@ -41,7 +41,7 @@ TABLES = frozenset({"collect", "nightly"})
 #: Earlier names of options in TOML files, with their present names.
 ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
 #: What follows an option in a template: a field with its value, a form such as FILE, or the end of the word.
-_VALUE = r"(?:[ ](?P<value>\{[^}%]*\})|[ ](?P<form>[A-Z][A-Z,=]+)|(?![\w-]))"
+_VALUE = r"(?:[ ](?P<value>\{[^}%]*\})|[ ](?P<form>(?:\w+=)?[A-Z][A-Z,=]+)|(?![\w-]))"
 #: A command in a message, whose options a file does not have.
 _COMMAND = r"(?P<command>\bjudge [a-z]+ [^,;:，；：]*)"
 
@@ -108,6 +108,15 @@ class ConfigSource:
     table: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def name_keys_in_errors(self) -> Iterator[None]:
+        """Name options in the message of an InputError as the file does, if there is one."""
+        try:
+            yield
+        except InputError as error:
+            error.args = (FileMessage(error.message, self.words),)
+            raise
 
     @contextmanager
     def add_error_context(self, *options: str) -> Iterator[None]:

@@ -278,6 +278,18 @@ def test_a_conflict_of_the_file_and_the_command_line_names_both(
     assert pickle.loads(pickle.dumps(caught.value)).message == caught.value.message  # noqa: S301 - of this test
 
 
+def test_a_column_that_is_missing_can_be_named_in_the_file(folder: Path) -> None:
+    (folder / "d.csv").write_text("query,engine,text\nq,a,b\n", encoding="utf-8")
+    line = describe(f"{LOCAL}data = 'd.csv'\n[nightly]\ncanary_repeats = 0\n")
+    assert line.endswith(
+        "d.csv:1: there is no column 'snippet'; the columns are ['query', 'engine', 'text']. Rename"
+        " the right one (upper case, lower case and blanks count), or say which one it is: columns = {"
+        ' snippet = "text", query = "q" }'
+    )
+    done = run_judge("run", folder / "d.csv", "-m", "lexical")
+    assert done.stderr.endswith("or say which one it is: --columns snippet=NAME\n")
+
+
 def test_a_measure_of_the_file_is_beside_the_depth_of_the_command_line(folder: Path) -> None:
     toml = folder / "judge.toml"
     toml.write_text("measures = ['AP@50']\n", encoding="utf-8")
