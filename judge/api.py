@@ -208,7 +208,7 @@ def agree_label_files(
         table = read_labels(path, warnings.append)
         grades = {(label.query_id, label.item): label.grade for label in table}
         sides.append(LabelSet(grades, choose_label_scale(grades.values(), None, scale, table), path.name))
-    lists = trec.read_trec_rankings(runs) if runs else ()
+    lists = trec.read_trec_rankings(runs, warnings.append) if runs else ()
     given, people = sides
     loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
     shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
