@@ -96,6 +96,11 @@ class Translator:
     def _catalogue(self) -> NullTranslations:
         return self._read_catalogue()
 
+    @property
+    def lacks_catalogue(self) -> bool:
+        """Whether messages are in English because the catalogue of this language is not compiled."""
+        return self.language != "en" and not isinstance(self._catalogue, GNUTranslations)
+
     def __call__(self, message: str, /, **values: Any) -> str:  # noqa: ANN401 - as str.format takes
         """Return the message in this language, with the values in it.
 
@@ -274,11 +279,15 @@ def fill_chinese(template: str, render_field: Callable[[str, str, str | None], s
     return text
 
 
-def _read_chinese() -> GNUTranslations:
+def _read_chinese() -> NullTranslations:
+    """Return the catalogue; an empty one in a checkout that is not installed, where it is not compiled."""
     from importlib.resources import files
 
-    with (files("judge.messages") / "zh.mo").open("rb") as file:
-        return GNUTranslations(file)
+    try:
+        with (files("judge.messages") / "zh.mo").open("rb") as file:
+            return GNUTranslations(file)
+    except FileNotFoundError:
+        return NullTranslations()
 
 
 ENGLISH = Translator("en", NullTranslations)
