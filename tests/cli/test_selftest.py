@@ -182,7 +182,10 @@ def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None
     before = judge.run(ROWS, "lexical", out=str(out))
     (name, row), *_ = to_json(before.summary)["selftest"].items()
     assert (name, row["figures"]) == ("lexical/graded", None)
-    assert "There is no self-test of lexical/graded" in render_terminal(before)
+    shown = render_terminal(before)
+    notice = f"run judge selftest -m lexical with the same options, then judge score {out} --save.\n"
+    assert notice in shown
+    assert shown.index(" one, two: ") < shown.index("There is no self-test of lexical/graded")
     assert "judge selftest -m lexical" in (out / "report.html").read_text(encoding="utf-8")
 
     tested = run_selftest(Config.load(model="lexical", out=str(out)))

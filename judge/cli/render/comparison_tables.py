@@ -134,8 +134,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     if measure == summary.deciding_measure:
         yield from sentences.describe_segment_differences(t, summary)
     yield from sentences.describe_limits(t, summary, measure)
-    pairs = summary.select_comparisons(measure)
-    yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:max_pairs])
+    yield from sentences.list_differences(t, summary.select_comparisons(measure), max_pairs)
 
 
 def _list_pairs(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
