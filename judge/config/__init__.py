@@ -115,8 +115,12 @@ class ConfigSource:
         try:
             yield
         except InputError as error:
-            error.args = (FileMessage(error.message, self.words),)
+            error.args = (self.name_keys_in(error.message),)
             raise
+
+    def name_keys_in(self, message: Message) -> Message:
+        """Return a message with what the file has for each option in it, if there is a file."""
+        return FileMessage(message, self.words) if self.words else message
 
     @contextmanager
     def add_error_context(self, *options: str) -> Iterator[None]:
@@ -133,7 +137,7 @@ class ConfigSource:
         """Return a message after its place, unless it names that already, with keys for options."""
         if message.startswith(f"{self.file}: "):
             return message
-        message = FileMessage(message, self.words)
+        message = self.name_keys_in(message)
         if not message.startswith("["):
             if key and not message.startswith(f"{key} "):
                 message = Message("{name}: {value}", name=key, value=message)

@@ -20,7 +20,6 @@ from judge.config import (
     OTHER_DIMENSIONS,
     TABLES,
     ConfigSource,
-    FileMessage,
     read_toml,
     rename_options,
 )
@@ -425,7 +424,7 @@ class Config:
             raise InputError(
                 "{file} and the command line: {error}",
                 file=toml,
-                error=FileMessage(error.message, source.words),
+                error=source.name_keys_in(error.message),
             ) from None
 
     @classmethod

@@ -12,9 +12,7 @@ from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
-from judge.config import FileMessage
 from judge.config.nightly import NightlyConfig
-from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import LimitReached
 from judge.measure.columns import tabulate_results
@@ -202,13 +200,12 @@ def collect_remarks(
     yield from run.result.warnings if run else ()
 
 
-def explain_unanswered_canaries(config: Config, check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
+def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
     """Return why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.is_available(rules):
         return []
     incomplete = check.run.incomplete
     why = incomplete.message if incomplete else Message("canaries are missing")
-    why = FileMessage(why, config.source.words)
     if isinstance(incomplete, LimitReached):
         return [
             Message(
@@ -220,11 +217,11 @@ def explain_unanswered_canaries(config: Config, check: CanaryCheck | None, rules
     return [Message("the assessor did not answer the canaries: {why}", why=why)]
 
 
-def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | None) -> list[str]:
+def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> list[str]:
     """Return why the run ended early."""
     if result.incomplete is None:
         return []
-    why = FileMessage(result.incomplete.message, config.source.words)
+    why = result.incomplete.message
     if check is None or not check.run.calls_made or not isinstance(result.incomplete, LimitReached):
         return [why]
     calls = check.run.calls_made

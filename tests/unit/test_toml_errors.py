@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,8 @@ from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Message
 from judge.nightly import job
 from tests.support.command_line import run_judge
-from tests.support.factories import read_results
+from tests.support.factories import read_results, write_rows
+from tests.unit.test_messages_catalogue import load_catalogue
 
 #: The least that a night needs, besides the line that is tried.
 LOCAL = 'model = "openai:fake"\nbase_url = "http://127.0.0.1:9"\n'
@@ -288,6 +291,29 @@ def test_a_column_that_is_missing_can_be_named_in_the_file(folder: Path) -> None
     )
     done = run_judge("run", folder / "d.csv", "-m", "lexical")
     assert done.stderr.endswith("or say which one it is: --columns snippet=NAME\n")
+
+
+def test_a_run_that_ends_early_names_the_limit_where_it_is(folder: Path) -> None:
+    rows = [{"query": "q", "engine": "a", "snippet": snippet} for snippet in ("tea", None)]
+    data = write_rows(folder / "d.jsonl", rows)
+    toml = folder / "judge.toml"
+    toml.write_text("min_coverage = 0.9\nmax_calls = 5\n", encoding="utf-8")
+    words = ("run", data, "-m", "lexical", "--config", toml, "--out", folder / "run")
+    assert "were judged, less than min_coverage 90% (" in run_judge(*words).stderr
+    done = run_judge(*words, "--min-coverage", 0.8, "--ui-lang", "zh")
+    assert "低于 --min-coverage 80%" in done.stderr
+
+
+@pytest.mark.parametrize("model", [Config, CollectConfig])
+def test_a_translation_names_the_same_options_as_the_message(model: type[Any]) -> None:
+    words = list_toml_words(model, list_options(model))
+    flags = re.compile("|".join(rf"{re.escape(word)}(?![\w-])" for word in words if " " not in word))
+    for message in load_catalogue().values():
+        if isinstance(message.id, str) and isinstance(message.string, str):
+            english, chinese = (
+                set(flags.findall(name_keys(text, words))) for text in (message.id, message.string)
+            )
+            assert chinese <= english, message.id
 
 
 def test_a_measure_of_the_file_is_beside_the_depth_of_the_command_line(folder: Path) -> None:
