@@ -120,7 +120,7 @@ class ConfigSource:
 
     def name_keys_in(self, message: Message) -> Message:
         """Return a message with what the file has for each option in it, if there is a file."""
-        return FileMessage(message, self.words) if self.words else message
+        return FileMessage(message, self.words) if self.file is not None else message
 
     @contextmanager
     def add_error_context(self, *options: str) -> Iterator[None]:
@@ -142,7 +142,7 @@ class ConfigSource:
             if key and not message.startswith(f"{key} "):
                 message = Message("{name}: {value}", name=key, value=message)
             if self.table:
-                message = Message("{place} {error}", place=f"[{self.table}]", error=message)
+                message = Message("[{name}] {error}", name=self.table, error=message)
         return Message("{file}: {error}", file=self.file, error=message)
 
     def check_exists(self, option: str, *paths: Path) -> None:

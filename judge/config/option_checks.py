@@ -164,7 +164,7 @@ def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) ->
     except ValidationError as error:
         problem = _describe_invalid(error, list_fields(model), table)
         if place.endswith("]"):  # a key follows its table
-            raise InputError("{place} {error}", place=place, error=problem) from None
+            raise InputError("[{name}] {error}", name=place.strip("[]"), error=problem) from None
         raise InputError("{name}: {value}", name=place, value=problem) from None
 
 

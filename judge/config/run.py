@@ -407,7 +407,7 @@ class Config:
             table["prices"] = toml  # the price table is in this file
         given = rename_options({name: value for name, value in given.items() if value is not None})
         own = {name: name for name in list_options(cls) if name not in given}
-        source = ConfigSource(toml, "", own, list_toml_words(cls, own) if toml else {})
+        source = ConfigSource(toml, "", own, list_toml_words(cls, own))
         with source.add_error_context():
             table = rename_options(table)
         table = {name: value for name, value in table.items() if name not in TABLES | given.keys()}

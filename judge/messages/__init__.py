@@ -111,15 +111,14 @@ class Translator:
         if values:
             translated = {name: self(value) for name, value in values.items() if isinstance(value, Message)}
             return self._format(self._look_up(message), {**values, **translated})
-        return self._translate_read_text(message)
+        known = self._catalogue.gettext(message) if message else ""
+        return self.edit_template(known) if known != message else self._translate_read_text(message)
 
     def _look_up(self, template: str) -> str:
         return self.edit_template(self._catalogue.gettext(template))
 
     def _translate_read_text(self, text: str, depth: int = DEPTH) -> str:
         """Return the message that `text`, which was read, is in English; another text unchanged."""
-        if text and self._catalogue.gettext(text) != text:
-            return self._look_up(text)
         message = self._index.recognise(text, depth) if " " in text else None
         if message is None:
             return text
