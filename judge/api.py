@@ -38,6 +38,7 @@ from judge.dimensions.align import AlignmentSummary, align_embeddings, select_ju
 from judge.errors import InputError, Interrupted
 from judge.finished_run import load_current_summary, rescore, write_current_report
 from judge.measure.measures import resolve_measures
+from judge.messages import OptionName
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.labelling_plan import read_design
 from judge.runs.load import (
@@ -119,6 +120,12 @@ def score(
     """
     if not isinstance(save, bool | np.bool_):
         raise InputError("save is {value!r:.80}, not True or False", value=save)
+    if base_url is not None and embeddings is None:
+        raise InputError(
+            "{option} is for {needed}; add {needed}, or omit {option}",
+            option=OptionName("--base-url"),
+            needed=OptionName("--diversity-embeddings"),
+        )
     chosen = _list_names("measures", measures) if measures is not None else None
     by_option = {"costs": costs, "weights": weights, "diversity_embeddings": embeddings, "feedback": feedback}
     names = {name for name, value in by_option.items() if value is not None}
@@ -201,7 +208,7 @@ def agree_label_files(
         table = read_labels(path, warnings.append)
         grades = {(label.query_id, label.item): label.grade for label in table}
         sides.append(LabelSet(grades, choose_label_scale(grades.values(), None, scale, table), path.name))
-    lists = trec.read_trec_rankings(runs) if runs else ()
+    lists = trec.read_trec_rankings(runs, warnings.append) if runs else ()
     given, people = sides
     loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
     shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}

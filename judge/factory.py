@@ -54,7 +54,7 @@ def build_model(config: Config, name: str | None = None, *, needs_key: bool = Tr
     with config.source.add_error_context("model", "base_url"):
         name = name or config.model
         if not name:
-            raise InputError("no model was named; name one with -m: {forms}", forms=FORMS)
+            raise InputError("no model was named; name one with -m MODEL; models are {forms}", forms=FORMS)
         spec, at, address = name.partition("@http")
         environ = copy_environment() if needs_key else _add_missing_keys(copy_environment())
         open_this = partial(
@@ -248,8 +248,8 @@ def choose_price(config: Config, model: Model) -> Price | None:
     with config.source.add_error_context("budget"):
         if config.budget is not None and price is None:
             raise InputError(
-                "budget needs a price, and none is known for {model} at {server}: add it with --price (USD"
-                " per million tokens) or in a file with --prices",
+                "budget needs a price, and none is known for {model} at {server}: add it with --price"
+                " INPUT,OUTPUT (USD per million tokens) or in a file with --prices FILE",
                 model=model.name,
                 server=model.endpoint or Message("its server"),
             )

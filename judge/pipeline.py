@@ -102,6 +102,8 @@ def run(
         result = _measure_with_cache(folder, replace(judged, spec=spec, dimensions=dimensions), cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
+    if incomplete:
+        incomplete.args = (config.source.name_keys_in(incomplete.message),)
     return replace(
         result,
         warnings=(*judged.data.warnings, *judging.warnings, *warnings),

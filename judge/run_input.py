@@ -20,7 +20,7 @@ from judge.dataset.rows import COLUMN_FIELDS
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
 from judge.errors import InputError
 from judge.measure.measures import Measure, resolve_measures
-from judge.messages import Message, NameList, SeparatedNames
+from judge.messages import Message, NameList, OptionName, SeparatedNames
 from judge.records import EXPECTED, Dataset, LangChoice, Pool
 from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
@@ -67,6 +67,11 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
 
     Raises InputError when the dataset is invalid.
     """
+    with config.source.name_keys_in_errors():
+        return _load_pooled_dataset(config, rows)
+
+
+def _load_pooled_dataset(config: Config, rows: DatasetRows | None) -> PooledDataset:
     reader = open_reader(config, rows)
     source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
     paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
@@ -107,7 +112,7 @@ def open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
         return open_dataset(rows, **options, columns=columns, expected=config.model == EXPECTED)
     with config.source.add_error_context("data", "topics", "docs", "trec_runs"):
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
-            missing = [f"--{name}" for name in ("topics", "docs") if not getattr(config, name)]
+            missing = [OptionName(f"--{name}") for name in ("topics", "docs") if not getattr(config, name)]
             raise InputError(
                 "TREC input is --topics, --docs and --run, and no other dataset; {what}",
                 what=Message("add {options}", options=NameList(missing))
@@ -145,8 +150,8 @@ def _check_columns(config: Config) -> Mapping[str, str]:
                 )
             if name not in COLUMN_FIELDS:
                 raise InputError(
-                    "--columns is {option!r}; it is FIELD=COLUMN, and a field is one of {fields}{suggestion}",
-                    option=option,
+                    "--columns has the field {name!r}; a field is one of {fields}{suggestion}",
+                    name=name,
                     fields=SeparatedNames(COLUMN_FIELDS),
                     suggestion=suggest_name(name, COLUMN_FIELDS),
                 )
@@ -204,9 +209,9 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
     scale = choose_label_scale(matched.grades.values(), config.grading, None, labels)
     if scale != config.grading:
         raise InputError(
-            "{file}: the labels are {labels} (0-{labels_top}) and the run is {scale} (0-{top}); add --scale"
-            " {labels}",
+            "{file}: the labels are {labels} (0-{labels_top}) and the run is {scale} (0-{top}); add {option}",
             file=path,
+            option=OptionName(f"--scale {scale.name}"),
             labels=scale.name,
             labels_top=scale.top,
             scale=config.grading.name,

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from judge.example import find_dataset as example
 from tests.support.cases import check_each
@@ -182,9 +183,12 @@ def test_the_first_screen_shows_what_the_demo_prints(
     text = READMES[language].read_text(encoding="utf-8")
     shown = re.search(r"<!-- demo -->\n```\n(.*?)```\n<!-- /demo -->", text, re.DOTALL)
     assert shown is not None
-    assert text[: shown.end()].count("\n") < 40
-    table = run_ok(["demo"], LC_ALL=LOCALES[language]).partition("\n\n")[0]
+    assert text[: shown.end()].count("\n") < 50
+    terminal = {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "80"}
+    printed = run_ok(["demo"], LC_ALL=LOCALES[language], **terminal).partition("\n\n")[0]
+    table = re.sub(r"\x1b\[[0-9;]*m", "", printed)
     assert len(shown[1].splitlines()) == len(table.splitlines())
+    assert max(map(cell_len, shown[1].splitlines())) <= 80
     assert list_missing(shown[1], table) == []
 
 

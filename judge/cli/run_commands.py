@@ -9,6 +9,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,11 +138,12 @@ def _format_comment(text: str) -> Iterator[str]:
 
 def _format_option(model: type[Any], name: str, option: Option, t: Translator) -> Iterator[str]:
     """Yield the text of an option, and a line with its default or an example."""
-    from judge.config.option_checks import list_fields, list_toml_words
+    from judge.config.option_checks import list_fields, list_options, list_toml_words
     from judge.config.run import MAX_TOKENS
     from judge.measure.measures import DEFAULT_MEASURES
 
-    yield from _format_comment(name_keys(t(option.help), list_toml_words(model)))
+    words = list_toml_words(model, list_options(model))
+    yield from _format_comment(t.replace_edit(partial(name_keys, words=words))(option.help))
     field = list_fields(model)[name]
     if name in _SET_FIRST:
         yield f"{name} = {option.example}"

@@ -112,8 +112,8 @@ def use_locale_language(environ: Mapping[str, str]) -> Iterator[None]:
 def apply_language_option(arguments: Sequence[str]) -> list[str]:
     """Select the language of --ui-lang, and return the other arguments.
 
-    It is read before all else, so that help and errors have its language wherever it stands. Raise InputError
-    for an unknown language.
+    It is read before all else, so that help and errors have its language wherever it stands. Print a line
+    where the language has no messages. Raise InputError for an unknown language.
     """
     others: list[str] = []
     rest = iter(arguments)
@@ -128,6 +128,9 @@ def apply_language_option(arguments: Sequence[str]) -> list[str]:
             if language not in _TRANSLATORS:
                 raise InputError("--ui-lang is {language!r:.80}; it is en or zh", language=language)
             _translator.set(_TRANSLATORS[language])
+    if get_ui_translator().lacks_catalogue:
+        line = "messages are in English, because judge/messages/zh.mo is missing; install judge to make it"
+        print(f"judge: {line}", file=sys.stderr)  # noqa: T201
     return others
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -40,8 +40,8 @@ NIGHTS_FOLDER = "runs/nights"
 TABLES = frozenset({"collect", "nightly"})
 #: Earlier names of options in TOML files, with their present names.
 ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
-#: What follows an option in a message: a number that is its value, or the end of the word.
-_VALUE = r"(?:[ ](?P<value>\d[\d.]*(?:e[+-]\d+)?)(?=[\s,;:)，；：）]|$)|(?![\w-]))"
+#: What follows an option in a template: a field with its value, a form such as FILE, or the end of the word.
+_VALUE = r"(?:[ ](?P<value>\{[^}%]*\})|[ ](?P<form>(?:\w+=)?[A-Z][A-Z,=]+)|(?![\w-]))"
 #: A command in a message, whose options a file does not have.
 _COMMAND = r"(?P<command>\bjudge [a-z]+ [^,;:，；：]*)"
 
@@ -71,34 +71,28 @@ class Option:
         return self.flags or (f"--{name.replace('_', '-')}",)
 
 
-class EditedMessage(Message):
-    """A message that `edit` changes; it takes the text in a language, and the translator of that language."""
+class FileMessage(Message):
+    """A message with what a file has for each option in it; `words` are those of `name_keys`."""
 
     inner: Message
-    edit: Callable[[str, Translator], str]
+    words: Mapping[str, str]
 
-    def __new__(cls, inner: Message, edit: Callable[[str, Translator], str]) -> Self:
-        """Return the message that is edited in English."""
-        message = super().__new__(cls, edit(inner, ENGLISH))
-        message.inner, message.edit = inner, edit
+    def __new__(cls, inner: Message, words: Mapping[str, str]) -> Self:
+        """Return the message in English."""
+        message = super().__new__(cls, _name_keys_of(ENGLISH, words)(inner))
+        message.inner, message.words = inner, words
         return message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.inner, self.edit)
+        return type(self), (self.inner, self.words)
 
     def render(self, translator: Translator) -> str:
-        """Return the message in the language of the translator, edited."""
-        return self.edit(translator(self.inner), translator)
+        """Return the message in the language of the translator."""
+        return _name_keys_of(translator, self.words)(self.inner)
 
 
-def add_place(message: Message, place: str) -> EditedMessage:
-    """Return a message that begins with a key after the place of it, such as `judge.toml: [nightly]`."""
-    return EditedMessage(message, partial(_put_place_first, place=place))
-
-
-def _put_place_first(text: str, t: Translator, place: str) -> str:
-    # A key follows its table; a row has a colon.
-    return f"{t(place)} {text}" if place.endswith("]") else t("{name}: {value}", name=t(place), value=text)
+def _name_keys_of(translator: Translator, words: Mapping[str, str]) -> Translator:
+    return translator.replace_edit(partial(name_keys, words=words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +110,19 @@ class ConfigSource:
     words: Mapping[str, str] = field(default_factory=dict)
 
     @contextmanager
+    def name_keys_in_errors(self) -> Iterator[None]:
+        """Name options in the message of an InputError as the file does, if there is one."""
+        try:
+            yield
+        except InputError as error:
+            error.args = (self.name_keys_in(error.message),)
+            raise
+
+    def name_keys_in(self, message: Message) -> Message:
+        """Return a message with what the file has for each option in it, if there is a file."""
+        return FileMessage(message, self.words) if self.file is not None else message
+
+    @contextmanager
     def add_error_context(self, *options: str) -> Iterator[None]:
         """Put file, table and key before the message of an InputError, if the file decides all `options`."""
         try:
@@ -123,19 +130,20 @@ class ConfigSource:
         except InputError as error:
             if self.file is not None and self.keys.keys() >= set(options):
                 key = self.keys[options[0]] if len(options) == 1 else ""
-                error.args = (EditedMessage(error.message, partial(self._add_place, key=key)),)
+                error.args = (self._add_place(error.message, key),)
             raise
 
-    def _add_place(self, text: str, t: Translator, key: str) -> str:
+    def _add_place(self, message: Message, key: str) -> Message:
         """Return a message after its place, unless it names that already, with keys for options."""
-        if text.startswith((f"{self.file}: ", f"{self.file}：")):
-            return text
-        text = name_keys(text, self.words)
-        if not text.startswith("["):
-            if key and not text.startswith(f"{key} "):
-                text = t("{name}: {value}", name=key, value=text)
-            text = f"[{self.table}] {text}" if self.table else text
-        return t("{file}: {error}", file=self.file, error=text)
+        if message.startswith(f"{self.file}: "):
+            return message
+        message = self.name_keys_in(message)
+        if not message.startswith("["):
+            if key and not message.startswith(f"{key} "):
+                message = Message("{name}: {value}", name=key, value=message)
+            if self.table:
+                message = Message("[{name}] {error}", name=self.table, error=message)
+        return Message("{file}: {error}", file=self.file, error=message)
 
     def check_exists(self, option: str, *paths: Path) -> None:
         """Raise InputError when one of `paths`, the value of `option`, does not exist.
@@ -149,24 +157,27 @@ class ConfigSource:
                     raise InputError("{file}: no such file{where}", file=path, where=where)
 
 
-def name_keys(message: str, words: Mapping[str, str]) -> str:
-    """Return `message` with what a file has for each option of the command line in it.
+def name_keys(template: str, words: Mapping[str, str]) -> str:
+    """Return the template of a message with what a file has for each option of the command line in it.
 
-    `words` are those of `list_toml_words`: `points = true` for `--points`, `on = "ray"` for `--on ray`. A
-    number after an option is its value. Options of a command, such as `judge init --out FILE`, stay.
+    `words` are those of `list_toml_words`: `points = true` for `--points`, `on = "ray"` for `--on ray`,
+    `price = [0.4, 1.2]` for `--price INPUT,OUTPUT`. Options of a command, such as `judge init --out FILE`,
+    stay.
     """
 
     def name_key(match: re.Match[str]) -> str:
         if match["command"]:
             return match[0]
         key = words[match["word"]]
+        if match["form"]:
+            return words.get(f"{match['word']} FORM", key)
         return f"{key} = {match['value']}" if match["value"] else key
 
     if not words:
-        return message
+        return template
     options = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
     pattern = rf"{_COMMAND}|(?<![^\s(（，、；：])(?P<word>{options}){_VALUE}"
-    return re.sub(pattern, name_key, message, flags=re.ASCII)
+    return re.sub(pattern, name_key, template, flags=re.ASCII)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

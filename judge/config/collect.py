@@ -36,7 +36,7 @@ from judge.config.option_checks import (
     raise_input_errors,
 )
 from judge.errors import InputError
-from judge.messages import Message
+from judge.messages import Message, OptionName
 
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class CollectConfig:
         given = {name: value for name, value in given.items() if value is not None}
         keys = list_keys(cls)
         own = {name: key for key, name in keys.items() if name not in given}
-        source = ConfigSource(toml, "collect", own, list_toml_words(cls))
+        source = ConfigSource(toml, "collect", own, list_toml_words(cls, own.values()))
         table = read_section(toml, "collect") if toml else {}
         with source.add_error_context():
             options: dict[str, Any] = {}
@@ -140,6 +140,6 @@ class CollectConfig:
                 if list_fields(cls)[name].is_required() and name not in options:
                     raise InputError(
                         "{option} is missing; add it (see judge collect --help)",
-                        option=name if each.place == "argument" else each.list_flags(name)[0],
+                        option=name if each.place == "argument" else OptionName(each.list_flags(name)[0]),
                     )
         return cls(**options, source=source)

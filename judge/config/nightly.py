@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from judge.config import NIGHTS, NIGHTS_FOLDER, add_place
+from judge.config import NIGHTS, NIGHTS_FOLDER, ConfigSource
 from judge.config.option_checks import (
     STRICT,
     NonNegativeNumber,
@@ -23,7 +23,6 @@ from judge.config.option_checks import (
     raise_input_errors,
     validate_table,
 )
-from judge.errors import InputError
 from judge.messages import Message
 
 #: The command that makes a run the baseline.
@@ -177,8 +176,5 @@ class NightlyConfig:
     @classmethod
     def load(cls, table: Mapping[str, Any], toml: Path | None = None) -> Self:
         """Return the options of the table of `toml`; raise InputError that names both if one is invalid."""
-        try:
+        with ConfigSource(toml, "nightly").add_error_context():
             return cls(**table)
-        except InputError as error:
-            place = Message("{file}: {error}", file=toml, error="[nightly]") if toml else "[nightly]"
-            raise InputError(add_place(error.message, place)) from None

@@ -6,7 +6,7 @@ Options that are lists or tables are texts on the command line, such as snippet=
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from operator import index
@@ -25,9 +25,9 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
 
-from judge.config import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option, add_place, suggest_name
+from judge.config import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option, suggest_name
 from judge.errors import InputError
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, OptionName, SeparatedNames
 from judge.records import WEIGHTED_DIMENSIONS
 
 #: No conversions (true is not a number), no unknown keys, no NaN and no infinity.
@@ -41,8 +41,10 @@ _EXPECTED = {
     "finite_number": Message("a number such as 0.5"),
     "bool_type": Message("true or false"),
     "dict_type": Message("a table"),
-    "tuple_type": Message('a list of texts such as ["a", "b"]'),
+    "tuple_type": Message("a list of texts"),
 }
+#: Those that an example of the option makes clear.
+_SHOWN_BY_EXAMPLE = frozenset({"string_type", "int_type", "tuple_type"})
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _Table = TypeVar("_Table", bound=BaseModel)
 
@@ -134,17 +136,22 @@ def list_keys(model: type[Any]) -> dict[str, str]:
     return {field.title or name: name for name, field in list_fields(model).items() if name != "source"}
 
 
-def list_toml_words(model: type[Any]) -> dict[str, str]:
-    """Return what a file has for each option of a model, by what the command line has for it.
+def list_toml_words(model: type[Any], names: Container[str]) -> dict[str, str]:
+    """Return what a file has for the options of a model in `names`, by what the command line has for each.
 
-    That is its key, `on = "ray"` for `--on ray`, one of its choices, and `points = true` for `--points`.
+    That is its key, `on = "ray"` for `--on ray`, one of its choices, `points = true` for `--points`, and its
+    example for `--price FORM`.
     """
     words = {}
     for name, record in list_options(model).items():
+        if name not in names:
+            continue
         field = list_fields(model)[name]
         key = field.title or name
         for flag in record.list_flags(name):
             words[flag] = f"{key} = true" if field.annotation is bool else key
+            if record.example:
+                words[f"{flag} FORM"] = f"{key} = {record.example}"
             if get_origin(field.annotation) is Literal:
                 words |= {f"{flag} {choice}": f'{key} = "{choice}"' for choice in get_args(field.annotation)}
     return words
@@ -155,7 +162,10 @@ def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) ->
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        raise InputError(add_place(_describe_invalid(error, list_fields(model), table), place)) from None
+        problem = _describe_invalid(error, list_fields(model), table)
+        if place.endswith("]"):  # a key follows its table
+            raise InputError("[{name}] {error}", name=place.strip("[]"), error=problem) from None
+        raise InputError("{name}: {value}", name=place, value=problem) from None
 
 
 def _describe_invalid(
@@ -171,7 +181,8 @@ def _describe_invalid(
         listing = Message("; known are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
-    key, requirement = fields[name].title or name, _describe_requirement(detail, fields[name])
+    key = fields[name].title or name
+    requirement = _describe_requirement(detail, fields[name], key)
     if detail["type"] == "missing":
         return Message("{key} is missing; {requirement}", key=key, requirement=requirement)
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
@@ -201,7 +212,7 @@ def _format_toml(value: object) -> str:
     return repr(list(value)) if isinstance(value, tuple) else repr(value)
 
 
-def _describe_requirement(detail: ErrorDetails, field: FieldInfo) -> str:
+def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> str:
     # A field whose value may be None has its description inside the union of types.
     inside = (part for option in get_args(field.annotation) for part in getattr(option, "__metadata__", ()))
     for part in (field, *(part for part in inside if isinstance(part, FieldInfo))):
@@ -214,6 +225,15 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo) -> str:
         return Message("it must be at most {most:,}", most=context["le"])
     kind = "tuple_type" if len(detail["loc"]) > 1 else detail["type"]
     if kind in _EXPECTED:
+        extra = field.json_schema_extra
+        example = extra["option"].example if isinstance(extra, dict) else ""  # type: ignore[union-attr]
+        if example and kind in _SHOWN_BY_EXAMPLE:
+            return Message(
+                "it is {expected}, such as {key} = {example}",
+                expected=_EXPECTED[kind],
+                key=key,
+                example=example,
+            )
         return Message("it is {expected}", expected=_EXPECTED[kind])
     return detail["msg"]
 
@@ -252,8 +272,9 @@ def split_prices(value: object) -> tuple[str, ...]:
         name, _, price = each.rpartition("=")
         if each != "list" and (not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip())):
             raise InputError(
-                "costs is {value!r}; it is ENGINE=USD per 1,000 queries, such as tavily=8, or list",
+                "costs is {value!r}; it is {form} per 1,000 queries, or list",
                 value=each if isinstance(value, Mapping | Sequence) else value,
+                form=OptionName("--costs ENGINE=USD"),
             )
     return prices
 
@@ -270,9 +291,10 @@ def split_weights(value: object) -> tuple[str, ...]:
         is_number = re.fullmatch(r"[0-9]*\.?[0-9]+", weight) and float(weight) > 0
         if name not in WEIGHTED_DIMENSIONS or name in names[:number] or not is_number:
             raise InputError(
-                "weights is {value!r}; it is NAME=WEIGHT with weights above 0, each of these names at most"
-                " once: {names}",
+                "weights is {value!r}; it is {form} with weights above 0, each of these names at most once:"
+                " {names}",
                 value=each if isinstance(value, Mapping | Sequence) else value,
+                form=OptionName("--weights NAME=WEIGHT"),
                 names=SeparatedNames(WEIGHTED_DIMENSIONS),
             )
     return weights
@@ -316,7 +338,10 @@ PriceNumbers = Annotated[
         strict=False,
         min_length=2,
         max_length=3,
-        description=Message("INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD per million tokens"),
+        description=Message(
+            "the price of input, output and, as a third number, cached tokens in USD per million: {form}",
+            form=OptionName("--price INPUT,OUTPUT"),
+        ),
     ),
 ]
 Thresholds = Annotated[

@@ -407,7 +407,7 @@ class Config:
             table["prices"] = toml  # the price table is in this file
         given = rename_options({name: value for name, value in given.items() if value is not None})
         own = {name: name for name in list_options(cls) if name not in given}
-        source = ConfigSource(toml, "", own, list_toml_words(cls))
+        source = ConfigSource(toml, "", own, list_toml_words(cls, own))
         with source.add_error_context():
             table = rename_options(table)
         table = {name: value for name, value in table.items() if name not in TABLES | given.keys()}
@@ -416,10 +416,16 @@ class Config:
         try:
             return cls._make({**table, **given}, source, ignored)
         except InputError as error:
-            # The file is named where it has this error by itself.
-            place = source if cls._find_error(table) == str(error) else ConfigSource()
-            with place.add_error_context():
+            if toml is None or cls._find_error(given) == str(error):
                 raise
+            with source.add_error_context():
+                if cls._find_error(table) == str(error):
+                    raise
+            raise InputError(
+                "{file} and the command line: {error}",
+                file=toml,
+                error=source.name_keys_in(error.message),
+            ) from None
 
     @classmethod
     def _find_error(cls, options: dict[str, Any]) -> str:

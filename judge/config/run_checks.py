@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from judge.config import is_day
 from judge.errors import InputError
-from judge.messages import Message, NameList
+from judge.messages import Message, NameList, OptionName
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
@@ -33,14 +33,17 @@ def check_together(config: Config) -> None:
         raise InputError("out is {value!r}; it is a run's own folder, such as runs/one", value=config.out)
     if not 1 <= config.grading.relevant_from <= config.grading.top:
         raise InputError(
-            "relevant_from is {value!r}; it is 1 to {top}", value=config.relevant_from, top=config.grading.top
+            "--relevant-from is {value!r}; with {scale} it is 1 to {top}",
+            value=config.relevant_from,
+            scale=OptionName(f"--scale {config.scale}"),
+            top=config.grading.top,
         )
     if config.check is not None and config.qrels is None:
         raise InputError(
-            "check takes a sample of labelled pairs; name their file with --qrels, or omit --check"
+            "--check takes a sample of labelled pairs; name their file with --qrels, or omit --check"
         )
     if config.ray_address is not None and config.on != "ray":
-        raise InputError("ray_address is that of a Ray cluster; add --on ray, or omit --ray-address")
+        raise InputError("--ray-address is that of a Ray cluster; add --on ray, or omit --ray-address")
     _check_examples(config)
     _check_expected(config)
     if config.assessor == "deepeval":
@@ -50,7 +53,7 @@ def check_together(config: Config) -> None:
     _check_weights(config)
     for name in ("site_grades", "points", "answers", "failures", "explain"):
         if getattr(config, name):
-            check_text_model(config, f"--{name.replace('_', '-')}")
+            check_text_model(config, _name_option(name))
 
 
 def describe_needed_model(models: Iterable[str], option: str) -> Message | None:
@@ -69,8 +72,8 @@ def check_options_apply(models: Iterable[str], options: Iterable[str]) -> None:
     for option in sorted(options):
         if needed := describe_needed_model(models, option):
             raise InputError(
-                "--{option} is for {needed}, not for {models}; omit --{option}",
-                option=option.replace("_", "-"),
+                "{option} is for {needed}, not for {models}; omit {option}",
+                option=_name_option(option),
                 needed=needed,
                 models=NameList(filter(None, models)),
             )
@@ -82,10 +85,14 @@ def check_needed_options(options: Container[str]) -> None:
         # A file may have `controls = false` beside the number of pairs.
         if option in options and needed not in options:
             raise InputError(
-                "--{option} is for --{needed}; add --{needed}, or omit --{option}",
-                option=option.replace("_", "-"),
-                needed=needed,
+                "{option} is for {needed}; add {needed}, or omit {option}",
+                option=_name_option(option),
+                needed=_name_option(needed),
             )
+
+
+def _name_option(name: str) -> OptionName:
+    return OptionName(f"--{name.replace('_', '-')}")
 
 
 def check_text_model(config: Config, option: str) -> None:
@@ -144,9 +151,9 @@ def _check_weights(config: Config) -> None:
         option = WEIGHTED_DIMENSIONS[name]
         if option and not getattr(config, option):
             raise InputError(
-                "weights has {name!r}, which needs --{option}; add --{option}, or omit {name!r}",
+                "--weights has {name!r}, which needs {option}; add {option}, or omit {name!r}",
                 name=name,
-                option=option.replace("_", "-"),
+                option=_name_option(option),
             )
 
 

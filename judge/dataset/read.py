@@ -315,8 +315,9 @@ def open_trec_dataset(
 
     A result with a document that is not in `docs` has a missing text.
     """
-    rows = trec.read_trec_rows(topics, docs, runs)
-    return QueryReader(", ".join(map(str, runs)), rows, lang, max_chars, dates)
+    warnings: list[str] = []
+    rows = trec.read_trec_rows(topics, docs, runs, warnings.append)
+    return QueryReader(", ".join(map(str, runs)), rows, lang, max_chars, dates, warnings)
 
 
 def _find_query(row: ParsedRow, entries: dict[str, _QueryRows], lang: LangChoice) -> _QueryRows:

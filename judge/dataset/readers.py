@@ -16,7 +16,7 @@ from judge.dataset import rows, textfile
 from judge.dataset.rows import InputRow
 from judge.dataset.textfile import Warn, check_column_names, read_table, read_text_file
 from judge.errors import InputError, SetupError, explain_error
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, OptionName, SeparatedNames
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 
@@ -92,12 +92,11 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
         if name not in cells:
             raise InputError(
                 "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Rename the right"
-                " one (upper case, lower case and blanks count), or for judge run say which one it is:"
-                " --columns {field}=NAME",
+                " one (upper case, lower case and blanks count), or say which one it is: {option}",
                 place=location,
                 name=name,
                 columns=cells[:20],
-                field=field,
+                option=OptionName(f"--columns {field}=NAME"),
             )
     return cells
 

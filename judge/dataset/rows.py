@@ -284,14 +284,16 @@ def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputR
         raise InputError(
             "{place}: field 'input' is missing; a test case needs 'input', which is the query", place=location
         )
-    context = next((record[name] for name in _CONTEXT_FIELDS if name in record), None)
+    field = next((name for name in _CONTEXT_FIELDS if name in record), _CONTEXT_FIELDS[0])
+    context = record.get(field)
     if isinstance(context, str):
         context = context.split(_CONTEXT_SEPARATOR) if context else []
     if not isinstance(context, list):
         raise InputError(
-            "{place}: field 'retrieval_context' is {value!r:.80}, not a list of texts; an empty list means"
-            " that there were no results",
+            "{place}: field {field!r} is {value!r:.80}, not a list of texts; an empty list means that there"
+            " were no results",
             place=location,
+            field=field,
             value=context,
         )
     metadata = record.get("metadata") or record.get("additional_metadata") or {}
@@ -300,14 +302,17 @@ def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputR
             metadata = json.loads(metadata)
     metadata_fields = metadata if isinstance(metadata, dict) else {}
     values: dict[str, Any] = {"query": record["input"]}
+    columns = {"query": "input"}
     for name in ("query_id", "engine"):
         value = record.get(name, metadata_fields.get(name))
         if value is not None:
             values[name] = value
-    expected = record.get("expected_output", record.get("expectedOutput"))
-    if expected:
-        values["reference"] = expected
-    row = InputRow(location, values)
+    for name in ("expected_output", "expectedOutput"):
+        if name in record:
+            if record[name]:
+                values["reference"], columns["reference"] = record[name], name
+            break
+    row = InputRow(location, values, columns=columns)
     yield row
     yield from _expand_results(row, values, list(map(_split_source, context)))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from judge.dataset import validation
 from judge.dataset.rows import InputRow, convert_values, parse_object, read_nonblank_lines
+from judge.dataset.textfile import Warn
 from judge.errors import InputError
 from judge.messages import SeparatedNames
 from judge.records import Ranking, Snippet
@@ -26,17 +27,18 @@ _TOPIC_ID_NAMES = ("query_id", "qid", "id", "_id")
 _ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
 
 
-def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[InputRow]:
+def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -> Iterator[InputRow]:
     """Yield the rows of all runs, best first in each list.
 
     A list is sorted by score, highest first, as in trec_eval; ties by the rank column, which is what users
     saw (trec_eval takes the name of the document), then by the order of the file. The snippet of a
-    document that is not in `docs` is None. Raise InputError for unknown topics and malformed lines.
+    document that is not in `docs` is None. `warn` and the errors of reading are those of `read_lines`. Raise
+    InputError, too, for unknown topics and malformed lines.
     """
-    queries = _read_topics(topics)
-    lists = _read_runs(runs, queries)
+    queries = _read_topics(topics, warn)
+    lists = _read_runs(runs, queries, warn)
     wanted = {docno for results in lists.values() for _, docno, _ in results}
-    texts = _read_documents(docs, wanted)
+    texts = _read_documents(docs, wanted, warn)
     if not texts:
         raise InputError(
             "{file}: has none of the {count:,} documents that the runs name; is it the right file?",
@@ -55,13 +57,13 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[I
     )
 
 
-def read_trec_rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
+def read_trec_rankings(runs: Sequence[Path], warn: Warn) -> tuple[Ranking, ...]:
     """Return the lists of all runs as documents without text, in the order of trec_eval.
 
     That is by score as a 32-bit number, ties by the name of the document from z to a, never by rank.
     """
     rankings = []
-    for (query_id, engine), results in _read_runs(runs, None).items():
+    for (query_id, engine), results in _read_runs(runs, None, warn).items():
         by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
         with np.errstate(over="ignore"):  # trec_eval, too, takes larger numbers as infinite
             in_order = sorted(by_name, key=lambda result: np.float32(result[1]))
@@ -70,9 +72,9 @@ def read_trec_rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
     return tuple(rankings)
 
 
-def _read_topics(path: Path) -> dict[str, str]:
+def _read_topics(path: Path, warn: Warn) -> dict[str, str]:
     topics: dict[str, str] = {}
-    lines = list(_read_lines(path))
+    lines = list(_read_lines(path, warn))
     parse = _parse_tagged_topics if lines and lines[0][1].startswith("<") else _parse_topic_lines
     for location, query_id, text in parse(lines):
         if query_id in topics:
@@ -144,14 +146,14 @@ def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str
 
 
 def _read_runs(
-    runs: Sequence[Path], queries: Mapping[str, str] | None
+    runs: Sequence[Path], queries: Mapping[str, str] | None, warn: Warn
 ) -> dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]]:
     """Return (location, docno, sort key) lists by (topic, engine), best first; None allows any topic."""
     lists: dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]] = {}
     for path, engine in _name_engines(runs).items():
         seen: dict[tuple[str, str], str] = {}
         file_tag = ""
-        for location, line in _read_lines(path):
+        for location, line in _read_lines(path, warn):
             query_id, docno, order, tag = _parse_run_line(location, line)
             if queries is not None and query_id not in queries:
                 raise InputError(
@@ -213,7 +215,7 @@ def _name_engines(runs: Sequence[Path]) -> dict[Path, str]:
     """Return the engine of each file: its tag, or a name from the path where files share a tag."""
     tags: dict[Path, str] = {}
     for path in runs:
-        first = next(iter(_read_lines(path)), None)
+        first = next(iter(_read_lines(path, lambda _: None)), None)
         if first is None:
             raise InputError("{file}: holds no results; write one line for each result", file=path)
         tags[path] = first[1].split()[-1]
@@ -240,11 +242,11 @@ def _strip_suffixes(path: Path) -> str:
     return re.sub(r"\.(?:gz|run|trec|txt|tsv)(?=\.|$)", "", path.name)
 
 
-def _read_documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
+def _read_documents(path: Path, wanted: set[str], warn: Warn) -> dict[str, dict[str, Any]]:
     """Return the fields of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
     documents: dict[str, dict[str, Any]] = {}
     locations: dict[str, str] = {}
-    for location, line in _read_lines(path):
+    for location, line in _read_lines(path, warn):
         docno, document = _parse_document(location, line)
         if docno not in wanted:
             continue
@@ -290,7 +292,7 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _read_lines(path: Path) -> Iterable[tuple[str, str]]:
+def _read_lines(path: Path, warn: Warn) -> Iterable[tuple[str, str]]:
     if not path.is_file():
         raise InputError("{file}: no such file", file=path)
-    return read_nonblank_lines(path)
+    return read_nonblank_lines(path, warn)

@@ -62,22 +62,44 @@ class Message(str):
         return translator(self.template, **values)
 
 
+class OptionName(Message):
+    """The name of an option, with or without a value, as a value of a message: `--scale binary`."""
+
+    def render(self, translator: Translator) -> str:
+        """Return the name that the translator has for the option."""
+        return translator.edit_template(self.template)
+
+
 class Translator:
-    """The messages of one language. The catalogue is read when the first message is looked up."""
+    """The messages of one language. The catalogue is read when the first message is looked up.
+
+    `edit_template` changes what the catalogue has, before values are put in.
+    """
 
     def __init__(
         self,
         language: str,
         read_catalogue: Callable[[], NullTranslations],
         format_text: Callable[[str, Mapping[str, object]], str] = str.format_map,
+        edit_template: Callable[[str], str] = str,
     ) -> None:
         self.language = language
         self._read_catalogue = read_catalogue
         self._format = format_text
+        self.edit_template = edit_template
+
+    def replace_edit(self, edit_template: Callable[[str], str]) -> Translator:
+        """Return a translator to the same language that edits templates by `edit_template`."""
+        return Translator(self.language, lambda: self._catalogue, self._format, edit_template)
 
     @cached_property
     def _catalogue(self) -> NullTranslations:
         return self._read_catalogue()
+
+    @property
+    def lacks_catalogue(self) -> bool:
+        """Whether messages are in English because the catalogue of this language is not compiled."""
+        return self.language != "en" and not isinstance(self._catalogue, GNUTranslations)
 
     def __call__(self, message: str, /, **values: Any) -> str:  # noqa: ANN401 - as str.format takes
         """Return the message in this language, with the values in it.
@@ -86,24 +108,28 @@ class Translator:
         """
         if isinstance(message, Message):
             return message.render(self)
-        text = self._catalogue.gettext(message) if message else ""
         if values:
             translated = {name: self(value) for name, value in values.items() if isinstance(value, Message)}
-            return self._format(text, {**values, **translated})
-        return text if text != message else self._translate_read_text(message)
+            return self._format(self._look_up(message), {**values, **translated})
+        known = self._catalogue.gettext(message) if message else ""
+        return self.edit_template(known) if known != message else self._translate_read_text(message)
+
+    def _look_up(self, template: str) -> str:
+        return self.edit_template(self._catalogue.gettext(template))
 
     def _translate_read_text(self, text: str, depth: int = DEPTH) -> str:
         """Return the message that `text`, which was read, is in English; another text unchanged."""
         message = self._index.recognise(text, depth) if " " in text else None
         if message is None:
             return text
+        if not message.values:
+            return self._look_up(text)
         values = {
             name: self._translate_value(name, value, depth - 1, has_measures=message.is_weak)
             for name, value in message.values.items()
         }
-        template = self._catalogue.gettext(message.template)
         try:
-            return fill_chinese(template, lambda field, *_: values[field])
+            return fill_chinese(self._look_up(message.template), lambda field, *_: values[field])
         except KeyError:
             return text
 
@@ -119,8 +145,10 @@ class Translator:
 
     @cached_property
     def _index(self) -> MessageIndex:
+        # English is not in a catalogue of its own: a text in it stays, unless its template is to be edited.
+        catalogue = self._catalogue if self.edit_template is str else CHINESE._catalogue
         # gettext has no other way to list the messages of a catalogue. One with a context has that before it.
-        keys = [key for key in getattr(self._catalogue, "_catalog", {}) if isinstance(key, str)]
+        keys = [key for key in getattr(catalogue, "_catalog", {}) if isinstance(key, str)]
         names = [key.removeprefix("measure\x04") for key in keys if key.startswith("measure\x04")]
         return MessageIndex([key for key in keys if "\x04" not in key], names)
 
@@ -184,7 +212,8 @@ class NameList(Message):
 
     def render(self, translator: Translator) -> str:
         """Return the names as the language of the translator joins them."""
-        return self.join_names(translator, self.names)
+        names = (translator(name) if isinstance(name, Message) else name for name in self.names)
+        return self.join_names(translator, names)
 
 
 class SeparatedNames(NameList):
@@ -249,11 +278,15 @@ def fill_chinese(template: str, render_field: Callable[[str, str, str | None], s
     return text
 
 
-def _read_chinese() -> GNUTranslations:
+def _read_chinese() -> NullTranslations:
+    """Return the catalogue; an empty one in a checkout that is not installed, where it is not compiled."""
     from importlib.resources import files
 
-    with (files("judge.messages") / "zh.mo").open("rb") as file:
-        return GNUTranslations(file)
+    try:
+        with (files("judge.messages") / "zh.mo").open("rb") as file:
+            return GNUTranslations(file)
+    except FileNotFoundError:
+        return NullTranslations()
 
 
 ENGLISH = Translator("en", NullTranslations)

@@ -8,19 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
-from judge.config import EditedMessage, name_keys
 from judge.config.nightly import NightlyConfig
-from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import LimitReached
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import EngineResult, compute_no_snippet_shares
-from judge.messages import Message, NameList, Translator
+from judge.messages import Message, NameList
 from judge.nightly import regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models
@@ -203,12 +200,12 @@ def collect_remarks(
     yield from run.result.warnings if run else ()
 
 
-def explain_unanswered_canaries(config: Config, check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
+def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
     """Return why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.is_available(rules):
         return []
     incomplete = check.run.incomplete
-    why = _name_keys_in_message(incomplete.message if incomplete else Message("canaries are missing"), config)
+    why = incomplete.message if incomplete else Message("canaries are missing")
     if isinstance(incomplete, LimitReached):
         return [
             Message(
@@ -220,24 +217,15 @@ def explain_unanswered_canaries(config: Config, check: CanaryCheck | None, rules
     return [Message("the assessor did not answer the canaries: {why}", why=why)]
 
 
-def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | None) -> list[str]:
+def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> list[str]:
     """Return why the run ended early."""
     if result.incomplete is None:
         return []
-    why = _name_keys_in_message(result.incomplete.message, config)
+    why = result.incomplete.message
     if check is None or not check.run.calls_made or not isinstance(result.incomplete, LimitReached):
         return [why]
     calls = check.run.calls_made
     return [Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)]
-
-
-def _name_keys_in_message(message: Message, config: Config) -> Message:
-    """Return the message of a run with the keys of judge.toml for flags."""
-    return EditedMessage(message, partial(_name_keys_in_text, config=config))
-
-
-def _name_keys_in_text(text: str, _: Translator, config: Config) -> str:
-    return name_keys(text, config.source.words)
 
 
 # Sentences about engines and queries that differ from those of the baseline

@@ -201,7 +201,7 @@ def run_night(
     spend_limit = SpendLimit(config.max_calls, config.budget)
     check = None if missing else _judge_canaries(context, spend_limit, canary_progress)
     drifted = bool(assessor_setting_changes or (check and check.reasons))
-    missing += explain_unanswered_canaries(config, check, rules)
+    missing += explain_unanswered_canaries(check, rules)
     # A user who changes the options needs a night that can be the baseline, so such a night is judged.
     stopped = drifted and not assessor_setting_changes and not missing and rules.judge_on_drift == "stop"
     run = None
@@ -212,7 +212,7 @@ def run_night(
         result = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
         quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
         run = NightRun(result, quarantined)
-        missing = explain_incomplete(config, result, check)
+        missing = explain_incomplete(result, check)
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
     cost_total = count_night_calls(context.folder, config, canary_config)
     if run and run.quarantined_store is None:

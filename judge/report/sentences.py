@@ -218,6 +218,18 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
     )
 
 
+def list_differences(t: Translator, pairs: Sequence[PairComparison], most: int) -> Iterator[str]:
+    """Yield at most `most` comparisons by one measure, below a line that says what their figures are."""
+    shown = [f"  {describe_difference(t, pair)}" for pair in pairs[:most]]
+    if not shown:
+        return
+    if len(pairs) > 1:
+        yield t("On the shared queries; the 95% intervals hold for all pairs together:")
+    else:
+        yield t("On the shared queries:")
+    yield from shown
+
+
 def _format_difference(t: Translator, row: PairComparison | SegmentContrast) -> str:
     return f"{row.difference:+z.4f}{format_interval(t, row.ci95)}"  # z: no −0.0000
 

@@ -21,6 +21,7 @@ from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
 from judge.json_text import dump_json, hash_parts
+from judge.messages import NameList, OptionName
 from judge.pricing import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pair, Scale, ScaleName
 from judge.runs.folder import RunFolder
@@ -144,8 +145,19 @@ def check_testable(model: str) -> None:
 
 
 def _prepare_test(config: Config) -> _PreparedTest:
-    if config.assessor != "judge" or config.panel:
-        raise InputError("a self-test asks one model with judge's own prompts: name one -m, no --assessor")
+    with config.source.add_error_context("assessor"):
+        if config.assessor != "judge":
+            raise InputError(
+                "a self-test has judge's own prompts; omit {option}",
+                option=OptionName(f"--assessor {config.assessor}"),
+            )
+    with config.source.add_error_context("panel"):
+        if config.panel:
+            raise InputError(
+                "a self-test tests one model, and {names} are a panel; choose one: judge selftest -m {model}",
+                names=NameList(config.models),
+                model=config.model,
+            )
     check_testable(config.model)
     config = replace(config, dates=False, as_of=None)
     model = factory.build_model(config)

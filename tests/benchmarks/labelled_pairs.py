@@ -81,7 +81,7 @@ def read_grades(path: Path) -> Grades:
 def read_lists(folder: Path, queries: set[str]) -> Lists:
     """Return the first ten documents of each engine and query."""
     lists: dict[str, dict[str, list[str]]] = {}
-    for ranking in trec.read_trec_rankings(sorted(next(folder.glob("runs*")).iterdir())):
+    for ranking in trec.read_trec_rankings(sorted(next(folder.glob("runs*")).iterdir()), print):
         if ranking.query_id in queries:
             documents = [snippet.docno or snippet.id for snippet in ranking.snippets[:_DEPTH]]
             lists.setdefault(ranking.engine, {})[ranking.query_id] = documents

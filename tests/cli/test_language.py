@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +21,7 @@ from judge.cli.terminal import apply_language_option, get_ui_translator, use_loc
 from judge.errors import InputError
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
+from tests.support.source_code import PACKAGE
 
 
 @check_each(
@@ -204,3 +209,28 @@ def test_an_error_of_a_configuration_file_is_in_chinese(command: str, content: s
         words = (config,) if command == "nightly" else ("--config", config)
         result = run_judge(command, *words, "--ui-lang", "zh")
     assert result.stderr == f"judge: {config}{expected}\n"
+
+
+def test_a_checkout_without_a_compiled_catalogue_is_in_english(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "judge", ignore=shutil.ignore_patterns("*.mo", "__pycache__"))
+    shutil.copytree(PACKAGE.parent / "prompts", tmp_path / "prompts")
+
+    def run_copy(*words: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "judge", *words],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "LC_ALL": "C"},
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    notice = (
+        "judge: messages are in English, because judge/messages/zh.mo is missing; install judge to make it\n"
+    )
+    code, shown, errors = run_copy("demo")
+    assert (code, notice in errors, "engine" in shown) == (0, False, True)
+    code, shown, errors = run_copy("--ui-lang", "zh", "show", "runs/none", "--query", "q")
+    assert (code, shown, errors.splitlines(keepends=True)[0]) == (2, "", notice)
+    assert "runs/none/results.json: No such file or directory" in errors

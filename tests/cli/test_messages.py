@@ -91,6 +91,14 @@ def test_an_option_is_named_as_it_is_typed(words: tuple[str, str], expected: str
     assert expected in line
 
 
+def test_an_address_without_embeddings_is_refused(run_without_grades: Path) -> None:
+    done = run_judge("score", run_without_grades, "--base-url", "http://127.0.0.1:9/v1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "judge: --base-url is for --diversity-embeddings; add --diversity-embeddings, or omit --base-url\n"
+    )
+
+
 def test_dates_may_be_shown_by_either_option(tmp_path: Path) -> None:
     rows = [
         {"query": "q", "engine": name, "rank": 1, "snippet": "the same", "date": f"2026-01-0{day}"}

@@ -193,7 +193,7 @@ def test_other_labels_are_another_run(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("--check", "5"), "check takes a sample of labelled pairs; name their file with --qrels"),
-        (("--ray-address", "ray://there"), "ray_address is that of a Ray cluster; add --on ray"),
+        (("--ray-address", "ray://there"), "--ray-address is that of a Ray cluster; add --on ray"),
         (("--qrels", "absent.txt"), "absent.txt"),
         (("--qrels", "{labels}"), "none of the rows (1) is about this run"),
     ],

@@ -145,8 +145,36 @@ def test_a_server_that_fails_leaves_no_result(configure: Callable[..., Config], 
 
 
 def test_several_assessors_are_refused(configure: Callable[..., Config]) -> None:
-    with LoopbackServer(assessors.reply_sensibly) as server, pytest.raises(InputError, match="one -m"):
+    with LoopbackServer(assessors.reply_sensibly) as server, pytest.raises(InputError) as caught:
         run_selftest(configure(server, panel=("lexical",)))
+    assert str(caught.value) == (
+        "a self-test tests one model, and openai:fake and lexical are a panel; choose one: judge selftest -m"
+        " openai:fake"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            'panel = ["openai:m"]',
+            "panel: a self-test tests one model, and lexical and openai:m are a panel; choose one: judge"
+            " selftest -m lexical",
+        ),
+        (
+            'assessor = "deepeval"',
+            'assessor: a self-test has judge\'s own prompts; omit assessor = "deepeval"',
+        ),
+    ],
+)
+def test_an_option_of_the_file_that_a_selftest_does_not_take_is_named(
+    line: str, message: str, tmp_path: Path
+) -> None:
+    toml = tmp_path / "judge.toml"
+    model = "openai:m" if "deepeval" in line else "lexical"
+    toml.write_text(f'model = "{model}"\n{line}\n', encoding="utf-8")
+    done = run_judge("selftest", "--config", toml, OPENAI_API_KEY="k")
+    assert (done.returncode, done.stderr) == (2, f"judge: {toml}: {message}\n")
 
 
 def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None:
@@ -154,7 +182,10 @@ def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None
     before = judge.run(ROWS, "lexical", out=str(out))
     (name, row), *_ = to_json(before.summary)["selftest"].items()
     assert (name, row["figures"]) == ("lexical/graded", None)
-    assert "There is no self-test of lexical/graded" in render_terminal(before)
+    shown = render_terminal(before)
+    notice = f"run judge selftest -m lexical with the same options, then judge score {out} --save.\n"
+    assert notice in shown
+    assert shown.index(" one, two: ") < shown.index("There is no self-test of lexical/graded")
     assert "judge selftest -m lexical" in (out / "report.html").read_text(encoding="utf-8")
 
     tested = run_selftest(Config.load(model="lexical", out=str(out)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 import subprocess
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +19,11 @@ from judge.config.collect import CollectConfig
 from judge.config.option_checks import list_options, list_toml_words
 from judge.config.run import Config
 from judge.errors import InputError
-from judge.messages import CHINESE
+from judge.messages import CHINESE, ENGLISH, Message
 from judge.nightly import job
 from tests.support.command_line import run_judge
-from tests.support.factories import read_results
+from tests.support.factories import read_results, write_rows
+from tests.unit.test_messages_catalogue import load_catalogue
 
 #: The least that a night needs, besides the line that is tried.
 LOCAL = 'model = "openai:fake"\nbase_url = "http://127.0.0.1:9"\n'
@@ -48,8 +52,19 @@ def describe(text: str) -> str:
         ("depth = -1", "depth is -1; it must be at least 1"),
         ("depth = true", "depth is true; it is a whole number"),
         ("temperature = nan", "temperature is nan; it is a number such as 0.5"),
-        ("seed = 'a'", "seed is 'a'; it is a whole number"),
-        ("price = [1]", "price is [1]; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD"),
+        ("seed = 'a'", "seed is 'a'; it is a whole number, such as seed = 1"),
+        ("topics = 3", 'topics is 3; it is a text, such as topics = "topics.tsv"'),
+        ("panel = 3", 'panel is 3; it is a list of texts, such as panel = ["dashscope:NAME"]'),
+        (
+            "price = [1]",
+            "price is [1]; it is the price of input, output and, as a third number, cached tokens in USD per"
+            " million: price = [0.4, 1.2]",
+        ),
+        (
+            "costs = 'tavily'",
+            "costs is 'tavily'; it is costs = { tavily = 8.0, own = 0.3 } per 1,000 queries, or list",
+        ),
+        ("columns = { snipet = 'text' }", "columns has the field 'snipet'; a field is one of "),
         ("measures = 5", 'measures is 5; it is a list of measures such as ["nDCG@10", "AP@10"]'),
         ("measures = ['AP@50']", "measures: AP@50 looks deeper than depth = 10, down to which snippets are"),
         ("measures = ['nope']", "measures: there is no measure 'nope'"),
@@ -57,7 +72,8 @@ def describe(text: str) -> str:
         ("prompts = 'nodir'", "prompts: nodir/zh/graded.jinja: no such prompt"),
         (
             "budget = 1.0",
-            "budget needs a price, and none is known for openai:fake at http://127.0.0.1:9: add it",
+            "budget needs a price, and none is known for openai:fake at http://127.0.0.1:9: add it"
+            ' with price = [0.4, 1.2] (USD per million tokens) or in a file with prices = "prices.toml"',
         ),
         (
             "assessor = 'deepeval'\nscale = 'graded'",
@@ -89,7 +105,7 @@ def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no model was named; name one with model: openai:NAME, dashscope:NAME, "),
+        ("", 'no model was named; name one with model = "openai:NAME"; models are openai:NAME, '),
         ("model = 'foo:bar'", "there is no model 'foo:bar'"),
         (
             "model = 'openai:m'\nbase_url = 'here'",
@@ -202,14 +218,109 @@ def test_a_message_has_the_words_of_the_file(text: str, english: str, chinese: s
 
 
 def test_a_file_has_the_words_of_each_option() -> None:
-    words = list_toml_words(Config)
+    words = list_toml_words(Config, list_options(Config))
     assert (
-        name_keys("raise --max-calls 20, or --budget 0.5", words) == "raise max_calls = 20, or budget = 0.5"
+        name_keys("raise --max-calls {calls}, or --budget {usd:g}", words)
+        == "raise max_calls = {calls}, or budget = {usd:g}"
     )
     assert name_keys("omit --on ray and --run", words) == 'omit on = "ray" and trec_runs'
+    assert name_keys("add --price INPUT,OUTPUT", words) == "add price = [0.4, 1.2]"
     for command in ("see judge run --on ray", "uv sync --extra ray", "/a--on/b", "a/--on"):
         assert name_keys(command, words) == command
-    assert name_keys("--engine 和 --base-url", list_toml_words(CollectConfig)) == "engine 和 base_urls"
+    words = list_toml_words(CollectConfig, list_options(CollectConfig))
+    assert name_keys("--engine 和 --base-url", words) == "engine 和 base_urls"
+
+
+def test_values_in_a_message_are_not_words_of_the_file(folder: Path) -> None:
+    toml = folder / "judge.toml"
+    toml.write_text(f"{LOCAL}data = 'a --scale b.jsonl'\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        pipeline.estimate(Config.load(toml))
+    assert str(caught.value) == f"{toml}: data: a --scale b.jsonl: no such file in {folder}"
+    source = Config.load(toml).source
+    for text in ("the server says: omit --scale 2", "omit --scale {x}"):
+        with pytest.raises(InputError) as caught, source.add_error_context():
+            raise InputError("{file}: {error}; see --budget", file="f", error=Message(text))
+        for t, colon in ((ENGLISH, ": "), (CHINESE, "：")):
+            assert t(caught.value.message).startswith(f"{toml}{colon}")
+            assert text in t(caught.value.message)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "english", "chinese"),
+    [
+        (
+            "relevant_from = 2",
+            {"scale": "binary"},
+            "relevant_from is 2; with --scale binary it is 1 to 1",
+            "relevant_from 的值为 2；使用 --scale binary 时应为 1 到 1",
+        ),
+        (
+            "scale = 'binary'",
+            {"relevant_from": 2},
+            '--relevant-from is 2; with scale = "binary" it is 1 to 1',
+            '--relevant-from 的值为 2；使用 scale = "binary" 时应为 1 到 1',
+        ),
+        (
+            "assessor = 'deepeval'",
+            {"scale": "graded", "model": "openai:m"},
+            'DeepEval\'s verdicts are yes or no: assessor = "deepeval" goes with --scale binary',
+            'DeepEval 的判定只有是或否：assessor = "deepeval" 必须与 --scale binary 一起使用',
+        ),
+    ],
+)
+def test_a_conflict_of_the_file_and_the_command_line_names_both(
+    text: str, given: dict[str, object], english: str, chinese: str, folder: Path
+) -> None:
+    toml = folder / "judge.toml"
+    toml.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        Config.load(toml, **given)
+    assert str(caught.value) == f"{toml} and the command line: {english}"
+    assert CHINESE(caught.value.message) == f"{toml} 与命令行：{chinese}"
+    assert pickle.loads(pickle.dumps(caught.value)).message == caught.value.message  # noqa: S301 - of this test
+
+
+def test_a_column_that_is_missing_can_be_named_in_the_file(folder: Path) -> None:
+    (folder / "d.csv").write_text("query,engine,text\nq,a,b\n", encoding="utf-8")
+    line = describe(f"{LOCAL}data = 'd.csv'\n[nightly]\ncanary_repeats = 0\n")
+    assert line.endswith(
+        "d.csv:1: there is no column 'snippet'; the columns are ['query', 'engine', 'text']. Rename"
+        " the right one (upper case, lower case and blanks count), or say which one it is: columns = {"
+        ' snippet = "text", query = "q" }'
+    )
+    done = run_judge("run", folder / "d.csv", "-m", "lexical")
+    assert done.stderr.endswith("or say which one it is: --columns snippet=NAME\n")
+
+
+def test_a_run_that_ends_early_names_the_limit_where_it_is(folder: Path) -> None:
+    rows = [{"query": "q", "engine": "a", "snippet": snippet} for snippet in ("tea", None)]
+    data = write_rows(folder / "d.jsonl", rows)
+    toml = folder / "judge.toml"
+    toml.write_text("min_coverage = 0.9\nmax_calls = 5\n", encoding="utf-8")
+    words = ("run", data, "-m", "lexical", "--config", toml, "--out", folder / "run")
+    assert "were judged, less than min_coverage 90% (" in run_judge(*words).stderr
+    done = run_judge(*words, "--min-coverage", 0.8, "--ui-lang", "zh")
+    assert "低于 --min-coverage 80%" in done.stderr
+
+
+@pytest.mark.parametrize("model", [Config, CollectConfig])
+def test_a_translation_names_the_same_options_as_the_message(model: type[Any]) -> None:
+    words = list_toml_words(model, list_options(model))
+    flags = re.compile("|".join(rf"{re.escape(word)}(?![\w-])" for word in words if " " not in word))
+    for message in load_catalogue().values():
+        if isinstance(message.id, str) and isinstance(message.string, str):
+            english, chinese = (
+                set(flags.findall(name_keys(text, words))) for text in (message.id, message.string)
+            )
+            assert chinese <= english, message.id
+
+
+def test_a_measure_of_the_file_is_beside_the_depth_of_the_command_line(folder: Path) -> None:
+    toml = folder / "judge.toml"
+    toml.write_text("measures = ['AP@50']\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"^{toml}: measures: AP@50 looks deeper than --depth 5, down to"):
+        run_input.choose_measures(Config.load(toml, depth=5))
 
 
 def test_the_command_line_adds_what_an_option_of_the_file_needs(folder: Path) -> None:

@@ -134,8 +134,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     if measure == summary.deciding_measure:
         yield from sentences.describe_segment_differences(t, summary)
     yield from sentences.describe_limits(t, summary, measure)
-    comparisons = summary.select_comparisons(measure)
-    yield from (f"  {sentences.describe_difference(t, each)}" for each in comparisons[:max_pairs])
+    yield from sentences.list_differences(t, summary.select_comparisons(measure), max_pairs)
 
 
 def _list_comparisons(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:

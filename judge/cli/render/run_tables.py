@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
@@ -80,7 +81,9 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
     for name, dimension in summary.dimensions.items():
         print_dimension(name, dimension, order, console, t)
     folder = result.folder
-    print_lines((*_describe_result(summary, folder, t), *_describe_limits(summary, t)), console)
+    lines = [*_describe_result(summary, folder, t), *_describe_limits(summary, t)]
+    lines += assessor_sentences.describe_selftests(t, summary, shlex.quote(str(folder)))
+    print_lines(lines, console)
     if not saved:
         console.print(
             Text(t("the files in {folder} are unchanged; --save writes this to them", folder=folder))
@@ -117,7 +120,6 @@ def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
     yield from map(t, dict.fromkeys((*summary.remarks, *result.warnings)))
-    yield from assessor_sentences.describe_selftests(t, summary)
     yield assessor_sentences.describe_served_models(t, summary)
 
 
@@ -174,7 +176,7 @@ def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[
     yield sentences.choose_headline(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from sentences.describe_segment_differences(t, summary)
-    yield from (f"  {sentences.describe_difference(t, each)}" for each in comparisons[:_PAIRS])
+    yield from sentences.list_differences(t, comparisons, _PAIRS)
     if len(comparisons) > _PAIRS:
         yield t(
             "  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=folder

@@ -49,7 +49,8 @@ def write_qrels(folder: Path, name: str, qrels: Qrels) -> Path:
 
 def read_order(path: Path) -> dict[str, list[str]]:
     return {
-        each.query_id: [snippet.docno for snippet in each.snippets] for each in read_trec_rankings([path])
+        each.query_id: [snippet.docno for snippet in each.snippets]
+        for each in read_trec_rankings([path], print)
     }
 
 

@@ -141,6 +141,29 @@ def test_deepeval_test_cases(tmp_path: Path, wrap: Any) -> None:
     assert second.snippets == ()
 
 
+@pytest.mark.parametrize(
+    ("encoding", "is_guess"), [("utf-8-sig", False), ("utf-16", False), ("gb18030", True)]
+)
+def test_trec_files_have_the_encodings_of_other_datasets(
+    encoding: str, is_guess: bool, tmp_path: Path
+) -> None:
+    texts = {
+        "topics.tsv": "1\t龙井茶怎么泡最好\n",
+        "docs.tsv": "d1\t水温八十度左右最适合冲泡绿茶\n",
+        "a.run": "1 Q0 d1 1 0.5 检索系统甲乙\n",
+    }
+    topics, docs, run = (tmp_path / name for name in texts)
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.encode(encoding))
+    data = read_trec_dataset(topics, docs, [run], lang="auto", max_chars=4000)
+    assert data.queries["1"].text == "龙井茶怎么泡最好"
+    assert list_texts(data, "检索系统甲乙", "1") == ["水温八十度左右最适合冲泡绿茶"]
+    assert data.warnings == tuple(
+        f"{path}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong"
+        for path in ((topics, run, docs) if is_guess else ())
+    )
+
+
 def test_trec_files_are_ordered_by_score_as_trec_eval_does(tmp_path: Path) -> None:
     (tmp_path / "topics.tsv").write_text("1\twhat is x\n2\tand y\n")
     with gzip.open(tmp_path / "docs.jsonl.gz", "wt") as file:
@@ -473,6 +496,20 @@ def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
     ("case", "words"),
     [
         ({"retrieval_context": ["x"]}, "field 'input' is missing; a test case needs 'input'"),
+        ({"input": None, "retrieval_context": ["x"]}, "d.jsonl:1: field 'input' is missing; every row"),
+        (
+            {"input": 5, "retrieval_context": ["x"]},
+            "d.jsonl:1: field 'input' is 5, not text; every row",
+        ),
+        (
+            {"input": " ", "retrieval_context": ["x"]},
+            "d.jsonl:1: field 'input' is ' ', which has no",
+        ),
+        ({"input": "q", "retrievalContext": None}, "d.jsonl:1: field 'retrievalContext' is None, not a list"),
+        (
+            {"input": "q", "expectedOutput": [5], "retrieval_context": ["x"]},
+            "d.jsonl:1: field 'expectedOutput' is [5], not text",
+        ),
         ({"input": "q", "retrieval_context": [1]}, "result 1: is 1; a result is a text, or an object with"),
         ({"input": "q", "retrieval_context": ["x", {"text": "y"}]}, "result 2: is {'text': 'y'}; a"),
     ],

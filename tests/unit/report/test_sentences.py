@@ -232,6 +232,17 @@ def test_what_another_measure_says_is_called_descriptive() -> None:
     assert "by P@10)" in sentences.describe_power(ENGLISH, result, "P@10")
 
 
+def test_comparisons_stand_below_what_their_figures_are() -> None:
+    three = summarise_scores([CLEAR, POOR, POOR]).comparisons
+    english, chinese = ([*sentences.list_differences(t, three, 2)] for t in (ENGLISH, CHINESE))
+    assert english[0] == "On the shared queries; the 95% intervals hold for all pairs together:"
+    assert chinese[0] == "以下差异只计双方都有值的查询；95% 区间对所有引擎对同时成立："
+    assert english[1:] == [f"  {sentences.describe_difference(ENGLISH, pair)}" for pair in three[:2]]
+    (header, _) = sentences.list_differences(ENGLISH, three[:1], 2)
+    assert header == "On the shared queries:"
+    assert [*sentences.list_differences(ENGLISH, (), 2)] == []
+
+
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:
     b = [0.1, 0.2, 0.3, 0.4] * 5
     a = [value + step for value, step in zip(b, [0.25, 0.35] * 10, strict=True)]
