@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import count, groupby, pairwise
+from itertools import accumulate, chain, compress, count, groupby, pairwise
 from operator import attrgetter
-from typing import Any, Self, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,25 +24,16 @@ from judge.measure.formulas import Bools, Floats, Ints
 from judge.records import Judgment, Ranking, shorten_repr
 from judge.stored_records import StoredRankings, StoredRecords
 
-#: Texts of a column that are Python objects at once.
-_CHUNK = 1 << 13
-
 
 class TextColumn(Sequence[str]):
-    """Many short texts in one buffer: as a tuple, they take three times the memory."""
+    """Many short texts in one text of their `content`: as a tuple, they take three times the memory."""
 
-    def __init__(self, content: bytes, ends: Ints) -> None:
+    def __init__(self, content: str, lengths: Iterable[int]) -> None:
         self._content = content
-        self._ends = ends
-
-    @classmethod
-    def from_texts(cls, texts: Iterable[str]) -> Self:
-        """Return the column of `texts`."""
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        return cls(b"".join(encoded), np.cumsum([len(text) for text in encoded], dtype=np.int64))
+        self._ends = array("q", accumulate(lengths, initial=0))
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._ends) - 1
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -50,21 +41,12 @@ class TextColumn(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
         places = range(len(self))[index]
-        if isinstance(places, int):
-            return self._read(places, places + 1)[0]
-        if places.step == 1:
-            return self._read(places.start, places.stop)
-        return [self[place] for place in places]
+        if isinstance(places, range):
+            return [self[place] for place in places]
+        return self._content[self._ends[places] : self._ends[places + 1]]
 
     def __iter__(self) -> Iterator[str]:
-        for first in range(0, len(self), _CHUNK):
-            yield from self._read(first, first + _CHUNK)
-
-    def _read(self, first: int, last: int) -> list[str]:
-        """Return the texts from `first` to before `last`."""
-        ends = self._ends[max(first - 1, 0) : last].tolist()
-        ranges = pairwise(ends if first else [0, *ends])
-        return [str(self._content[start:end], "utf-8", "surrogatepass") for start, end in ranges]
+        return (self._content[start:end] for start, end in pairwise(self._ends))
 
 
 @dataclass(frozen=True)
@@ -141,6 +123,7 @@ class ResultColumns:
             moved[past] = empty
             return moved
 
+        ids = list(compress(self.snippet_ids, ~dropped))
         return replace(
             self,
             returned=remain.sum(-1),
@@ -149,9 +132,7 @@ class ResultColumns:
             flags=move_up(self.flags, -1),
             has_text=move_up(self.has_text, 0),
             pair_query=self.pair_query[~dropped],
-            snippet_ids=TextColumn.from_texts(
-                id_ for id_, gone in zip(self.snippet_ids, dropped.tolist(), strict=True) if not gone
-            ),
+            snippet_ids=TextColumn("".join(ids), map(len, ids)),
         )
 
 
@@ -214,8 +195,8 @@ class _FlatResults:
         self.queries: defaultdict[str, int] = _number_names()
         self.engines: defaultdict[str, int] = _number_names()
         self.flag_sets: defaultdict[frozenset[str], int] = _number_names()
-        #: The sorted ids of the snippets of each query: their bytes, their lengths, and how many they are.
-        self.ids, self.id_lengths, self.id_counts = bytearray(), array("q"), array("q")
+        #: The sorted ids of the snippets of each query, joined, and their lengths.
+        self.ids: list[tuple[str, Sequence[int]]] = []
         #: For each ranking: engine, query, length, whether it failed, milliseconds, tokens.
         self.rankings = array("d")
         #: For each result: its pair and its document in the query, its flags, whether it has a text.
@@ -230,10 +211,7 @@ class _FlatResults:
         query, depth = self.queries[query_id], self.depth
         lists = [() if each.error is not None else each.snippets[:depth] for each in rankings]
         ids = sorted({snippet.id for snippets in lists for snippet in snippets})
-        encoded = [id_.encode("utf-8", "surrogatepass") for id_ in ids]
-        self.ids += b"".join(encoded)
-        self.id_lengths.extend(map(len, encoded))
-        self.id_counts.append(len(ids))
+        self.ids.append(("".join(ids), array("i", map(len, ids))))
         pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, _number_names()
         for ranking, snippets in zip(rankings, lists, strict=True):
             names = documents.get((ranking.engine, query_id), ())[:depth]
@@ -263,8 +241,8 @@ class _FlatResults:
         engine, query = engine_order[rows[:, 0].astype(int)], query_order[rows[:, 1].astype(int)]
         length = rows[:, 2].astype(np.int64)
         self._check_unique(engines, queries, engine, query)
-        in_order = np.argsort(query_order)
-        counts = np.array(self.id_counts, np.int64)[in_order]
+        ids = [self.ids[at] for at in np.argsort(query_order)]
+        counts = np.array([len(lengths) for _, lengths in ids], np.int64)
         starts = np.cumsum(counts) - counts
         width = int(length.max(initial=0))
         shape = len(engines), len(queries)
@@ -300,17 +278,10 @@ class _FlatResults:
             has_text=pad(has_text) > 0,
             flag_sets=tuple(self.flag_sets),
             pair_query=np.repeat(np.arange(len(queries)), counts),
-            snippet_ids=self._sort_ids(in_order),
+            snippet_ids=TextColumn(
+                "".join(joined for joined, _ in ids), chain.from_iterable(lengths for _, lengths in ids)
+            ),
         )
-
-    def _sort_ids(self, order: Ints) -> TextColumn:
-        """Return the ids of the snippets, with the queries in this order."""
-        counts, lengths = (np.array(numbers, np.int64) for numbers in (self.id_counts, self.id_lengths))
-        lasts, ends = np.cumsum(counts), np.append(0, np.cumsum(lengths))
-        ranges = list(zip((lasts - counts)[order].tolist(), lasts[order].tolist(), strict=True))
-        content = b"".join([self.ids[ends[first] : ends[last]] for first, last in ranges])
-        in_order = [lengths[first:last] for first, last in ranges]
-        return TextColumn(content, np.cumsum(np.concatenate([*in_order, np.zeros(0, np.int64)])))
 
     @staticmethod
     def _check_unique(engines: Sequence[str], queries: Sequence[str], engine: Ints, query: Ints) -> None:
