@@ -236,7 +236,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
     wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
     results, columns = run.tabulate(with_tokens=True)
     every = score_columns(results, columns, wanted, spec.scale)
-    scores = every.select_measures(spec.measures)
+    scores = every.select(measures=spec.measures)
     comparisons = compare_engines(scores, among)
     models = {SERVED_MODEL_COLUMN: find_grading_models(results, columns)}
     judged = int(columns.rows["is_graded"].sum())

@@ -129,17 +129,13 @@ def krippendorff_alpha(coincidence: Floats, *, ordinal: bool = True) -> Floats:
 def fleiss_kappa(counts: Ints) -> float:
     """Return Fleiss' kappa (1971) of (units, levels) counts of ratings.
 
-    NaN where all ratings have one grade, or there is no unit. Raise `ValueError` unless every unit has the
-    same number of ratings, at least two.
+    Every unit has the same number of ratings, at least two. NaN where all ratings have one grade, or there is
+    no unit.
     """
     if not len(counts):
         return float("nan")
     ratings = np.asarray(counts, dtype=np.float64)
     raters = ratings.sum(1)
-    if raters.min() != raters.max() or raters[0] < 2:
-        raise ValueError(
-            f"units have {raters.min():g} to {raters.max():g} ratings; all need the same, from 2"
-        )
     alike = (np.square(ratings).sum(1) - raters) / (raters * (raters - 1))
     expected = 1 - np.square(ratings.sum(0) / ratings.sum()).sum()
     return float(1 - divide(1 - alike.mean(), expected, np.nan))

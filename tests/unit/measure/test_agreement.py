@@ -150,13 +150,6 @@ def test_fleiss_equals_statsmodels(units: list[list[int]]) -> None:
     assert fleiss_kappa(counts) == pytest.approx(statsmodels_fleiss(counts), abs=1e-12)
 
 
-def test_fleiss_needs_equally_many_ratings() -> None:
-    with pytest.raises(ValueError, match="units have 2 to 3 ratings"):
-        fleiss_kappa(np.array([[1, 1], [3, 0]]))
-    with pytest.raises(ValueError, match="from 2"):
-        fleiss_kappa(np.array([[1, 0], [1, 0]]))
-
-
 def test_where_chance_agreement_is_complete_nothing_is_known() -> None:
     always = np.array([[0, 0], [0, 9]])
     nothing = np.zeros((2, 2))
