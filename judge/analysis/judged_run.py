@@ -198,7 +198,7 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
         pairs = rows["pair"][chunk]  # sorted; -1 stands for a pair that no engine returned
         first, last = (max(0, int(pairs[0])), int(pairs[-1]) + 1) if len(pairs) else (0, 0)
         queries = map(results.queries.__getitem__, results.pair_query[first:last].tolist())
-        names = list(zip(queries, results.snippet_ids[first:last], strict=True))
+        names = list(zip(queries, results.snippet_ids.read(first, last), strict=True))
         columns = (pairs, rows["repeat"][chunk], grades[chunk])
         # A pair that no engine returned stands without its name.
         entries = [

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, compress, count, groupby, pairwise
 from operator import attrgetter
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from judge.records import Judgment, Ranking, shorten_repr
 from judge.stored_records import StoredRankings, StoredRecords
 
 
-class TextColumn(Sequence[str]):
+class TextColumn:
     """Many short texts in one text of their `content`: as a tuple, they take three times the memory."""
 
     def __init__(self, content: str, lengths: Iterable[int]) -> None:
@@ -35,18 +35,15 @@ class TextColumn(Sequence[str]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        places = range(len(self))[index]
-        if isinstance(places, range):
-            return [self[place] for place in places]
-        return self._content[self._ends[places] : self._ends[places + 1]]
+    def __getitem__(self, place: int) -> str:
+        return self.read(place, place + 1)[0]
 
     def __iter__(self) -> Iterator[str]:
         return (self._content[start:end] for start, end in pairwise(self._ends))
+
+    def read(self, first: int, last: int) -> list[str]:
+        """Return the texts from `first` to before `last`."""
+        return [self._content[start:end] for start, end in pairwise(self._ends[first : last + 1])]
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class ResultColumns:
     def number_pairs(self, query_id: str) -> Mapping[str, int]:
         """Return the numbers of the pairs of a query by the ids of their snippets."""
         low, high = self._ranges.get(query_id, (0, 0))
-        return dict(zip(self.snippet_ids[low:high], range(low, high), strict=True))
+        return dict(zip(self.snippet_ids.read(low, high), range(low, high), strict=True))
 
     def list_pairs(self) -> list[tuple[str, str]]:
         """Return the (query id, snippet id) of each pair."""
