@@ -107,20 +107,17 @@ def count_coincidences(counts: Ints) -> Floats:
     return divide(pairs, ratings.sum(1)[:, None, None] - 1, 0.0)
 
 
-def krippendorff_alpha(coincidence: Floats, *, ordinal: bool = True) -> Floats:
-    """Return alpha (...) of summed coincidences (..., levels, levels) (Krippendorff 2011).
+def krippendorff_alpha(coincidence: Floats) -> Floats:
+    """Return the ordinal alpha (...) of summed coincidences (..., levels, levels) (Krippendorff 2011).
 
-    The distance of two grades is that of the mid-ranks of their ratings, squared; without `ordinal` it is 1.
-    For two raters the coincidences are the confusion table plus its transpose. NaN where all ratings have
-    one grade, or there is none.
+    The distance of two grades is that of the mid-ranks of their ratings, squared. For two raters the
+    coincidences are the confusion table plus its transpose. NaN where all ratings have one grade, or there
+    is none.
     """
     given = coincidence.sum(-1)
     total = given.sum(-1)
-    if ordinal:
-        middle = np.cumsum(given, axis=-1) - given / 2
-        distance = np.square(middle[..., :, None] - middle[..., None, :])
-    else:
-        distance = 1 - np.eye(coincidence.shape[-1])
+    middle = np.cumsum(given, axis=-1) - given / 2
+    distance = np.square(middle[..., :, None] - middle[..., None, :])
     expected = (given[..., :, None] * given[..., None, :] * distance).sum((-2, -1))
     observed = (coincidence * distance).sum((-2, -1)) * (total - 1)
     return 1 - divide(observed, expected, np.nan)
@@ -367,12 +364,9 @@ def find_graded_queries(
     pairs: Iterable[tuple[str, str]], grades: GradesByPair
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the ids of the queries with a grade for every pair, and of those with any grade."""
-    complete: dict[str, bool] = {}
-    partly = set()
-    for key in pairs:
-        complete[key[0]] = complete.get(key[0], True) and key in grades
-        partly |= {key[0]} if key in grades else set()
-    return frozenset(query_id for query_id, is_complete in complete.items() if is_complete), frozenset(partly)
+    keys = set(pairs)
+    partly = frozenset(query_id for query_id, _ in keys & grades.keys())
+    return partly - {query_id for query_id, _ in keys - grades.keys()}, partly
 
 
 def _make_paired_grades(

@@ -143,10 +143,6 @@ class Coverage:
     pooled: Ints
     unique: Ints
 
-    def __repr__(self) -> str:
-        engines, queries, repeats = self.graded.shape
-        return f"Coverage(engines={engines}, queries={queries}, repeats={repeats})"
-
     @property
     def without_list(self) -> Bools:
         """Return True where there is no list to measure; an empty list is a list."""
@@ -242,32 +238,31 @@ def _collect_grades(
 
 def _describe_contradiction(results: ResultColumns, graded: npt.NDArray[np.void], scale: Scale) -> str:
     """Return the message about the first invalid judgment in the order of names."""
-    previous, first = None, 0
-    for row in np.sort(graded, order=("pair", "repeat", "grade")):
-        pair, repeat, grade = (int(row[name]) for name in ("pair", "repeat", "grade"))
-        place = Message(
-            "query {query_id!r}, snippet {snippet_id!r}, repeat {repeat}",
-            query_id=results.queries[results.pair_query[pair]],
-            snippet_id=results.snippet_ids[pair],
-            repeat=repeat,
+    rows = np.sort(graded, order=("pair", "repeat", "grade"))
+    invalid = (rows["grade"] < 0) | (rows["grade"] > scale.top)
+    places, grades = rows[["pair", "repeat"]], rows["grade"]
+    differing = np.append(False, (places[1:] == places[:-1]) & (grades[1:] != grades[:-1]))
+    at = int((invalid | differing).argmax())
+    pair, repeat = places[at].tolist()
+    place = Message(
+        "query {query_id!r}, snippet {snippet_id!r}, repeat {repeat}",
+        query_id=results.queries[results.pair_query[pair]],
+        snippet_id=results.snippet_ids[pair],
+        repeat=repeat,
+    )
+    if invalid[at]:
+        return Message(
+            "{place} has grade {grade}, which is not on the {scale.name} scale 0-{scale.top}",
+            place=place,
+            grade=int(grades[at]),
+            scale=scale,
         )
-        if not 0 <= grade <= scale.top:
-            return Message(
-                "{place} has grade {grade}, which is not on the {scale.name} scale 0-{scale.top}",
-                place=place,
-                grade=grade,
-                scale=scale,
-            )
-        if (pair, repeat) != previous:
-            previous, first = (pair, repeat), grade
-        elif grade != first:
-            return Message(
-                "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
-                place=place,
-                first=first,
-                second=grade,
-            )
-    raise AssertionError("all judgments are valid")
+    return Message(
+        "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
+        place=place,
+        first=int(grades[at - 1]),
+        second=int(grades[at]),
+    )
 
 
 def _measure_coverage(results: ResultColumns, lists: RankedLists, times: int) -> Coverage:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
-from judge.records import Judgment, Ranking, shorten_repr
+from judge.records import Judgment, Ranking
 from judge.stored_records import StoredRankings, StoredRecords
 
 
@@ -76,9 +76,6 @@ class ResultColumns:
     pair_query: Ints
     snippet_ids: TextColumn
     unreturned: Ints | None = None
-
-    def __repr__(self) -> str:
-        return f"ResultColumns(engines={shorten_repr(self.engines)}, queries={len(self.queries)})"
 
     @cached_property
     def _ranges(self) -> Mapping[str, tuple[int, int]]:

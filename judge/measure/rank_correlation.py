@@ -56,13 +56,15 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     stay the same. 1 for equal orders, 0 for disjoint ones. No order is empty or has a name twice.
     """
     short, long = sorted((first, second), key=len)
-    shared = [len({*short[:depth]} & {*long[:depth]}) for depth in range(1, len(long) + 1)]
-    end = shared[len(short) - 1] / len(short)
-    beyond = [max(0.0, 1 - len(short) / depth) * end for depth in range(1, len(long) + 1)]
-    shares = [count / depth + more for depth, (count, more) in enumerate(zip(shared, beyond, strict=True), 1)]
-    return (1 - p) * sum(share * p**before for before, share in enumerate(shares)) + shares[-1] * p ** len(
-        long
-    )
+
+    def count_shared(depth: int) -> int:
+        return len({*short[:depth]} & {*long[:depth]})
+
+    end = count_shared(len(short)) / len(short)
+    depths = range(1, len(long) + 1)
+    shares = [count_shared(depth) / depth + max(0.0, 1 - len(short) / depth) * end for depth in depths]
+    last = shares[-1] * p ** len(long)
+    return (1 - p) * sum(share * p**before for before, share in enumerate(shares)) + last
 
 
 def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:
