@@ -9,7 +9,7 @@ resampled pairs are several times too narrow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import floor
@@ -241,23 +241,16 @@ def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> A
 def _make_relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:
     """Return the statistics of relevance: each side with its own threshold, and kappa at every grade."""
 
-    def collapse_sides(
-        of_sides: Callable[[Floats], Floats], human_from: int, from_: int
-    ) -> Callable[[Floats], Floats]:
-        return lambda tables: of_sides(collapse_grades(tables, human_from, from_))
+    def collapse(statistic: Statistic, human_from: int, assessor_from: int) -> Statistic:
+        of_sides, why = statistic
+        return lambda tables: of_sides(collapse_grades(tables, human_from, assessor_from)), why
 
-    own = {
-        name: (collapse_sides(of_sides, people.relevant_from, assessor.relevant_from), why)
-        for name, (of_sides, why) in _ON_SIDES.items()
-    }
-    at = {
-        f"kappa_at_{grade}": (
-            collapse_sides(cohen_kappa, grade, grade if one_scale else assessor.relevant_from),
-            _BY_CHANCE,
-        )
+    own_from = assessor.relevant_from
+    own = {name: collapse(each, people.relevant_from, own_from) for name, each in _ON_SIDES.items()}
+    return own | {
+        f"kappa_at_{grade}": collapse((cohen_kappa, _BY_CHANCE), grade, grade if one_scale else own_from)
         for grade in range(1, people.top + 1)
     }
-    return own | at
 
 
 def _compute_same_share(table: Floats) -> Floats:
