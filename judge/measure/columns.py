@@ -202,6 +202,13 @@ class _FlatResults:
         """Add the rankings of a query, sorted by engine."""
         if query_id in self.queries:
             raise ValueError(f"query {query_id!r} stands in two places")
+        for one, other in pairwise(rankings):
+            if one.engine == other.engine:
+                raise InputError(
+                    "engine {engine!r} has two rankings for query {query_id!r}",
+                    engine=one.engine,
+                    query_id=query_id,
+                )
         query, depth = self.queries[query_id], self.depth
         lists = [() if each.error is not None else each.snippets[:depth] for each in rankings]
         ids = sorted({snippet.id for snippets in lists for snippet in snippets})
@@ -231,10 +238,10 @@ class _FlatResults:
         """Return the columns, with engines and queries sorted by name."""
         engines, engine_order = _sort_names(self.engines)
         queries, query_order = _sort_names(self.queries)
-        rows = np.array(self.rankings).reshape(-1, 6)
-        engine, query = engine_order[rows[:, 0].astype(int)], query_order[rows[:, 1].astype(int)]
-        length = rows[:, 2].astype(np.int64)
-        self._check_unique(engines, queries, engine, query)
+        columns = np.array(self.rankings).reshape(-1, 6).T
+        engine, query, length = columns[:3].astype(np.int64)
+        engine, query = engine_order[engine], query_order[query]
+        failed, latency, tokens = columns[3:]
         ids = [self.ids[at] for at in np.argsort(query_order)]
         counts = np.array([len(lengths) for _, lengths in ids], np.int64)
         starts = np.cumsum(counts) - counts
@@ -246,46 +253,33 @@ class _FlatResults:
             array[engine, query] = values
             return array
 
-        def pad(values: Sequence[int], offsets: Ints | None = None) -> Ints:
+        def pad(values: Sequence[int]) -> Ints:
             lists = np.full((len(length), width), -1, np.int32)
-            flat = np.array(values, np.int32)
-            lists[np.arange(width) < length[:, None]] = (
-                flat if offsets is None else flat + np.repeat(offsets, length)
-            )
+            lists[np.arange(width) < length[:, None]] = values
             padded = np.full((*shape, width), -1, np.int32)
             padded[engine, query] = lists
             return padded
 
-        pair, document, flags, has_text = self.results
+        pair, document, flags, has_text = map(pad, self.results)
         return ResultColumns(
             self.depth,
             engines,
             queries,
             returned=place(length, 0),
-            errors=place(rows[:, 3] > 0, False),
-            absent=place(np.zeros(len(rows), bool), True),
-            latency_ms=place(rows[:, 4], np.nan),
-            tokens=place(rows[:, 5], np.nan),
-            pair=pad(pair, starts[query] if len(starts) else None),
-            document=pad(document),
-            flags=pad(flags),
-            has_text=pad(has_text) > 0,
+            errors=place(failed > 0, False),
+            absent=place(np.zeros(len(length), bool), True),
+            latency_ms=place(latency, np.nan),
+            tokens=place(tokens, np.nan),
+            pair=np.where(pair < 0, -1, pair + starts[:, None]).astype(np.int32),
+            document=document,
+            flags=flags,
+            has_text=has_text > 0,
             flag_sets=tuple(self.flag_sets),
             pair_query=np.repeat(np.arange(len(queries)), counts),
             snippet_ids=TextColumn(
                 "".join(joined for joined, _ in ids), chain.from_iterable(lengths for _, lengths in ids)
             ),
         )
-
-    @staticmethod
-    def _check_unique(engines: Sequence[str], queries: Sequence[str], engine: Ints, query: Ints) -> None:
-        cells, counts = np.unique(engine * len(queries) + query, return_counts=True)
-        for cell in cells[counts > 1].tolist():
-            raise InputError(
-                "engine {engine!r} has two rankings for query {query_id!r}",
-                engine=engines[cell // len(queries)],
-                query_id=queries[cell % len(queries)],
-            )
 
 
 def _sort_names(numbers: Mapping[str, int]) -> tuple[tuple[str, ...], Ints]:
