@@ -180,7 +180,10 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     width = min(results.depth, max(_MIN_WIDTH, results.pair.shape[-1]))
     repeats, grades = _collect_grades(results, judgments, scale)
     times = len(repeats)
-    document, snippet = _widen(results.document, width), _widen(results.pair, width)
+    wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
+    document, snippet = (
+        np.pad(numbers, wider, constant_values=-1) for numbers in (results.document, results.pair)
+    )
     origin, document, snippet = (
         np.repeat(numbers, times, axis=1) for numbers in (_find_origins(document), document, snippet)
     )
@@ -200,13 +203,6 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
         results.depth, grade, origin, document, snippet, unjudged_index[snippet, repeat], best
     )
     return Arrays(results, repeats, grades, lists, _measure_coverage(results, lists, times))
-
-
-def _widen(numbers: Ints, width: int) -> Ints:
-    """Return (engines, queries, ranks) with `width` ranks, filled with -1."""
-    wide = np.full((*numbers.shape[:2], width), -1, numbers.dtype)
-    wide[..., : numbers.shape[-1]] = numbers
-    return wide
 
 
 def _find_origins(document: Ints) -> Ints:
