@@ -198,7 +198,7 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
         pairs = rows["pair"][chunk]  # sorted; -1 stands for a pair that no engine returned
         first, last = (max(0, int(pairs[0])), int(pairs[-1]) + 1) if len(pairs) else (0, 0)
         queries = map(results.queries.__getitem__, results.pair_query[first:last].tolist())
-        names = list(zip(queries, results.snippet_ids[first:last], strict=True))
+        names = list(zip(queries, results.snippet_ids.read(first, last), strict=True))
         columns = (pairs, rows["repeat"][chunk], grades[chunk])
         # A pair that no engine returned stands without its name.
         entries = [
@@ -236,7 +236,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
     wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
     results, columns = run.tabulate(with_tokens=True)
     every = score_columns(results, columns, wanted, spec.scale)
-    scores = every.select_measures(spec.measures)
+    scores = every.select(measures=spec.measures)
     comparisons = compare_engines(scores, among)
     models = {SERVED_MODEL_COLUMN: find_grading_models(results, columns)}
     judged = int(columns.rows["is_graded"].sum())

@@ -41,25 +41,14 @@ class DimensionOptions:
     feedback: Feedback | None = None
 
 
-#: What measures a judged run without asking a language model.
-FreeDimension = Callable[[JudgedRun, DimensionOptions], DimensionResult]
-
-
-@dataclass(frozen=True, slots=True)
-class AskedDimension:
-    """A dimension that asks the first model: what measures a judged run, and the questions to expect."""
-
-    measure: Callable[[JudgedRun, Asker, DimensionOptions], DimensionResult]
-    count_questions: Callable[[Dataset, Pool, DimensionOptions], Iterable[QuestionCount]]
-
-
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """A row of the table: the module of `judge.dimensions` and the names of its functions.
 
-    `measure` is a FreeDimension; with `count_questions`, the two are those of an AskedDimension. Where
-    `needs_option` is true, nothing is measured without the field of DimensionOptions that has the name of the
-    dimension.
+    `measure` returns the DimensionResult of a JudgedRun and DimensionOptions. With `count_questions` it asks
+    the first model: an Asker is its second argument, and `count_questions` returns the QuestionCounts to
+    expect of a Dataset, a Pool and DimensionOptions. Where `needs_option` is true, nothing is measured
+    without the field of DimensionOptions that has the name of the dimension.
     """
 
     name: str
@@ -68,13 +57,10 @@ class Dimension:
     count_questions: str = ""
     needs_option: bool = False
 
-    def load(self) -> FreeDimension | AskedDimension:
-        """Import the module and return what measures a run."""
-        module = import_module(f"{__name__}.{self.module}")
-        if self.count_questions:
-            return AskedDimension(getattr(module, self.measure), getattr(module, self.count_questions))
-        measure: FreeDimension = getattr(module, self.measure)
-        return measure
+    def load(self, function: str) -> Callable[..., Any]:
+        """Import the module and return its function of this name."""
+        loaded: Callable[..., Any] = getattr(import_module(f"{__name__}.{self.module}"), function)
+        return loaded
 
 
 # The weighted total is the last: it reads the others.
@@ -116,14 +102,14 @@ def measure_dimensions(
         )
     results = dict(run.dimensions)
     for name in (each for each in DIMENSIONS if each in names):
-        if DIMENSIONS[name].needs_option and not getattr(options, name):
+        row = DIMENSIONS[name]
+        if row.needs_option and not getattr(options, name):
             raise InputError("the dimension {name!r} needs the option of its name", name=name)
-        measure = DIMENSIONS[name].load()
-        if not isinstance(measure, AskedDimension):
+        measure = row.load(row.measure)
+        if not row.count_questions:
             results[name] = measure(replace(run, dimensions=results), options)
         elif asker is not None and asker.stopped is None:
-            result = measure.measure(run, asker, options)
-            results[name] = _add_questions(result, asker.questions.get(name))
+            results[name] = _add_questions(measure(run, asker, options), asker.questions.get(name))
     return results
 
 
@@ -143,22 +129,18 @@ def _add_questions(result: DimensionResult, questions: DimensionQuestions | None
 
 
 def ask_questions(run: JudgedRun, names: Iterable[str], asker: Asker, options: DimensionOptions) -> None:
-    """Ask the questions of the dimensions `names`, without using the answers."""
-    for name in names:
-        measure = DIMENSIONS[name].load()
-        if isinstance(measure, AskedDimension):
-            measure.measure(run, asker, options)
+    """Ask the questions of the dimensions `names`, which all ask, without using the answers."""
+    for row in map(DIMENSIONS.__getitem__, names):
+        row.load(row.measure)(run, asker, options)
 
 
 def count_questions(
     names: Iterable[str], data: Dataset, pool: Pool, options: DimensionOptions
 ) -> Iterator[tuple[str, QuestionCount]]:
-    """Yield the questions to expect, with the dimension that asks them."""
-    for name in names:
-        measure = DIMENSIONS[name].load()
-        if isinstance(measure, AskedDimension):
-            for count in measure.count_questions(data, pool, options):
-                yield name, count
+    """Yield the questions to expect of the dimensions `names`, which all ask, with the dimension."""
+    for row in map(DIMENSIONS.__getitem__, names):
+        for count in row.load(row.count_questions)(data, pool, options):
+            yield row.name, count
 
 
 #: Most characters of a line: of a snippet, or of an earlier answer of a model.

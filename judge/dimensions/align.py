@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
@@ -58,6 +59,11 @@ class JudgedPool:
                 *(f"{pair.snippet.title}\n{pair.snippet.text}".strip() for pair in pairs),
             )
         ]
+
+    @property
+    def starts(self) -> list[int]:
+        """Return the index of each query in `texts`; its snippets follow."""
+        return list(accumulate((1 + len(pairs) for pairs in self.pairs[:-1]), initial=0))
 
     def is_relevant(self, pair: Pair) -> bool:
         """Return whether the median grade of a pair is relevant."""
@@ -231,16 +237,10 @@ def _normalise(vectors: Floats) -> tuple[Floats, Floats]:
     return vectors / lengths, lengths
 
 
-def _find_query_indices(pool: JudgedPool) -> Ints:
-    """Return the index of each query in `pool.texts`; its snippets follow."""
-    sizes = [1 + len(pairs) for pairs in pool.pairs]
-    return np.concatenate([[0], np.cumsum(sizes)[:-1]])
-
-
 def draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Ints]:
     """Return for each query (triplets, 3) indices of query, relevant and other snippet in `pool.texts`."""
     drawn = []
-    for start, pairs in zip(_find_query_indices(pool), pool.pairs, strict=True):
+    for start, pairs in zip(pool.starts, pool.pairs, strict=True):
         relevant: Bools = np.array([pool.is_relevant(pair) for pair in pairs])
         indices = start + 1 + np.arange(len(pairs))
         grid = np.meshgrid([start], indices[relevant], indices[~relevant], indexing="ij")
@@ -253,8 +253,7 @@ def _rank_snippets(
     pool: JudgedPool, vectors: Floats, matrix: Floats, engine: str, queries: Ints
 ) -> list[Ranking]:
     """Return the snippets of each of `queries`, by the cosine to the query after the map."""
-    starts = _find_query_indices(pool)
-    rankings = []
+    starts, rankings = pool.starts, []
     for query in queries:
         pairs = pool.pairs[query]
         units, _ = _normalise(vectors[starts[query] : starts[query] + 1 + len(pairs)] @ matrix.T)

@@ -25,7 +25,7 @@ from judge.dimensions import (
     show_snippet,
 )
 from judge.measure.formulas import Floats, divide
-from judge.measure.resampling import StatisticValue, estimate_statistic
+from judge.measure.resampling import estimate_statistic
 from judge.messages import Message
 from judge.records import Dataset, Pool, Ranking
 
@@ -158,9 +158,7 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
         ]
         x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-        correlation = (
-            estimate_statistic(cells, compute_pearson_r, "") if pairs else StatisticValue(None, None)
-        )
+        correlation = estimate_statistic(cells, compute_pearson_r, "")
         engines[engine] = {
             **means,
             f"r({measure})": DimensionMean(correlation.value, correlation.ci95, len(pairs)),

@@ -126,13 +126,16 @@ class _EmbeddingClient:
     async def embed(self, texts: Sequence[str]) -> Floats:
         """Return the embeddings of all texts; raise RunIncomplete when the server gives none."""
         free = asyncio.Semaphore(self._limits.concurrency)
-        starts = range(0, len(texts), self._batch_size)
+
+        async def embed_batch(start: int) -> Floats:
+            retry = make_retry_policy(self._limits, asyncio.sleep, lambda: True)
+            async with free:
+                return await retry(self._request, texts[start : start + self._batch_size])
+
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(self._embed_batch(texts[at : at + self._batch_size], free))
-                    for at in starts
-                ]
+                starts = range(0, len(texts), self._batch_size)
+                tasks = [group.create_task(embed_batch(start)) for start in starts]
         except* CallError as errors:
             error = errors.exceptions[0]
             raise RunIncomplete(
@@ -148,13 +151,6 @@ class _EmbeddingClient:
                 server=self.endpoint,
             )
         return np.concatenate(arrays)
-
-    async def _embed_batch(self, texts: Sequence[str], free: asyncio.Semaphore) -> Floats:
-        async with free:
-            vectors: Floats = await make_retry_policy(self._limits, asyncio.sleep, lambda: True)(
-                self._request, texts
-            )
-        return vectors
 
     async def _request(self, texts: Sequence[str]) -> Floats:
         body = json.dumps({"model": self.name, "input": list(texts), "encoding_format": "float"})

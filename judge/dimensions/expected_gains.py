@@ -14,7 +14,14 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.pool import list_firsts
 from judge.dimensions import DimensionOptions
-from judge.measure.formulas import Floats, apply_formula, compute_gains, dcg, find_largest_value
+from judge.measure.formulas import (
+    Floats,
+    apply_formula,
+    compute_gains,
+    convert_non_finite,
+    dcg,
+    find_largest_value,
+)
 from judge.measure.measures import Measure
 from judge.messages import Message
 from judge.records import PairKey, Ranking
@@ -48,10 +55,8 @@ def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResu
         ideals = _sum_ideals(run, expected, measure) if measure.name == "nDCG" else {}
         for ranking in rankings:
             gain = _list_gains(run, ranking, expected, measure.choose_cutoff(depth))
-            value = None if gain is None else float(apply_formula(measure, gain, gains[-1]))
-            if measure.name == "nDCG" and value is not None:
-                ideal = ideals.get(ranking.query_id)
-                value = value / ideal if ideal else None
+            ideal = ideals.get(ranking.query_id) or np.nan if measure.name == "nDCG" else 1.0
+            value = convert_non_finite(float(apply_formula(measure, gain, gains[-1])) / ideal)
             values[ranking.key][f"expected {measure}"] = value
     ranges = {f"expected {measure}": (0.0, find_largest_value(measure, scale, depth)) for measure in measures}
     name = f"probability of the grade@{depth}"
@@ -85,18 +90,13 @@ def _average_shares(run: JudgedRun) -> tuple[dict[PairKey, Floats], dict[PairKey
     )
 
 
-def _list_gains(
-    run: JudgedRun, ranking: Ranking, expected: Mapping[PairKey, float], cutoff: int
-) -> Floats | None:
-    """Return the gains down to `cutoff`, 0 where a document comes again; None where one is unknown."""
+def _list_gains(run: JudgedRun, ranking: Ranking, expected: Mapping[PairKey, float], cutoff: int) -> Floats:
+    """Return the gains down to `cutoff`, 0 where a document comes again, NaN where one is unknown."""
     gains = [
-        expected.get((ranking.query_id, snippet_id)) if snippet_id else 0.0
+        expected.get((ranking.query_id, snippet_id), np.nan) if snippet_id else 0.0
         for snippet_id in list_firsts(ranking, run.pool)[:cutoff]
     ]
-    known = [gain for gain in gains if gain is not None]
-    if len(known) < len(gains):
-        return None
-    return np.array(known + [0.0] * (cutoff - len(known)))
+    return np.array(gains + [0.0] * (cutoff - len(gains)))
 
 
 def _sum_ideals(run: JudgedRun, expected: Mapping[PairKey, float], measure: Measure) -> dict[str, float]:

@@ -23,7 +23,7 @@ from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated
 from judge.dimensions import DimensionOptions, QuestionCount, is_readable, make_question_pair, show_snippet
 from judge.measure.agreement import GradesByPair, compute_median_grades
-from judge.measure.formulas import compute_alpha_ndcg
+from judge.measure.formulas import Floats, compute_alpha_ndcg
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool
 
@@ -157,14 +157,12 @@ def measure_recall(
     `vital_RR` is 1 / the first rank at which all vital points are supported, 0 where they never are.
     alpha-nDCG is None where a result of the pool is unknown: its ideal order could be better.
     """
-    rows = [levels for levels in ranking if levels is not None]
+    rows = _stack_levels(points, ranking)
     vital = np.array([each.importance == "vital" for each in points])
-    best = np.array(rows).max(axis=0) if rows else np.zeros(len(points))
+    best = rows.max(axis=0, initial=0.0)
     strict = best == 1.0
     weights = np.where(vital, 1.0, 0.5)
-    covered = np.logical_or.accumulate(np.array(rows) == 1.0)[:, vital].all(axis=1) if rows else np.zeros(0)
-    ranks = np.flatnonzero(covered)
-    stated = [np.array(levels) == 1.0 for levels in pool if levels and 1.0 in levels]
+    ranks = np.flatnonzero(np.logical_or.accumulate(rows == 1.0)[:, vital].all(axis=1))
     values = {
         f"strict_vital@{depth}": float(strict[vital].mean()) if vital.any() else None,
         f"vital@{depth}": float(best[vital].mean()) if vital.any() else None,
@@ -174,9 +172,13 @@ def measure_recall(
         "vital_RR": (1.0 / float(ranks[0] + 1) if len(ranks) else 0.0) if vital.any() else None,
         f"alpha_nDCG@{depth}": None
         if None in pool
-        else compute_alpha_ndcg([np.array(levels) == 1.0 for levels in rows], stated, depth),
+        else compute_alpha_ndcg(rows == 1.0, _stack_levels(points, pool) == 1.0, depth),
     }
     return values if None not in ranking else dict.fromkeys(values)
+
+
+def _stack_levels(points: Sequence[Point], rows: Sequence[Levels | None]) -> Floats:
+    return np.array([levels for levels in rows if levels is not None]).reshape(-1, len(points))
 
 
 def _select_relevant(run: JudgedRun, grades: GradesByPair) -> dict[str, list[Pair]]:

@@ -67,9 +67,13 @@ class ListComparison:
 
     a: str
     b: str
-    different: tuple[str, ...]
     equal: tuple[str, ...]
     to_ask: Mapping[tuple[str, str], Pair]
+
+    @property
+    def different(self) -> list[str]:
+        """Return the queries where the lists differ."""
+        return list(dict.fromkeys(query_id for query_id, _ in self.to_ask))
 
 
 def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
@@ -88,7 +92,7 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
         raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
     a, b = sorted((a, b))
     rankings = {each.key: each for each in run.data.rankings if each.error is None}
-    different, equal = [], []
+    equal = []
     to_ask: dict[tuple[str, str], Pair] = {}
     for query_id, query in run.data.queries.items():
         first, second = rankings.get((a, query_id)), rankings.get((b, query_id))
@@ -100,11 +104,10 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
         if ids_by_list[0] == ids_by_list[1]:
             equal.append(query_id)
             continue
-        different.append(query_id)
         for order in ((first, second), (second, first)):
             pair = make_question_pair(query, _show_lists(order, run.pool.depth))
             to_ask[query_id, order[0].engine] = pair
-    return ListComparison(a, b, tuple(different), tuple(equal), to_ask)
+    return ListComparison(a, b, tuple(equal), to_ask)
 
 
 def _show_lists(order: Sequence[Ranking], depth: int) -> list[str]:

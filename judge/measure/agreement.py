@@ -9,7 +9,7 @@ resampled pairs are several times too narrow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import floor
@@ -107,20 +107,17 @@ def count_coincidences(counts: Ints) -> Floats:
     return divide(coincidences, ratings.sum(1)[:, None, None] - 1, 0.0)
 
 
-def krippendorff_alpha(coincidence: Floats, *, ordinal: bool = True) -> Floats:
-    """Return alpha (...) of summed coincidences (..., levels, levels) (Krippendorff 2011).
+def krippendorff_alpha(coincidence: Floats) -> Floats:
+    """Return the ordinal alpha (...) of summed coincidences (..., levels, levels) (Krippendorff 2011).
 
-    The distance of two grades is that of the mid-ranks of their ratings, squared; without `ordinal` it is 1.
-    For two raters the coincidences are the confusion table plus its transpose. NaN where all ratings have
-    one grade, or there is none.
+    The distance of two grades is that of the mid-ranks of their ratings, squared. For two raters the
+    coincidences are the confusion table plus its transpose. NaN where all ratings have one grade, or there
+    is none.
     """
     given = coincidence.sum(-1)
     total = given.sum(-1)
-    if ordinal:
-        middle = np.cumsum(given, axis=-1) - given / 2
-        distance = np.square(middle[..., :, None] - middle[..., None, :])
-    else:
-        distance = 1 - np.eye(coincidence.shape[-1])
+    middle = np.cumsum(given, axis=-1) - given / 2
+    distance = np.square(middle[..., :, None] - middle[..., None, :])
     expected = (given[..., :, None] * given[..., None, :] * distance).sum((-2, -1))
     observed = (coincidence * distance).sum((-2, -1)) * (total - 1)
     return 1 - divide(observed, expected, np.nan)
@@ -129,17 +126,13 @@ def krippendorff_alpha(coincidence: Floats, *, ordinal: bool = True) -> Floats:
 def fleiss_kappa(counts: Ints) -> float:
     """Return Fleiss' kappa (1971) of (units, levels) counts of ratings.
 
-    NaN where all ratings have one grade, or there is no unit. Raise `ValueError` unless every unit has the
-    same number of ratings, at least two.
+    Every unit has the same number of ratings, at least two. NaN where all ratings have one grade, or there is
+    no unit.
     """
     if not len(counts):
         return float("nan")
     ratings = np.asarray(counts, dtype=np.float64)
     raters = ratings.sum(1)
-    if raters.min() != raters.max() or raters[0] < 2:
-        raise ValueError(
-            f"units have {raters.min():g} to {raters.max():g} ratings; all need the same, from 2"
-        )
     alike = (np.square(ratings).sum(1) - raters) / (raters * (raters - 1))
     expected = 1 - np.square(ratings.sum(0) / ratings.sum()).sum()
     return float(1 - divide(1 - alike.mean(), expected, np.nan))
@@ -250,23 +243,16 @@ def measure_agreement(paired_grades: PairedGrades, people: Scale, assessor: Scal
 def _make_relevance_statistics(people: Scale, assessor: Scale, *, one_scale: bool) -> dict[str, Statistic]:
     """Return the statistics of relevance: each side with its own threshold, and kappa at every grade."""
 
-    def collapse_sides(
-        of_sides: Callable[[Floats], Floats], human_from: int, from_: int
-    ) -> Callable[[Floats], Floats]:
-        return lambda tables: of_sides(collapse_grades(tables, human_from, from_))
+    def collapse(statistic: Statistic, human_from: int, assessor_from: int) -> Statistic:
+        of_sides, why = statistic
+        return lambda tables: of_sides(collapse_grades(tables, human_from, assessor_from)), why
 
-    own = {
-        name: (collapse_sides(of_sides, people.relevant_from, assessor.relevant_from), why)
-        for name, (of_sides, why) in _ON_SIDES.items()
-    }
-    at = {
-        f"kappa_at_{grade}": (
-            collapse_sides(cohen_kappa, grade, grade if one_scale else assessor.relevant_from),
-            _BY_CHANCE,
-        )
+    own_from = assessor.relevant_from
+    own = {name: collapse(each, people.relevant_from, own_from) for name, each in _ON_SIDES.items()}
+    return own | {
+        f"kappa_at_{grade}": collapse((cohen_kappa, _BY_CHANCE), grade, grade if one_scale else own_from)
         for grade in range(1, people.top + 1)
     }
-    return own | at
 
 
 def _compute_same_share(table: Floats) -> Floats:
@@ -373,12 +359,9 @@ def find_graded_queries(
     pairs: Iterable[tuple[str, str]], grades: GradesByPair
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the ids of the queries with a grade for every pair, and of those with any grade."""
-    complete: dict[str, bool] = {}
-    partly = set()
-    for key in pairs:
-        complete[key[0]] = complete.get(key[0], True) and key in grades
-        partly |= {key[0]} if key in grades else set()
-    return frozenset(query_id for query_id, is_complete in complete.items() if is_complete), frozenset(partly)
+    keys = set(pairs)
+    partly = frozenset(query_id for query_id, _ in keys & grades.keys())
+    return partly - {query_id for query_id, _ in keys - grades.keys()}, partly
 
 
 def _make_paired_grades(

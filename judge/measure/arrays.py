@@ -143,10 +143,6 @@ class Coverage:
     pooled: Ints
     unique: Ints
 
-    def __repr__(self) -> str:
-        engines, queries, repeats = self.graded.shape
-        return f"Coverage(engines={engines}, queries={queries}, repeats={repeats})"
-
     @property
     def without_list(self) -> Bools:
         """Return True where there is no list to measure; an empty list is a list."""
@@ -184,7 +180,10 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     width = min(results.depth, max(_MIN_WIDTH, results.pair.shape[-1]))
     repeats, grades = _collect_grades(results, judgments, scale)
     times = len(repeats)
-    document, snippet = _widen(results.document, width), _widen(results.pair, width)
+    wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
+    document, snippet = (
+        np.pad(numbers, wider, constant_values=-1) for numbers in (results.document, results.pair)
+    )
     origin, document, snippet = (
         np.repeat(numbers, times, axis=1) for numbers in (_find_origins(document), document, snippet)
     )
@@ -204,13 +203,6 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
         results.depth, grade, origin, document, snippet, unjudged_index[snippet, repeat], best
     )
     return Arrays(results, repeats, grades, lists, _measure_coverage(results, lists, times))
-
-
-def _widen(numbers: Ints, width: int) -> Ints:
-    """Return (engines, queries, ranks) with `width` ranks, filled with -1."""
-    wide = np.full((*numbers.shape[:2], width), -1, numbers.dtype)
-    wide[..., : numbers.shape[-1]] = numbers
-    return wide
 
 
 def _find_origins(document: Ints) -> Ints:
@@ -242,32 +234,31 @@ def _collect_grades(
 
 def _describe_contradiction(results: ResultColumns, graded: npt.NDArray[np.void], scale: Scale) -> str:
     """Return the message about the first invalid judgment in the order of names."""
-    previous, first = None, 0
-    for row in np.sort(graded, order=("pair", "repeat", "grade")):
-        pair, repeat, grade = (int(row[name]) for name in ("pair", "repeat", "grade"))
-        place = Message(
-            "query {query_id!r}, snippet {snippet_id!r}, repeat {repeat}",
-            query_id=results.queries[results.pair_query[pair]],
-            snippet_id=results.snippet_ids[pair],
-            repeat=repeat,
+    rows = np.sort(graded, order=("pair", "repeat", "grade"))
+    invalid = (rows["grade"] < 0) | (rows["grade"] > scale.top)
+    places, grades = rows[["pair", "repeat"]], rows["grade"]
+    differing = np.append(False, (places[1:] == places[:-1]) & (grades[1:] != grades[:-1]))
+    at = int((invalid | differing).argmax())
+    pair, repeat = places[at].tolist()
+    place = Message(
+        "query {query_id!r}, snippet {snippet_id!r}, repeat {repeat}",
+        query_id=results.queries[results.pair_query[pair]],
+        snippet_id=results.snippet_ids[pair],
+        repeat=repeat,
+    )
+    if invalid[at]:
+        return Message(
+            "{place} has grade {grade}, which is not on the {scale.name} scale 0-{scale.top}",
+            place=place,
+            grade=int(grades[at]),
+            scale=scale,
         )
-        if not 0 <= grade <= scale.top:
-            return Message(
-                "{place} has grade {grade}, which is not on the {scale.name} scale 0-{scale.top}",
-                place=place,
-                grade=grade,
-                scale=scale,
-            )
-        if (pair, repeat) != previous:
-            previous, first = (pair, repeat), grade
-        elif grade != first:
-            return Message(
-                "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
-                place=place,
-                first=first,
-                second=grade,
-            )
-    raise AssertionError("all judgments are valid")
+    return Message(
+        "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
+        place=place,
+        first=int(grades[at - 1]),
+        second=int(grades[at]),
+    )
 
 
 def _measure_coverage(results: ResultColumns, lists: RankedLists, times: int) -> Coverage:

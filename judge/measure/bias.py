@@ -7,9 +7,9 @@ vendor is reported and never changes a grade.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 import numpy as np
 
@@ -186,18 +186,15 @@ def find_shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tup
     for assessor in assessors:
         panel = re.fullmatch(r"panel\((.*)\)", assessor)
         members += panel[1].split(", ") if panel else [assessor]
-    return (
-        *_compare_vendors(product(members, engines), engines=True),
-        *_compare_vendors(combinations(members, 2), engines=False),
+    of_members = [(member, find_vendor(_split_model_name(member))) for member in members]
+    of_engines = [(engine, find_vendor(engine)) for engine in engines]
+    return tuple(
+        SharedVendor(assessor, other, vendor)
+        for (assessor, vendor), (other, of_other) in chain(
+            product(of_members, of_engines), combinations(of_members, 2)
+        )
+        if vendor and vendor == of_other
     )
-
-
-def _compare_vendors(vendor_pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[SharedVendor]:
-    for assessor, other in vendor_pairs:
-        of_assessor = find_vendor(_split_model_name(assessor))
-        of_other = find_vendor(other if engines else _split_model_name(other))
-        if of_assessor is not None and of_assessor == of_other:
-            yield SharedVendor(assessor, other, of_assessor)
 
 
 def _split_model_name(assessor: str) -> str:

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import count, groupby, pairwise
+from itertools import accumulate, chain, compress, count, groupby, pairwise
 from operator import attrgetter
-from typing import Any, Self, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,50 +21,29 @@ import numpy.typing as npt
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
-from judge.records import Judgment, Ranking, shorten_repr
+from judge.records import Judgment, Ranking
 from judge.stored_records import StoredRankings, StoredRecords
 
-#: Texts of a column that are Python objects at once.
-_CHUNK = 1 << 13
 
+class TextColumn:
+    """Many short texts in one text of their `content`: as a tuple, they take three times the memory."""
 
-class TextColumn(Sequence[str]):
-    """Many short texts in one buffer: as a tuple, they take three times the memory."""
-
-    def __init__(self, content: bytes, ends: Ints) -> None:
+    def __init__(self, content: str, lengths: Iterable[int]) -> None:
         self._content = content
-        self._ends = ends
-
-    @classmethod
-    def from_texts(cls, texts: Iterable[str]) -> Self:
-        """Return the column of `texts`."""
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        return cls(b"".join(encoded), np.cumsum([len(text) for text in encoded], dtype=np.int64))
+        self._ends = array("q", accumulate(lengths, initial=0))
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        places = range(len(self))[index]
-        if isinstance(places, int):
-            return self._read(places, places + 1)[0]
-        if places.step == 1:
-            return self._read(places.start, places.stop)
-        return [self[place] for place in places]
+    def __getitem__(self, place: int) -> str:
+        return self.read(place, place + 1)[0]
 
     def __iter__(self) -> Iterator[str]:
-        for first in range(0, len(self), _CHUNK):
-            yield from self._read(first, first + _CHUNK)
+        return (self._content[start:end] for start, end in pairwise(self._ends))
 
-    def _read(self, first: int, last: int) -> list[str]:
+    def read(self, first: int, last: int) -> list[str]:
         """Return the texts from `first` to before `last`."""
-        ends = self._ends[max(first - 1, 0) : last].tolist()
-        ranges = pairwise(ends if first else [0, *ends])
-        return [str(self._content[start:end], "utf-8", "surrogatepass") for start, end in ranges]
+        return [self._content[start:end] for start, end in pairwise(self._ends[first : last + 1])]
 
 
 @dataclass(frozen=True)
@@ -98,9 +77,6 @@ class ResultColumns:
     snippet_ids: TextColumn
     unreturned: Ints | None = None
 
-    def __repr__(self) -> str:
-        return f"ResultColumns(engines={shorten_repr(self.engines)}, queries={len(self.queries)})"
-
     @cached_property
     def _ranges(self) -> Mapping[str, tuple[int, int]]:
         """The numbers of the pairs of each query: the first, and the one after the last."""
@@ -110,7 +86,7 @@ class ResultColumns:
     def number_pairs(self, query_id: str) -> Mapping[str, int]:
         """Return the numbers of the pairs of a query by the ids of their snippets."""
         low, high = self._ranges.get(query_id, (0, 0))
-        return dict(zip(self.snippet_ids[low:high], range(low, high), strict=True))
+        return dict(zip(self.snippet_ids.read(low, high), range(low, high), strict=True))
 
     def list_pairs(self) -> list[tuple[str, str]]:
         """Return the (query id, snippet id) of each pair."""
@@ -141,6 +117,7 @@ class ResultColumns:
             moved[past] = empty
             return moved
 
+        ids = list(compress(self.snippet_ids, ~dropped))
         return replace(
             self,
             returned=remain.sum(-1),
@@ -149,9 +126,7 @@ class ResultColumns:
             flags=move_up(self.flags, -1),
             has_text=move_up(self.has_text, 0),
             pair_query=self.pair_query[~dropped],
-            snippet_ids=TextColumn.from_texts(
-                id_ for id_, gone in zip(self.snippet_ids, dropped.tolist(), strict=True) if not gone
-            ),
+            snippet_ids=TextColumn("".join(ids), map(len, ids)),
         )
 
 
@@ -214,8 +189,8 @@ class _FlatResults:
         self.queries: defaultdict[str, int] = _number_names()
         self.engines: defaultdict[str, int] = _number_names()
         self.flag_sets: defaultdict[frozenset[str], int] = _number_names()
-        #: The sorted ids of the snippets of each query: their bytes, their lengths, and how many they are.
-        self.ids, self.id_lengths, self.id_counts = bytearray(), array("q"), array("q")
+        #: The sorted ids of the snippets of each query, joined, and their lengths.
+        self.ids: list[tuple[str, Sequence[int]]] = []
         #: For each ranking: engine, query, length, whether it failed, milliseconds, tokens.
         self.rankings = array("d")
         #: For each result: its pair and its document in the query, its flags, whether it has a text.
@@ -227,13 +202,17 @@ class _FlatResults:
         """Add the rankings of a query, sorted by engine."""
         if query_id in self.queries:
             raise ValueError(f"query {query_id!r} stands in two places")
+        for one, other in pairwise(rankings):
+            if one.engine == other.engine:
+                raise InputError(
+                    "engine {engine!r} has two rankings for query {query_id!r}",
+                    engine=one.engine,
+                    query_id=query_id,
+                )
         query, depth = self.queries[query_id], self.depth
         lists = [() if each.error is not None else each.snippets[:depth] for each in rankings]
         ids = sorted({snippet.id for snippets in lists for snippet in snippets})
-        encoded = [id_.encode("utf-8", "surrogatepass") for id_ in ids]
-        self.ids += b"".join(encoded)
-        self.id_lengths.extend(map(len, encoded))
-        self.id_counts.append(len(ids))
+        self.ids.append(("".join(ids), array("i", map(len, ids))))
         pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, _number_names()
         for ranking, snippets in zip(rankings, lists, strict=True):
             names = documents.get((ranking.engine, query_id), ())[:depth]
@@ -259,12 +238,12 @@ class _FlatResults:
         """Return the columns, with engines and queries sorted by name."""
         engines, engine_order = _sort_names(self.engines)
         queries, query_order = _sort_names(self.queries)
-        rows = np.array(self.rankings).reshape(-1, 6)
-        engine, query = engine_order[rows[:, 0].astype(int)], query_order[rows[:, 1].astype(int)]
-        length = rows[:, 2].astype(np.int64)
-        self._check_unique(engines, queries, engine, query)
-        in_order = np.argsort(query_order)
-        counts = np.array(self.id_counts, np.int64)[in_order]
+        columns = np.array(self.rankings).reshape(-1, 6).T
+        engine, query, length = columns[:3].astype(np.int64)
+        engine, query = engine_order[engine], query_order[query]
+        failed, latency, tokens = columns[3:]
+        ids = [self.ids[at] for at in np.argsort(query_order)]
+        counts = np.array([len(lengths) for _, lengths in ids], np.int64)
         starts = np.cumsum(counts) - counts
         width = int(length.max(initial=0))
         shape = len(engines), len(queries)
@@ -274,53 +253,33 @@ class _FlatResults:
             array[engine, query] = values
             return array
 
-        def pad(values: Sequence[int], offsets: Ints | None = None) -> Ints:
+        def pad(values: Sequence[int]) -> Ints:
             lists = np.full((len(length), width), -1, np.int32)
-            flat = np.array(values, np.int32)
-            lists[np.arange(width) < length[:, None]] = (
-                flat if offsets is None else flat + np.repeat(offsets, length)
-            )
+            lists[np.arange(width) < length[:, None]] = values
             padded = np.full((*shape, width), -1, np.int32)
             padded[engine, query] = lists
             return padded
 
-        pair, document, flags, has_text = self.results
+        pair, document, flags, has_text = map(pad, self.results)
         return ResultColumns(
             self.depth,
             engines,
             queries,
             returned=place(length, 0),
-            errors=place(rows[:, 3] > 0, False),
-            absent=place(np.zeros(len(rows), bool), True),
-            latency_ms=place(rows[:, 4], np.nan),
-            tokens=place(rows[:, 5], np.nan),
-            pair=pad(pair, starts[query] if len(starts) else None),
-            document=pad(document),
-            flags=pad(flags),
-            has_text=pad(has_text) > 0,
+            errors=place(failed > 0, False),
+            absent=place(np.zeros(len(length), bool), True),
+            latency_ms=place(latency, np.nan),
+            tokens=place(tokens, np.nan),
+            pair=np.where(pair < 0, -1, pair + starts[:, None]).astype(np.int32),
+            document=document,
+            flags=flags,
+            has_text=has_text > 0,
             flag_sets=tuple(self.flag_sets),
             pair_query=np.repeat(np.arange(len(queries)), counts),
-            snippet_ids=self._sort_ids(in_order),
+            snippet_ids=TextColumn(
+                "".join(joined for joined, _ in ids), chain.from_iterable(lengths for _, lengths in ids)
+            ),
         )
-
-    def _sort_ids(self, order: Ints) -> TextColumn:
-        """Return the ids of the snippets, with the queries in this order."""
-        counts, lengths = (np.array(numbers, np.int64) for numbers in (self.id_counts, self.id_lengths))
-        lasts, ends = np.cumsum(counts), np.append(0, np.cumsum(lengths))
-        ranges = list(zip((lasts - counts)[order].tolist(), lasts[order].tolist(), strict=True))
-        content = b"".join([self.ids[ends[first] : ends[last]] for first, last in ranges])
-        in_order = [lengths[first:last] for first, last in ranges]
-        return TextColumn(content, np.cumsum(np.concatenate([*in_order, np.zeros(0, np.int64)])))
-
-    @staticmethod
-    def _check_unique(engines: Sequence[str], queries: Sequence[str], engine: Ints, query: Ints) -> None:
-        cells, counts = np.unique(engine * len(queries) + query, return_counts=True)
-        for cell in cells[counts > 1].tolist():
-            raise InputError(
-                "engine {engine!r} has two rankings for query {query_id!r}",
-                engine=engines[cell // len(queries)],
-                query_id=queries[cell % len(queries)],
-            )
 
 
 def _sort_names(numbers: Mapping[str, int]) -> tuple[tuple[str, ...], Ints]:

@@ -205,7 +205,8 @@ def _compare_pairs(
         low, high = max(low, -largest), min(high, largest)
         detectable, doubled, needed = None, None, None
         if sd and test.tested[column] and np.isfinite(critical):
-            detectable, doubled = _find_detectable(sd, n, critical, largest)
+            found = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
+            detectable, doubled = (each if each <= largest else None for each in found)
             needed = count_required_queries(sd, max(abs(low), abs(high)), critical)
         # Without a critical value, the worst case is known only where every snippet has a grade.
         robust = _is_robust(lowest[column], critical) if test.tested[column] else least == most
@@ -233,12 +234,6 @@ def _compare_pairs(
             at_least_queries=needed if outcome == "not separated" and needed and needed > n else None,
         )
         yield replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
-
-
-def _find_detectable(sd: float, n: int, critical: float, largest: float) -> tuple[float | None, float | None]:
-    """Return the differences that n and 2·n queries detect, None for one above the `largest` possible."""
-    one, two = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
-    return one if one <= largest else None, two if two <= largest else None
 
 
 def _bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:

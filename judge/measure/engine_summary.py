@@ -7,12 +7,11 @@ has a value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import atan, exp, lgamma, log1p, pi, sqrt
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from types import MappingProxyType
 
 import numpy as np
@@ -204,12 +203,7 @@ def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> Reran
     lists = [each for each in lists if each]
     if not lists:
         return None
-    count = len(lists)
-    return RerankRelevancy(
-        math.fsum(math.fsum(each) / len(each) for each in lists) / count,
-        math.fsum(map(max, lists)) / count,
-        count,
-    )
+    return RerankRelevancy(fmean(map(fmean, lists)), fmean(map(max, lists)), len(lists))
 
 
 def _measure_latency(latencies: Floats) -> Latency | None:
@@ -227,7 +221,7 @@ def _measure_tokens(tokens: Floats) -> TokenCount | None:
     An empty result list has 0 tokens; NaN stands for a query without an answer.
     """
     counts = tokens[~np.isnan(tokens)].tolist()
-    return TokenCount(math.fsum(counts) / len(counts), len(counts)) if counts else None
+    return TokenCount(fmean(counts), len(counts)) if counts else None
 
 
 def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]:

@@ -6,7 +6,6 @@ probabilities that a reader stops; for measures of binary relevance they are 0 a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from math import isfinite, log2
 from typing import Any
@@ -140,34 +139,29 @@ def _sum(values: Floats) -> Floats:
 _NOVELTY_ALPHA = 0.5
 
 
-def compute_alpha_ndcg(ranking: Sequence[Bools], pool: Sequence[Bools], depth: int) -> float | None:
+def compute_alpha_ndcg(ranking: Bools, pool: Bools, depth: int) -> float | None:
     """Return alpha-nDCG of `ranking` down to `depth`; None when no document of the pool states a point.
 
-    It is that of Clarke et al. 2008, as ndeval of TREC computes it. Each document is a (points,) array of
-    what it states. The ideal order is the greedy one of the `pool`.
+    It is that of Clarke et al. 2008, as ndeval of TREC computes it. A row (documents, points) is what a
+    document states. The ideal order is the greedy one of the `pool`.
     """
-    ideal = _sum_gains(_order_greedily(list(pool), depth))
-    return _sum_gains(ranking[:depth]) / ideal if ideal else None
+    order: list[int] = []
+    seen = np.zeros(pool.shape[1])
+    for _ in range(min(depth, len(pool))):
+        gains = _compute_novel_gains(pool, seen)
+        gains[order] = -1.0
+        order.append(int(gains.argmax()))
+        seen += pool[order[-1]]
+    ideal = _compute_alpha_dcg(pool[order])
+    return _compute_alpha_dcg(ranking[:depth]) / ideal if ideal else None
 
 
-def _compute_gain(document: Bools, seen: Floats) -> float:
-    return float((document * (1 - _NOVELTY_ALPHA) ** seen).sum())
+def _compute_novel_gains(documents: Bools, seen: Floats) -> Floats:
+    """Return the gain of each of the (documents, points); `seen` counts the documents with each point."""
+    return _sum(documents * (1 - _NOVELTY_ALPHA) ** seen)
 
 
-def _sum_gains(documents: Sequence[Bools]) -> float:
+def _compute_alpha_dcg(documents: Bools) -> float:
     """Return alpha-DCG: the gain at rank r is divided by log2(1 + r)."""
-    total, seen = 0.0, np.zeros(len(documents[0]) if documents else 0)
-    for rank, document in enumerate(documents, start=1):
-        total += _compute_gain(document, seen) / log2(1 + rank)
-        seen = seen + document
-    return total
-
-
-def _order_greedily(documents: list[Bools], depth: int) -> list[Bools]:
-    order: list[Bools] = []
-    seen = np.zeros(len(documents[0]) if documents else 0)
-    while documents and len(order) < depth:
-        best = max(range(len(documents)), key=lambda place: _compute_gain(documents[place], seen))
-        order.append(documents.pop(best))
-        seen = seen + order[-1]
-    return order
+    gains = _compute_novel_gains(documents, np.cumsum(documents, axis=0) - documents)
+    return sum(float(gain) / log2(1 + rank) for rank, gain in enumerate(gains, start=1))

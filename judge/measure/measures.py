@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -42,7 +42,7 @@ class MeasureKind:
     parameters: tuple[str, ...]
     meaning: str
     source: str
-    pool_free: bool = field(kw_only=True)
+    pool_free: bool = True
 
     @property
     def syntax(self) -> str:
@@ -80,7 +80,6 @@ MEASURE_KINDS = MappingProxyType(
                 ("rel",),
                 "relevant results in the first k, divided by k",
                 "trec_eval P",
-                pool_free=True,
             ),
             MeasureKind(
                 "R",
@@ -97,7 +96,6 @@ MEASURE_KINDS = MappingProxyType(
                 "1 / rank of the first relevant result; its mean is MRR. granular: the mean of 1 / rank over"
                 " all relevant results",
                 "Voorhees 1999 (trec_eval recip_rank); granular: LlamaIndex",
-                pool_free=True,
             ),
             MeasureKind(
                 "Success",
@@ -105,7 +103,6 @@ MEASURE_KINDS = MappingProxyType(
                 ("rel",),
                 "1 when a relevant result is in the first k, else 0; the hit rate",
                 "trec_eval success",
-                pool_free=True,
             ),
             MeasureKind(
                 "SetP",
@@ -113,7 +110,6 @@ MEASURE_KINDS = MappingProxyType(
                 ("rel",),
                 "relevant results, divided by the results returned; the relevancy score of RAG evaluation",
                 "trec_eval set_P",
-                pool_free=True,
             ),
             MeasureKind(
                 "sDCG",
@@ -121,7 +117,6 @@ MEASURE_KINDS = MappingProxyType(
                 (),
                 "discounted gain, divided by that of k results of the top grade: the one for trends",
                 Message("Järvelin & Kekäläinen 2002, with a fixed ideal"),
-                pool_free=True,
             ),
             MeasureKind(
                 "DCG",
@@ -129,7 +124,6 @@ MEASURE_KINDS = MappingProxyType(
                 ("dcg",),
                 "discounted gain: the gains divided by log2(1 + rank), summed",
                 "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005",
-                pool_free=True,
             ),
             MeasureKind(
                 "RBP",
@@ -137,7 +131,6 @@ MEASURE_KINDS = MappingProxyType(
                 ("rel", "p"),
                 "expected rate of relevant results for a reader who goes on with probability p",
                 Message("Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)"),
-                pool_free=True,
             ),
             MeasureKind(
                 "ERR",
@@ -145,7 +138,6 @@ MEASURE_KINDS = MappingProxyType(
                 (),
                 "expected 1 / rank of the result that satisfies a reader who goes from top to bottom",
                 "Chapelle et al. 2009",
-                pool_free=True,
             ),
             MeasureKind(
                 "Judged",
@@ -153,7 +145,6 @@ MEASURE_KINDS = MappingProxyType(
                 (),
                 "share of the first k results, or of as many as there are, with a grade",
                 Message("Judged@k of ir_measures"),
-                pool_free=True,
             ),
         )
     }

@@ -222,19 +222,18 @@ def estimate_difference(draw: LabelledDraw) -> EstimatedDifference:
         return EstimatedDifference(mean, (mean, mean), (0.0, 0.0), 0, 0)
     predicted, groups = _fit_gains(draw, labelled)
     open_units = (draw.inverse > 0) & ~labelled
-    missing = open_units.any()
     gain = np.where(labelled, np.nan_to_num(draw.gain), predicted)
-    gains = [gain]
-    if missing:
-        worst = np.where(draw.weight > 0, 0.0, draw.top)
-        gains += [np.where(open_units, end, gain) for end in (worst, draw.top - worst)]
-    estimates = [_estimate(draw, predicted, gain, groups) for gain in gains]
-    means, errors = [float(by_query.mean()) for by_query, _ in estimates], [error for _, error in estimates]
-    by_label = estimates[0][0][np.unique(draw.query[labelled])]
+    worst = np.where(draw.weight > 0, 0.0, draw.top)
+    by_query, _ = _estimate(draw, predicted, gain, groups)
+    (low, low_error), (high, high_error) = (
+        _estimate(draw, predicted, np.where(open_units, end, gain), groups)
+        for end in (worst, draw.top - worst)
+    )
+    by_label = by_query[np.unique(draw.query[labelled])]
     return EstimatedDifference(
-        means[0],
-        (means[1], means[2]) if missing else (means[0], means[0]),
-        (errors[1], errors[2]) if missing else (errors[0], errors[0]),
+        float(by_query.mean()),
+        (float(low.mean()), float(high.mean())),
+        (low_error, high_error),
         min(draw.queries - 1, int(labelled.sum()) - groups),
         int((np.abs(by_label) > TIE).sum()),
     )

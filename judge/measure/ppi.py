@@ -218,10 +218,8 @@ def correct_engines(
     is PPI++ for a mean. An engine that failed on a query has no value by either.)
 
     Raise `InputError` when fewer than `MIN_LABELLED` queries are labelled, fewer than `MIN_VALUES` of them
-    have a value by labels for an engine or a pair of engines, or no query has one by the assessor;
-    `ValueError` when the shapes of the arrays differ or a value is infinite.
+    have a value by labels for an engine or a pair of engines, or no query has one by the assessor.
     """
-    _check_arrays(engines, labelled, human, assessor)
     order = sorted(range(len(engines)), key=engines.__getitem__)
     samples = [
         LabelledSample(
@@ -267,15 +265,6 @@ def count_reserve_queries(count: int, queries: int, without: int) -> int:
     share = betaincinv(without + 1, queries - without, _CONFIDENCE) if without < queries else 1.0
     most = queries - count if without else 0
     return next((more for more in range(most) if bdtr(more, count + more, share) >= _CONFIDENCE), most)
-
-
-def _check_arrays(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> None:
-    if not engines or len(set(engines)) < len(engines):
-        raise ValueError(f"expected engines with different names, got {list(engines)}")
-    if not human.shape == assessor.shape == (len(engines), labelled.size):
-        raise ValueError(f"expected (engines, queries) arrays, got {human.shape} and {assessor.shape}")
-    if np.isinf(human).any() or np.isinf(assessor).any():
-        raise ValueError("a value is infinite")
 
 
 def _subtract_samples(one: LabelledSample, other: LabelledSample) -> LabelledSample:

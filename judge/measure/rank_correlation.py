@@ -53,19 +53,18 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     """Return the extrapolated rank-biased overlap (RBO_ext, Webber et al. 2010, eq. 32) of two orders.
 
     It is the overlap of the top d, weighted by p^(d-1); beyond the end of an order the overlap is taken to
-    stay the same. 1 for equal orders, 0 for disjoint ones. Raise `ValueError` for an order that is empty or
-    has a name twice.
+    stay the same. 1 for equal orders, 0 for disjoint ones. No order is empty or has a name twice.
     """
     short, long = sorted((first, second), key=len)
-    if not short or len(set(short)) < len(short) or len(set(long)) < len(long):
-        raise ValueError("RBO compares two orders that are not empty, without repeated names")
-    shared = [len({*short[:depth]} & {*long[:depth]}) for depth in range(1, len(long) + 1)]
-    end = shared[len(short) - 1] / len(short)
-    beyond = [max(0.0, 1 - len(short) / depth) * end for depth in range(1, len(long) + 1)]
-    shares = [count / depth + more for depth, (count, more) in enumerate(zip(shared, beyond, strict=True), 1)]
-    return (1 - p) * sum(share * p**before for before, share in enumerate(shares)) + shares[-1] * p ** len(
-        long
-    )
+
+    def count_shared(depth: int) -> int:
+        return len({*short[:depth]} & {*long[:depth]})
+
+    end = count_shared(len(short)) / len(short)
+    depths = range(1, len(long) + 1)
+    shares = [count_shared(depth) / depth + max(0.0, 1 - len(short) / depth) * end for depth in depths]
+    last = shares[-1] * p ** len(long)
+    return (1 - p) * sum(share * p**before for before, share in enumerate(shares)) + last
 
 
 def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:

@@ -49,7 +49,7 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     middle: Floats = summed.sum(0) / 2
     far: Floats = np.abs(middle) - SUM_ROUNDING * np.abs(summed).sum(0)
     hits: Ints = np.zeros(columns, dtype=np.int64)
-    for flips in _draw_signs(queries, resamples, seed, max(1, BLOCK_CELLS // max(1, queries, columns))):
+    for flips in _draw_signs(queries, resamples, seed, columns):
         hits += (np.abs(flips @ summed - middle) >= far).sum(0)
     exact = 2**queries <= resamples
     p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
@@ -70,7 +70,7 @@ def compute_randomisation_interval(
     queries = len(differences)
     summed = round_to_grid(np.array(differences, float)[:, None])[:, 0]
     lows, highs = [], []
-    for flips in _draw_signs(queries, resamples, seed, max(1, BLOCK_CELLS // max(1, queries))):
+    for flips in _draw_signs(queries, resamples, seed):
         flipped = flips.sum(1)
         sums = flips @ summed
         means = divide(sums, flipped, np.nan), divide(summed.sum() - sums, queries - flipped, np.nan)
@@ -105,10 +105,10 @@ def count_fewest_queries(tests: int, alpha: float) -> int:
     return floor(log2(tests / alpha)) + 1
 
 
-def _draw_signs(queries: int, resamples: int, seed: int, block_size: int) -> Iterator[Floats]:
+def _draw_signs(queries: int, resamples: int, seed: int, columns: int = 1) -> Iterator[Floats]:
     """Yield blocks of (rows, queries), 1 where a sign is flipped: all ways if few, else a random sample."""
     rng = np.random.default_rng(seed)
-    ways = min(2**queries, resamples)
+    ways, block_size = min(2**queries, resamples), max(1, BLOCK_CELLS // max(1, queries, columns))
     for start in range(0, ways, block_size):
         stop = min(ways, start + block_size)
         if 2**queries <= resamples:

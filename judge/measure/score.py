@@ -76,27 +76,30 @@ class Scores:
                     yield Score(*cell, *numbers)
 
     def select(
-        self, *, engines: Collection[str] | None = None, queries: Collection[str] | None = None
+        self,
+        *,
+        engines: Collection[str] | None = None,
+        queries: Collection[str] | None = None,
+        measures: Sequence[Measure] | None = None,
     ) -> Scores:
-        """Return the scores of the engines and the queries with these names, None for all."""
+        """Return the scores of these engines and queries by `measures`, in that order; None for all."""
         rows, columns = (
             np.array([names is None or name in names for name in own], bool)
             for own, names in ((self.engines, engines), (self.queries, queries))
         )
+        chosen = self.measures if measures is None else tuple(measures)
+        places = [self.measures.index(measure) for measure in chosen]
+        # Indexes would change the layout in memory, and so the rounding of sums.
+        last = slice(None) if measures is None else places
         return replace(
             self,
             engines=tuple(compress(self.engines, rows)),
             queries=tuple(compress(self.queries, columns)),
+            measures=chosen,
+            largest=tuple(self.largest[place] for place in places),
             coverage=self.coverage.select(rows, columns),
-            **{name: getattr(self, name)[rows][:, columns] for name in _ARRAYS},
+            **{name: getattr(self, name)[rows][:, columns][..., last] for name in _ARRAYS},
         )
-
-    def select_measures(self, chosen: Sequence[Measure]) -> Scores:
-        """Return the scores by the measures in `chosen`, in that order."""
-        indexes = [self.measures.index(measure) for measure in chosen]
-        arrays = {name: getattr(self, name)[..., indexes] for name in _ARRAYS}
-        largest = tuple(self.largest[index] for index in indexes)
-        return replace(self, measures=tuple(chosen), largest=largest, **arrays)
 
     def average_repeats(self) -> tuple[Floats, Floats, Floats]:
         """Return the (engines, queries, measures) means over the repeats, as `compute_bounded_mean` does."""
@@ -118,7 +121,7 @@ class Scores:
         averaged. NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, and
         where only unjudged snippets can make the measure defined, the bounds can be too wide.
         """
-        chosen = self.select_measures([self.measures[measure]])
+        chosen = self.select(measures=[self.measures[measure]])
         _, low, high = (each[..., 0] for each in chosen.average_repeats())
         lowest, highest = low[one] - high[two], high[one] - low[two]
         incomplete = self.incomplete

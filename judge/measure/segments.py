@@ -91,10 +91,10 @@ def compare_segments(
     contrasted = sum(len(values) if len(values) > 2 else 1 for values in columns.values())
     segments_by_column: dict[str, dict[str, SegmentResult]] = {}
     for column, values in columns.items():
-        in_column = scores.select(queries=frozenset[str]().union(*values.values())).select_measures(deciding)
+        in_column = scores.select(queries=frozenset[str]().union(*values.values()), measures=deciding)
         for number, (value, ids) in enumerate(sorted(values.items())):
             part = scores.select(queries=ids)
-            comparisons = compare_engines(part.select_measures(deciding), among, families=families)
+            comparisons = compare_engines(part.select(measures=deciding), among, families=families)
             mirrored = len(values) == 2 and number == 1
             contrasts = (
                 ()

@@ -90,7 +90,8 @@ def _make_check(
     shared = ~np.isnan(values).any(axis=(0, 1))
     if not shared.any():
         return None
-    pooled, alone, relevant = values[..., shared].mean(-1)
+    cutoff = measures[0].choose_cutoff(depth)
+    pooled, alone, relevant = values[..., shared].mean(-1).tolist()
     # Own lists are misleading where the better engine has more relevant results, by a clear margin.
     clear = pooled[0] - pooled[1] >= _MIN_DIFFERENCE and alone[1] - alone[0] >= _MIN_DIFFERENCE
     if not clear or relevant[0] <= relevant[1]:
@@ -100,18 +101,14 @@ def _make_check(
         own=str(measures[1]),
         better=names[0],
         worse=names[1],
-        pooled=_make_pair(pooled),
-        alone=_make_pair(alone),
-        relevant=_make_pair(relevant * measures[0].choose_cutoff(depth)),
+        pooled=(pooled[0], pooled[1]),
+        alone=(alone[0], alone[1]),
+        relevant=(relevant[0] * cutoff, relevant[1] * cutoff),
         n=int(shared.sum()),
         significant=any(
             (each.measure, each.winner, each.b) == (str(measures[0]), *names) for each in comparisons
         ),
     )
-
-
-def _make_pair(values: Floats) -> tuple[float, float]:
-    return float(values[0]), float(values[1])
 
 
 def _is_pooled(measure: Measure) -> bool:
@@ -182,7 +179,7 @@ def measure_flagged_sensitivity(
         return None
     # All queries are scored again, because the grades of a query influence what is imputed on another.
     treated = (
-        scores.select_measures([measure]),
+        scores.select(measures=[measure]),
         score_columns(results, judgments.grade_zero(flagged), [measure], scale),
         score_columns(results.drop_pairs(flagged), judgments.drop_pairs(flagged), [measure], scale),
     )

@@ -62,7 +62,7 @@ def test_alpha_ndcg_equals_ndeval(depth: int) -> None:
         ]
         order = generator.permutation(12)
         scored = [pyndeval.ScoredDoc("q", names[place], 100.0 - rank) for rank, place in enumerate(order)]
-        ours = compute_alpha_ndcg([documents[place] for place in order], list(documents), depth)
+        ours = compute_alpha_ndcg(documents[order], documents, depth)
         expected = pyndeval.ndeval(qrels, scored, [f"alpha-nDCG@{depth}"])
         assert ours == pytest.approx(expected["q"][f"alpha-nDCG@{depth}"], abs=1e-12)
 

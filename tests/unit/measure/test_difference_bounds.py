@@ -75,7 +75,7 @@ def test_engines_queries_and_measures_can_be_chosen_before(
 ) -> None:
     """Leaving an engine out does not take its results out of the pool."""
     scores = drawn[0].compute_scores()
-    chosen = scores.select(engines={"A", "B"}, queries={"r"}).select_measures(scores.measures[::2])
+    chosen = scores.select(engines={"A", "B"}, queries={"r"}, measures=scores.measures[::2])
     a, b = np.array(list(itertools.permutations(range(len(scores.engines)), 2))).T
     first = int(np.flatnonzero((a == 0) & (b == 1))[0])
     assert list_bounds(chosen)[:, 0, 0].tolist() == list_bounds(scores)[:, first, 1, ::2].tolist()

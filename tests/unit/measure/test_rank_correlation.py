@@ -165,12 +165,6 @@ def test_overlap_of_orders_of_two_lengths(first: str, second: str, p: float, ove
     assert rbo(second, first, p) == pytest.approx(overlap, abs=1e-12)
 
 
-@check_each(("first", "second"), [("", ""), ("", "abc"), ("aa", "ab"), ("ab", "bb")])
-def test_overlap_is_of_orders_without_repeats(first: str, second: str) -> None:
-    with pytest.raises(ValueError, match="without repeated names"):
-        rbo(first, second)
-
-
 def test_swaps_name_the_better_engine_first() -> None:
     names = ("bing", "solo", "tied", "baidu")
     truth, estimate = make_floats(0.3, 0.9, 0.5, 0.7), make_floats(0.6, 0.7, 0.6, 0.5)

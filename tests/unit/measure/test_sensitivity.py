@@ -178,7 +178,7 @@ def test_the_first_measure_that_shows_it_is_told() -> None:
 
 def test_measures_without_what_they_are_held_against_are_passed_over() -> None:
     assert (
-        check_own_lists(make_toy("P@5").compute_scores().select_measures(parse_measures("P@5")), 5, ())
+        check_own_lists(make_toy("P@5").compute_scores().select(measures=parse_measures("P@5")), 5, ())
         is None
     )
     alone = JudgedDataset(make_toy("nDCG@5").returned, make_toy("nDCG@5").grades, FROM_1, 5, "nDCG@5 AP@5")
