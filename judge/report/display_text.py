@@ -12,15 +12,11 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from judge.analysis.summary import DecidingQueries, DimensionSummary, EnginePair, Summary
+from judge.analysis.summary import Summary
 from judge.characters import escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
-from judge.measure.bias import SharedVendor
-from judge.measure.compare import Outcome, PairComparison
+from judge.measure.compare import Outcome
 from judge.measure.resampling import Interval
-from judge.measure.segments import SegmentContrast, SegmentResult
-from judge.measure.sensitivity import FlaggedEffect, FlaggedWinners, OwnListReversal
-from judge.measure.stability import MeasureStability
 from judge.messages import Translator
 from judge.pricing import Cost
 
@@ -113,21 +109,13 @@ def _isolate_labels(names: Iterable[str]) -> dict[str, str]:
     return {name: f"{ISOLATE}{label}{END}" for name, label in make_labels(names).items()}
 
 
-#: The fields that hold an engine, several of them, or values by engine, of each kind of record in a summary.
-_ENGINE_FIELDS: Mapping[type, tuple[str, ...]] = {
-    Summary: ("engines", "flagged"),
-    PairComparison: ("a", "b", "winner"),
-    OwnListReversal: ("better", "worse"),
-    FlaggedEffect: ("engines", "swapped"),
-    FlaggedWinners: ("unchanged", "zeroed", "dropped"),
-    SharedVendor: ("other",),
-    DimensionSummary: ("engines",),
-    EnginePair: ("a", "b"),
-    DecidingQueries: ("a", "b"),
-    SegmentResult: ("engines",),
-    SegmentContrast: ("a", "b"),
-    MeasureStability: ("engines",),
-}
+#: The fields of records that hold an engine, several of them, or values by engine.
+_ENGINE_FIELDS = frozenset(
+    {
+        *("a", "b", "winner", "better", "worse", "other"),
+        *("engines", "flagged", "swapped", "unchanged", "zeroed", "dropped"),
+    }
+)
 
 
 def use_display_names(summary: Summary) -> Summary:
@@ -155,13 +143,12 @@ def use_display_names(summary: Summary) -> Summary:
 def _rename(value: Any, names: Mapping[str, DisplayName], holds_engines: bool = False) -> Any:  # noqa: ANN401
     """Return a record, or what a field holds, with display names in the fields of `_ENGINE_FIELDS`."""
     if is_dataclass(value) and not isinstance(value, type):
-        engine_fields = _ENGINE_FIELDS.get(type(value), ())
-        parts = {each.name: getattr(value, each.name) for each in fields(value)}
-        return replace(
-            value, **{name: _rename(part, names, name in engine_fields) for name, part in parts.items()}
-        )
+        parts = ((each.name, getattr(value, each.name)) for each in fields(value))
+        return replace(value, **{name: _rename(part, names, name in _ENGINE_FIELDS) for name, part in parts})
     if isinstance(value, Mapping):
-        return {names[key] if holds_engines else key: _rename(part, names) for key, part in value.items()}
+        return {
+            names.get(key, key) if holds_engines else key: _rename(part, names) for key, part in value.items()
+        }
     if isinstance(value, tuple):
         return tuple(_rename(part, names, holds_engines) for part in value)
     return names.get(value, value) if holds_engines else value
