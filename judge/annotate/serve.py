@@ -178,13 +178,8 @@ def _describe_session(session: AnnotationSession, url: str, t: Translator) -> st
         first += t.translate_plural(
             ", {count:,} of them is labelled", ", {count:,} of them are labelled", session.labelled
         )
-    return "\n".join(
-        (
-            first,
-            url,
-            t("Press Ctrl-C to stop. Each label is saved at once; run the same command to continue."),
-        )
-    )
+    last = t("Press Ctrl-C to stop. Each label is saved at once; run the same command to continue.")
+    return f"{first}\n{url}\n{last}"
 
 
 def _describe_labels(session: AnnotationSession, plan: Path | None, t: Translator) -> str:

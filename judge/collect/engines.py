@@ -114,18 +114,8 @@ def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JS
     whole = _SLOT.fullmatch(part)
     if whole:
         return slots[whole[1]]
-    return _SLOT.sub(lambda slot: _format_slot(slots[slot[1]]), part)
-
-
-def _is_unset(parameter: str, slots: Mapping[str, Any]) -> bool:
-    """Return whether the value of a parameter of an address is a slot without a value."""
-    whole = _SLOT.fullmatch(parameter.partition("=")[2])
-    return whole is not None and slots[whole[1]] is None
-
-
-def _format_slot(value: object) -> str:
-    """Return the value of a slot inside a text; a language or country that is not set is empty."""
-    return "" if value is None else str(value)
+    # A language or country that is not set is empty.
+    return _SLOT.sub(lambda slot: "" if slots[slot[1]] is None else str(slots[slot[1]]), part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +212,10 @@ class HttpEngine:
     def _make_request(self, slots: Mapping[str, Any]) -> EngineRequest:
         engine = self._engine
         path, mark, query = engine.path.partition("?")
+        quoted = {name: value and quote(str(value), safe="") for name, value in slots.items()}
         # A parameter is left out where its slot has no value.
-        parts = (part for part in query.split("&") if not _is_unset(part, slots))
-        path = _SLOT.sub(
-            lambda slot: quote(_format_slot(slots[slot[1]]), safe=""), f"{path}{mark}{'&'.join(parts)}"
-        ).rstrip("?")
+        parts = (part for part in query.split("&") if _fill_part(part.partition("=")[2], quoted) is not None)
+        path = _fill_part(f"{path}{mark}{'&'.join(parts)}", quoted).rstrip("?")
         params = urlencode(_fill_template(engine.params, slots))
         body = "" if engine.body is None else dump_json(_fill_template(engine.body, slots))
         templates = (*engine.headers.items(), *engine.secrets.items())

@@ -37,19 +37,27 @@ class Fact(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class NightBanner:
+    """What night.json says at the top of the report: the exit code and sentences; version 1 has a `band`."""
+
+    exit: int = 0
+    banner: tuple[Text, ...] = ()
+    band: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReportExtras:
     """What a report shows besides the run: what labels say, how the run was asked, its night.
 
-    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset, `night_exit`
-    and `night_banner` the exit code of the night that the run belongs to, and the sentences on it.
+    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset, `night` is about
+    the night that the run belongs to.
     """
 
     agreement: LabelAgreement | None = None
     order: PlannedComparison | None = None
     prompts: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
-    night_exit: int = 0
-    night_banner: tuple[Text, ...] = ()
+    night: NightBanner = NightBanner()
 
 
 def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
