@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from markupsafe import Markup, escape
 
@@ -20,6 +20,7 @@ from judge.measure.resampling import Interval
 from judge.messages import Translator
 from judge.pricing import Cost
 
+T = TypeVar("T")
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.
 ISOLATE, END = "\u2068", "\u2069"
 _JOINERS = "\u200c\u200d"
@@ -104,9 +105,9 @@ def make_labels(names: Iterable[str]) -> dict[str, str]:
     return labels
 
 
-def _isolate_labels(names: Iterable[str]) -> dict[str, str]:
-    """Return isolated labels. Isolating a label a second time could cut off its number."""
-    return {name: f"{ISOLATE}{label}{END}" for name, label in make_labels(names).items()}
+def _isolate_names(values: Mapping[str, T]) -> dict[str, T]:
+    """Return the values under isolated labels. Isolating a label a second time could cut off its number."""
+    return {f"{ISOLATE}{label}{END}": values[name] for name, label in make_labels(values).items()}
 
 
 #: The fields of records that hold an engine, several of them, or values by engine.
@@ -120,22 +121,16 @@ _ENGINE_FIELDS = frozenset(
 
 def use_display_names(summary: Summary) -> Summary:
     """Return the summary with isolated names of engines, segments and models, for sentences and tables."""
-    names = {engine: DisplayName(label, engine) for engine, label in _isolate_labels(summary.engines).items()}
+    labels = _isolate_names({engine: engine for engine in summary.engines})
+    names = {engine: DisplayName(label, engine) for label, engine in labels.items()}
     panel = summary.panel
     if panel:
         ties_high = {measure: _rename(means, names, True) for measure, means in panel.ties_high.items()}
         panel = replace(panel, ties_high=ties_high)
-    served = {
-        label if model else "": summary.served[model]
-        for model, label in _isolate_labels(summary.served).items()
-    }
-    segments = {
-        label: {
-            value_label: summary.segments[column][value]
-            for value, value_label in _isolate_labels(summary.segments[column]).items()
-        }
-        for column, label in _isolate_labels(summary.segments).items()
-    }
+    # A model without a name has none here, too.
+    served = _isolate_names(summary.served)
+    served = {"" if label == ISOLATE + END else label: grades for label, grades in served.items()}
+    segments = _isolate_names({column: _isolate_names(values) for column, values in summary.segments.items()})
     renamed: Summary = _rename(replace(summary, panel=panel, served=served, segments=segments), names)
     return renamed
 

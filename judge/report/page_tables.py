@@ -140,9 +140,10 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
     deciding = summary.deciding_measure
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
         rows = summary.select_comparisons(measure)
-        caption = make_text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
-        if measure == deciding:
-            caption = make_text("Pairs by {measure}", measure=name_mean(measure))
+        caption = make_text(
+            "Pairs by {measure}" if measure == deciding else "Pairs by {measure} (descriptive)",
+            measure=name_mean(measure),
+        )
         first_rows = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:_MAX_PAIRS])
         yield PageTable(caption, _PAIR_HEAD, first_rows, len(rows) - len(first_rows))
 

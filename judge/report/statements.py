@@ -190,12 +190,12 @@ def list_warnings(t: Translator, summary: Summary) -> Iterator[str]:
 
 def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
     if summary.judged < summary.judgments:
-        names = {kind: t(ERRORS[kind].en) if kind in ERRORS else kind for kind in summary.failures}
-        failures = [
-            t("{name} ({count:,})", name=names[kind], count=count) for kind, count in summary.failures.items()
-        ]
+        counts = {
+            t(ERRORS[kind].en) if kind in ERRORS else kind: count for kind, count in summary.failures.items()
+        }
         if (others := summary.judgments - summary.judged - sum(summary.failures.values())) > 0:
-            failures.append(t("{name} ({count:,})", name=t("not judged yet"), count=others))
+            counts[t("not judged yet")] = others
+        failures = [t("{name} ({count:,})", name=name, count=count) for name, count in counts.items()]
         yield t.translate_plural(
             "{count:,} of {run.judgments:,} judgments has no grade (coverage"
             " {run.coverage:.1%}){failures}. It does not count as “no”: its grade is imputed from"
