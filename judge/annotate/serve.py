@@ -170,8 +170,8 @@ def _describe_session(session: AnnotationSession, url: str, t: Translator) -> st
     first = t(
         "{who} labels {pairs} of {queries} of {run}",
         who=session.labels.who,
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", len(session.tasks.pairs)),
-        queries=count_queries(t, len(session.tasks.queries)),
+        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", len(session.pairs)),
+        queries=count_queries(t, len({pair.query.id for pair in session.pairs})),
         run=session.run,
     )
     if session.labelled:
@@ -186,7 +186,7 @@ def _describe_labels(session: AnnotationSession, plan: Path | None, t: Translato
     if not session.labels.current:
         return t("no label was given")
     table = session.labels.write_table(session.loaded.pool)
-    labelled, total = session.labelled, len(session.tasks.pairs)
+    labelled, total = session.labelled, len(session.pairs)
     which = ["--plan", str(plan)] if plan else []
     again = shlex.join(["judge", "annotate", str(session.run), *which, "--who", session.labels.who])
     lines = [
