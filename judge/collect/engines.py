@@ -39,11 +39,6 @@ SLOTS = frozenset(
 _SLOT = re.compile(rf"\{{({'|'.join(sorted(SLOTS))})\}}")
 
 
-def keep_code(text: str) -> str:
-    """Return the text unchanged, for engines that take language tags, or codes in any case."""
-    return text
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineDefinition:
     """The API of one engine; `docs` is the address of its documentation.
@@ -52,7 +47,7 @@ class EngineDefinition:
     `key` names the variable of the key, which replaces "{key}" in `headers` or in the parameters `secrets`. A
     `body` is sent as JSON. One call returns `page` results at most, and a query takes `max_pages` calls at
     most. `hint` says what to check when the engine refuses every request. `language` and `country` turn a
-    language tag and a country into the engine's codes.
+    language tag and a country into the engine's codes; most engines take them as they are.
     """
 
     name: str
@@ -70,8 +65,8 @@ class EngineDefinition:
     page: int = 10
     max_pages: int | None = None
     hint: str = ""
-    language: Callable[[str], str] = keep_code
-    country: Callable[[str], str] = keep_code
+    language: Callable[[str], str] = str
+    country: Callable[[str], str] = str
 
 
 @dataclass(frozen=True, slots=True)
