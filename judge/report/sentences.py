@@ -437,20 +437,14 @@ def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
 def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield how many queries a measure leaves out because it is undefined on them."""
     for measure, count in summary.undefined.items():
-        if measure.startswith("Judged"):  # the only measure that is undefined for one engine alone
-            yield t(
-                "{measure} leaves out {count:,} of {queries} or fewer for each engine: its list has no"
-                " result.",
-                measure=measure,
-                count=count,
-                queries=count_queries(t, summary.queries),
-            )
-            continue
         why = t("no relevant snippet in the pool")
         if measure.startswith("nDCG") and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
             why = t("no snippet in the pool has a grade above 0")
+        # Judged is the only measure that is undefined for one engine alone.
         yield t(
-            "{measure} leaves out {count:,} of {queries}: {why}.",
+            "{measure} leaves out {count:,} of {queries} or fewer for each engine: its list has no result."
+            if measure.startswith("Judged")
+            else "{measure} leaves out {count:,} of {queries}: {why}.",
             measure=measure,
             count=count,
             queries=count_queries(t, summary.queries),
