@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -68,38 +67,26 @@ class _Label(_Undo):
 _Body = TypeVar("_Body", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The HTML of the page and its Content-Security-Policy."""
+def make_page() -> tuple[str, str]:
+    """Return the HTML of the page and its Content-Security-Policy.
 
-    html: str
-    content_policy: str
-
-
-def make_page() -> Page:
-    """Return the page. It is the same for every run and person; its script requests the data."""
+    It is the same for every run and person; its script requests the data.
+    """
     style, script = read_own_files(*_STYLE), read_own_files(*LABELLING_SCRIPTS)
     html = open_templates(_HERE).get_template("annotate.html.jinja").render(style=style, script=script)
-    rules = (
-        "default-src 'none'",
-        f"style-src {hash_for_policy(style)}",
-        f"script-src {hash_for_policy(script)}",
-        "connect-src 'self'",
-        "img-src data:",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
+    return html, (
+        f"default-src 'none'; style-src {hash_for_policy(style)}; script-src {hash_for_policy(script)};"
+        " connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+        " require-trusted-types-for 'script'"
     )
-    return Page(html, "; ".join(rules))
 
 
 def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
     """Return the page of `session` as an ASGI application, behind `policy`."""
-    page = make_page()
+    html, content_policy = make_page()
 
     async def show(_: Request) -> Response:
-        return HTMLResponse(page.html)
+        return HTMLResponse(html)
 
     async def show_state(request: Request) -> Response:
         return _answer(request, lambda: session.describe_state(_parse_place(request.query_params.get("at"))))
@@ -122,7 +109,7 @@ def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
     ]
     application = Starlette(routes=routes)
     application.router.redirect_slashes = False
-    return Guarded(application, policy, page.content_policy)
+    return Guarded(application, policy, content_policy)
 
 
 def _write_route(path: str, model: type[_Body], write: Callable[[_Body], Mapping[str, Any]]) -> Route:

@@ -171,28 +171,23 @@ def _describe_session(session: AnnotationSession, url: str, t: Translator) -> st
     first = t(
         "{who} labels {pairs} of {queries} of {run}",
         who=session.labels.who,
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", len(session.tasks.pairs)),
-        queries=count_queries(t, len(session.tasks.queries)),
+        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", len(session.pairs)),
+        queries=count_queries(t, len({pair.query.id for pair in session.pairs})),
         run=session.run,
     )
     if session.labelled:
         first += t.translate_plural(
             ", {count:,} of them is labelled", ", {count:,} of them are labelled", session.labelled
         )
-    return "\n".join(
-        (
-            first,
-            url,
-            t("Press Ctrl-C to stop. Each label is saved at once; run the same command to continue."),
-        )
-    )
+    last = t("Press Ctrl-C to stop. Each label is saved at once; run the same command to continue.")
+    return f"{first}\n{url}\n{last}"
 
 
 def _describe_labels(session: AnnotationSession, plan: Path | None, t: Translator) -> str:
     if not session.labels.current:
         return t("no label was given")
     table = session.labels.write_table(session.loaded.pool)
-    labelled, total = session.labelled, len(session.tasks.pairs)
+    labelled, total = session.labelled, len(session.pairs)
     which = ["--plan", str(plan)] if plan else []
     again = shlex.join(["judge", "annotate", str(session.run), *which, "--who", session.labels.who])
     lines = [

@@ -37,27 +37,6 @@ _TOLD = (
 _COLUMNS = ("query_id", "snippet_id")
 
 
-@dataclass(frozen=True)
-class Tasks:
-    """The pairs to label, in order: all pairs of a query before those of the next query."""
-
-    pairs: tuple[Pair, ...]
-
-    @cached_property
-    def index_of(self) -> dict[PairKey, int]:
-        """Return the index of each pair."""
-        return {pair.key: at for at, pair in enumerate(self.pairs)}
-
-    @cached_property
-    def queries(self) -> dict[str, range]:
-        """Return the indexes of the pairs of each query."""
-        ranges: dict[str, range] = {}
-        for at, pair in enumerate(self.pairs):
-            start = ranges[pair.query.id].start if pair.query.id in ranges else at
-            ranges[pair.query.id] = range(start, at + 1)
-        return ranges
-
-
 def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairKey, ...]:
     """Return the pairs of `count` random queries, or of all queries where there are fewer.
 
@@ -105,12 +84,12 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
     return tuple(planned_keys)
 
 
-def order_pairs(pool: Pool, keys: Sequence[PairKey], who: str) -> Tasks:
+def order_pairs(pool: Pool, keys: Sequence[PairKey], who: str) -> tuple[Pair, ...]:
     """Return the pairs `keys` of the pool: queries as they come, each query's snippets shuffled for `who`."""
     pairs = {pair.key: pair for pair in pool.pairs}
     order_of_query = {query_id: at for at, query_id in enumerate(dict.fromkeys(key[0] for key in keys))}
     ordered = sorted(keys, key=lambda key: (order_of_query[key[0]], hash_parts([who, *key], 16)))
-    return Tasks(tuple(pairs[key] for key in ordered))
+    return tuple(pairs[key] for key in ordered)
 
 
 def describe_pair(pair: Pair, today: str | None) -> dict[str, Any]:
@@ -152,16 +131,17 @@ class LabelConflict(InputError):
     """The pair has another decision than the page showed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnnotationSession:
     """The labels of one person for the run in folder `run`.
 
-    `today` is the date in the run's prompts, `plan` the file of a draw of pairs.
+    `pairs` are those to label, in order: all pairs of a query before those of the next query. `today` is the
+    date in the run's prompts, `plan` the file of a draw of pairs.
     """
 
     run: Path
     loaded: JudgedRun
-    tasks: Tasks
+    pairs: tuple[Pair, ...]
     labels: LabelLog
     today: str | None = None
     plan: Path | None = None
@@ -179,20 +159,25 @@ class AnnotationSession:
                     top=top,
                 )
 
+    @cached_property
+    def index_of(self) -> dict[PairKey, int]:
+        """Return the index of each pair to label."""
+        return {pair.key: at for at, pair in enumerate(self.pairs)}
+
     def describe_state(self, at: int | None = None) -> dict[str, Any]:
         """Return all that the page shows, as JSON values: the pair at place `at`, or the next pair to label.
 
         `pair` is None when every pair is labelled. Raises InputError for a place that does not exist.
         """
         current, scale = self.labels.current, self.loaded.spec.scale
-        undecided = (place for key, place in self.tasks.index_of.items() if key not in current)
+        undecided = (place for key, place in self.index_of.items() if key not in current)
         following = next(undecided, None)
         at = following if at is None else at
-        if at is not None and not 0 <= at < len(self.tasks.pairs):
+        if at is not None and not 0 <= at < len(self.pairs):
             raise InputError(
-                "there is no pair {index}; the last is {last}", index=at, last=len(self.tasks.pairs) - 1
+                "there is no pair {index}; the last is {last}", index=at, last=len(self.pairs) - 1
             )
-        decisions = [current[key] for key in self.tasks.index_of if key in current]
+        decisions = [current[key] for key in self.index_of if key in current]
         last = self.labels.last
         return {
             "who": self.labels.who,
@@ -200,12 +185,12 @@ class AnnotationSession:
             "scale": scale.name,
             "top": scale.top,
             "relevant_from": scale.relevant_from,
-            "total": len(self.tasks.pairs),
+            "total": len(self.pairs),
             "labelled": len(decisions),
             "unsure": sum(decision.grade is None for decision in decisions),
             "next": following,
-            "last": last and {"id": last.id, "at": self.tasks.index_of.get(last.key)},
-            "finished": self.tasks.index_of.keys() <= self.labels.sealed,
+            "last": last and {"id": last.id, "at": self.index_of.get(last.key)},
+            "finished": self.index_of.keys() <= self.labels.sealed,
             "at": at,
             **(self._describe_pair(at, current) if at is not None else {"pair": None}),
         }
@@ -217,7 +202,7 @@ class AnnotationSession:
         Raises LabelConflict when another decision counts now, InputError for a pair that is not a task or a
         grade off the scale, and what `LabelLog.add` raises.
         """
-        if decision.key not in self.tasks.index_of:
+        if decision.key not in self.index_of:
             raise InputError("this pair is not among those to label")
         if decision.grade is not None and not 0 <= decision.grade <= self.loaded.spec.scale.top:
             raise InputError(
@@ -234,7 +219,7 @@ class AnnotationSession:
     def undo(self, decision_id: str) -> dict[str, Any]:
         """Take a decision back and return the state at its pair; raise what `LabelLog.undo` raises."""
         decision = self.labels.undo(decision_id)
-        return self.describe_state(self.tasks.index_of.get(decision.key))
+        return self.describe_state(self.index_of.get(decision.key))
 
     def export(self) -> dict[str, Any]:
         """Write the labels as CSV; return the path and the command that compares them with the run."""
@@ -250,7 +235,7 @@ class AnnotationSession:
         `strength` describes its kappa in both languages, None without a kappa. Raises InputError while a pair
         is not labelled, because a person who has seen the model's grades does not label blind.
         """
-        left = len(self.tasks.index_of.keys() - self.labels.current.keys())
+        left = len(self.index_of.keys() - self.labels.current.keys())
         if left:
             raise InputError("{count:,} pairs are not labelled yet", count=left)
         agreement = self._compute_agreement()
@@ -262,7 +247,7 @@ class AnnotationSession:
     @property
     def labelled(self) -> int:
         """The number of pairs to label that have a decision."""
-        return len(self.tasks.index_of.keys() & self.labels.current.keys())
+        return len(self.index_of.keys() & self.labels.current.keys())
 
     @property
     def command(self) -> str:
@@ -289,16 +274,17 @@ class AnnotationSession:
         return {name: agreement[name] for name in _TOLD}
 
     def _describe_pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
-        pair = self.tasks.pairs[at]
-        indexes = self.tasks.queries[pair.query.id]
+        pair = self.pairs[at]
+        query_ids = [each.query.id for each in self.pairs]
+        queries = list(dict.fromkeys(query_ids))
         decision = current.get(pair.key)
         return {
             "pair": describe_pair(pair, self.today),
             "decision": decision
             and {"id": decision.id, "grade": decision.grade, "comment": decision.comment},
             "sealed": pair.key in self.labels.sealed,
-            "query_number": list(self.tasks.queries).index(pair.query.id) + 1,
-            "queries": len(self.tasks.queries),
-            "pair_number": at - indexes.start + 1,
-            "pairs_of_query": len(indexes),
+            "query_number": queries.index(pair.query.id) + 1,
+            "queries": len(queries),
+            "pair_number": at - query_ids.index(pair.query.id) + 1,
+            "pairs_of_query": query_ids.count(pair.query.id),
         }

@@ -263,8 +263,16 @@ class Collector:
         has_turn = True
         try:
             while (request := self._find_missing(query, engine)) is not None:
-                await self._send_with_retries(query, request, engine, has_turn=has_turn)
-                has_turn = False
+                policy = make_retry_policy(self.limits, self.cancel_token.sleep, lambda: not engine.closed)
+                async for attempt in policy:
+                    with attempt:
+                        if not has_turn:
+                            await engine.pacer.wait_for_turn()
+                        has_turn = False
+                        self.cancel_token.raise_if_cancelled()
+                        if engine.closed:
+                            raise AccountError("closed", "given up after other queries failed")
+                        await self._send(query, request, engine)
         except CallError as call_error:
             error = call_error
         except Cancelled:
@@ -274,21 +282,6 @@ class Collector:
             return
         engine.record_outcome(error)
         self.listener.add_answer(failed=error is not None)
-
-    async def _send_with_retries(
-        self, query: QueryRow, request: EngineRequest, engine: EngineSession, *, has_turn: bool
-    ) -> None:
-        async for attempt in make_retry_policy(
-            self.limits, self.cancel_token.sleep, lambda: not engine.closed
-        ):
-            with attempt:
-                if not has_turn:
-                    await engine.pacer.wait_for_turn()
-                has_turn = False
-                self.cancel_token.raise_if_cancelled()
-                if engine.closed:
-                    raise AccountError("closed", "given up after other queries failed")
-                await self._send(query, request, engine)
 
     async def _send(self, query: QueryRow, request: EngineRequest, engine: EngineSession) -> None:
         """Send one request and log what came back; raise CallError when it is not an answer."""

@@ -39,11 +39,6 @@ SLOTS = frozenset(
 _SLOT = re.compile(rf"\{{({'|'.join(sorted(SLOTS))})\}}")
 
 
-def keep_code(text: str) -> str:
-    """Return the text unchanged, for engines that take language tags, or codes in any case."""
-    return text
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineDefinition:
     """The API of one engine; `docs` is the address of its documentation.
@@ -52,7 +47,7 @@ class EngineDefinition:
     `key` names the variable of the key, which replaces "{key}" in `headers` or in the parameters `secrets`. A
     `body` is sent as JSON. One call returns `page` results at most, and a query takes `max_pages` calls at
     most. `hint` says what to check when the engine refuses every request. `language` and `country` turn a
-    language tag and a country into the engine's codes.
+    language tag and a country into the engine's codes; most engines take them as they are.
     """
 
     name: str
@@ -70,8 +65,8 @@ class EngineDefinition:
     page: int = 10
     max_pages: int | None = None
     hint: str = ""
-    language: Callable[[str], str] = keep_code
-    country: Callable[[str], str] = keep_code
+    language: Callable[[str], str] = str
+    country: Callable[[str], str] = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +109,8 @@ def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JS
     whole = _SLOT.fullmatch(part)
     if whole:
         return slots[whole[1]]
-    return _SLOT.sub(lambda slot: _format_slot(slots[slot[1]]), part)
-
-
-def _is_unset(parameter: str, slots: Mapping[str, Any]) -> bool:
-    """Return whether the value of a parameter of an address is a slot without a value."""
-    whole = _SLOT.fullmatch(parameter.partition("=")[2])
-    return whole is not None and slots[whole[1]] is None
-
-
-def _format_slot(value: object) -> str:
-    """Return the value of a slot inside a text; a language or country that is not set is empty."""
-    return "" if value is None else str(value)
+    # A language or country that is not set is empty.
+    return _SLOT.sub(lambda slot: "" if slots[slot[1]] is None else str(slots[slot[1]]), part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +207,10 @@ class HttpEngine:
     def _make_request(self, slots: Mapping[str, Any]) -> EngineRequest:
         engine = self._engine
         path, mark, query = engine.path.partition("?")
+        quoted = {name: value and quote(str(value), safe="") for name, value in slots.items()}
         # A parameter is left out where its slot has no value.
-        parts = (part for part in query.split("&") if not _is_unset(part, slots))
-        path = _SLOT.sub(
-            lambda slot: quote(_format_slot(slots[slot[1]]), safe=""), f"{path}{mark}{'&'.join(parts)}"
-        ).rstrip("?")
+        parts = (part for part in query.split("&") if _fill_part(part.partition("=")[2], quoted) is not None)
+        path = _fill_part(f"{path}{mark}{'&'.join(parts)}", quoted).rstrip("?")
         params = urlencode(_fill_template(engine.params, slots))
         body = "" if engine.body is None else dump_json(_fill_template(engine.body, slots))
         templates = (*engine.headers.items(), *engine.secrets.items())

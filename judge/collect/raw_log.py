@@ -154,10 +154,8 @@ class CollectedResults:
         self._source_of_name = {source.name: source for source in sources}
         #: Engines in the log that are not among `sources`, and gave an answer.
         self.other_engines: set[str] = set()
-        #: The results of each call and its latency in ms, and the reasons of engines without an answer.
-        self._pages: dict[tuple[str, str, EngineRequest], tuple[list[dict[str, str]], float]] = {}
-        #: The (engine, query id) of answers with a result.
-        self._with_results: set[tuple[str, str]] = set()
+        #: By engine and query id: the results of each call and its latency in ms, and why there is no answer.
+        self._pages: dict[tuple[str, str], dict[EngineRequest, tuple[list[dict[str, str]], float]]] = {}
         self._errors: dict[tuple[str, str], FailureReason] = {}
         self._latest_errors: dict[str, FailureReason] = {}
         for entry in entries:
@@ -170,14 +168,13 @@ class CollectedResults:
             if entry.error is None:
                 self.other_engines.add(entry.engine)
             return None
-        unreadable = None
+        key, unreadable = (entry.engine, entry.query_id), None
         if entry.error is None:
+            pages = self._pages.setdefault(key, {})
+            is_later_page = any(results for results, _ in pages.values())
             try:
-                is_later_page = (entry.engine, entry.query_id) in self._with_results
                 results = parse_results(source.shape, entry.body, is_later_page=is_later_page)
-                self._pages[entry.engine, entry.query_id, entry.request] = results, entry.latency_ms
-                if results:
-                    self._with_results.add((entry.engine, entry.query_id))
+                pages[entry.request] = results, entry.latency_ms
                 return None
             except CallError as error:
                 unreadable = error
@@ -185,18 +182,18 @@ class CollectedResults:
         else:
             kind, separator, detail = entry.error.partition(": ")
             reason = FailureReason(kind, detail) if separator else FailureReason("", kind)
-        self._errors[entry.engine, entry.query_id] = self._latest_errors[entry.engine] = reason
+        self._errors[key] = self._latest_errors[entry.engine] = reason
         return unreadable
 
     def find_answer(self, source: ResultSource, query: QueryRow) -> EngineAnswer:
         """Return the answer of `source` to `query` as far as it is known: pages until one is empty."""
+        pages = self._pages.get((source.name, query.id), {})
         rows: list[Mapping[str, str]] = []
         latency = 0.0
         for request in source.make_requests(query.text, self.depth):
-            page = self._pages.get((source.name, query.id, request))
-            if page is None:
+            if request not in pages:
                 return EngineAnswer(tuple(rows), latency, request)
-            results, latency_of_page = page
+            results, latency_of_page = pages[request]
             rows += results
             latency += latency_of_page
             if not results or len(rows) >= self.depth:

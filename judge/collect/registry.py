@@ -23,7 +23,6 @@ from judge.collect.engines import (
     EngineDefinition,
     HttpEngine,
     ResultSource,
-    keep_code,
 )
 from judge.collect.responses import ResponseShape
 from judge.config import suggest_name
@@ -66,20 +65,14 @@ LANGUAGES: Mapping[str, Callable[[str], str]] = {
     "bing": partial(_look_up_code, _BING, "zh-hans", "zh-hant"),
     "google": partial(_look_up_code, _GOOGLE, "zh-cn", "zh-tw"),
 }
-_COUNTRIES = {"upper": str.upper, "lower": str.lower}
+_CODES = {"language": LANGUAGES, "country": {"upper": str.upper, "lower": str.lower}}
 
 
 def _read_known_engines() -> Iterator[EngineDefinition]:
     text = (files("judge.collect") / "engines.toml").read_text(encoding="utf-8")
     for name, table in tomllib.loads(text).items():
-        shape: dict[str, Any] = {
-            key: tuple(paths) if isinstance(paths, list) else paths for key, paths in table["shape"].items()
-        }
-        codes = {
-            "language": LANGUAGES[table["language"]] if "language" in table else keep_code,
-            "country": _COUNTRIES[table["country"]] if "country" in table else keep_code,
-        }
-        yield EngineDefinition(**{**table, **codes, "name": name, "shape": ResponseShape(**shape)})
+        codes = {kind: _CODES[kind][table[kind]] for kind in _CODES.keys() & table.keys()}
+        yield EngineDefinition(**{**table, **codes, "name": name, "shape": ResponseShape(**table["shape"])})
 
 
 #: All engines that are known by name.

@@ -130,10 +130,10 @@ class ResponseShape:
 
     results: str
     proof: str
-    title: tuple[str, ...] = ("title",)
-    url: tuple[str, ...] = ("url",)
-    snippet: tuple[str, ...] = ("snippet",)
-    date: tuple[str, ...] = ()
+    title: Sequence[str] = ("title",)
+    url: Sequence[str] = ("url",)
+    snippet: Sequence[str] = ("snippet",)
+    date: Sequence[str] = ()
     unresponsive: str = ""
 
 

@@ -104,14 +104,13 @@ def describe_controls(t: Translator, summary: Summary) -> Iterator[str]:
                 queries=summary.queries,
             )
     share = controls.false_positives
-    if not controls.pairs:
-        yield t(
-            "control:mismatched: no snippet of another query was judged. A snippet is of a query in the same"
-            " language that has no term in common, and is not in the pool already."
-        )
-        return
     if share.value is None:
-        yield t("control:mismatched: no snippet of another query was judged.")
+        yield t(
+            "control:mismatched: no snippet of another query was judged."
+            if controls.pairs
+            else "control:mismatched: no snippet of another query was judged. A snippet is of a query in the"
+            " same language that has no term in common, and is not in the pool already."
+        )
         return
     yield t(
         "control:mismatched: the assessor grades {share.count:,} of {share.of:,} snippets of other queries"
@@ -150,7 +149,7 @@ def describe_assessors(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield what to know of a panel, and of vendors that assessors share with engines or each other."""
     if summary.panel:
         yield from _describe_panel(t, summary, summary.panel)
-    yield from (_describe_vendor(t, shared, summary) for shared in summary.self_preference)
+    yield from (_describe_vendor(t, each, summary) for each in summary.self_preference)
 
 
 def _describe_panel(t: Translator, summary: Summary, panel: PanelResult) -> Iterator[str]:
@@ -233,20 +232,20 @@ def _compare_members(t: Translator, orders: Mapping[str, str], measure: str, *, 
                 t("{name}: {value}", name=name, value=order) for name, order in orders.items()
             ),
         )
-    if all_members:
-        return t("Every member puts the engines in the same order by {measure}.", measure=measure)
-    return t("Every member that judged puts the engines in the same order by {measure}.", measure=measure)
+    return t(
+        "Every member puts the engines in the same order by {measure}."
+        if all_members
+        else "Every member that judged puts the engines in the same order by {measure}.",
+        measure=measure,
+    )
 
 
 def _describe_vendor(t: Translator, shared_vendor: SharedVendor, summary: Summary) -> str:
-    if shared_vendor.other in summary.engines:
-        return t(
-            "By their names {pair.assessor} and {pair.other} are both from {pair.vendor}; {pair.assessor} may"
-            " favour {pair.other} (self-preference). Check with another model or human labels.",
-            pair=shared_vendor,
-        )
     return t(
-        "{pair.assessor} and {pair.other} are both from {pair.vendor}: they are not two independent"
+        "By their names {pair.assessor} and {pair.other} are both from {pair.vendor}; {pair.assessor} may"
+        " favour {pair.other} (self-preference). Check with another model or human labels."
+        if shared_vendor.other in summary.engines
+        else "{pair.assessor} and {pair.other} are both from {pair.vendor}: they are not two independent"
         " assessors.",
         pair=shared_vendor,
     )
@@ -370,22 +369,16 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
 def _describe_means(t: Translator, name: str, measure: MeasureStability, margin: float) -> str:
     if measure.equivalent is None:
         return t("{name}: too few queries to say whether the repeats' means are the same", name=name)
-    values = {
-        "name": name,
-        "largest": measure.largest_difference,
-        "margin": margin,
-        "p": format_p_value(measure.tost_p),
-    }
-    if measure.equivalent:
-        return t(
-            "{name}: the repeats' means of an engine differ by up to {largest:.4f}; that they stay within"
-            " ±{margin} holds for every engine (equivalence test, p {p})",
-            **values,
-        )
     return t(
         "{name}: the repeats' means of an engine differ by up to {largest:.4f}; that they stay within"
+        " ±{margin} holds for every engine (equivalence test, p {p})"
+        if measure.equivalent
+        else "{name}: the repeats' means of an engine differ by up to {largest:.4f}; that they stay within"
         " ±{margin} is not shown (equivalence test, p {p})",
-        **values,
+        name=name,
+        largest=measure.largest_difference,
+        margin=margin,
+        p=format_p_value(measure.tost_p),
     )
 
 

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from markupsafe import Markup, escape
 
-from judge.analysis.summary import DecidingQueries, DimensionSummary, EnginePair, Summary
+from judge.analysis.summary import Summary
 from judge.characters import escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
-from judge.measure.bias import SharedVendor
-from judge.measure.compare import Outcome, PairComparison
+from judge.measure.compare import Outcome
 from judge.measure.resampling import Interval
-from judge.measure.segments import SegmentContrast, SegmentResult
-from judge.measure.sensitivity import FlaggedEffect, FlaggedWinners, OwnListReversal
-from judge.measure.stability import MeasureStability
 from judge.messages import Translator
 from judge.pricing import Cost
 
+T = TypeVar("T")
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.
 ISOLATE, END = "\u2068", "\u2069"
 _JOINERS = "\u200c\u200d"
@@ -108,48 +105,34 @@ def make_labels(names: Iterable[str]) -> dict[str, str]:
     return labels
 
 
-def _isolate_labels(names: Iterable[str]) -> dict[str, str]:
-    """Return isolated labels. Isolating a label a second time could cut off its number."""
-    return {name: f"{ISOLATE}{label}{END}" for name, label in make_labels(names).items()}
+def _isolate_names(values: Mapping[str, T]) -> dict[str, T]:
+    """Return the values under isolated labels. Isolating a label a second time could cut off its number."""
+    return {f"{ISOLATE}{label}{END}": values[name] for name, label in make_labels(values).items()}
 
 
-#: The fields that hold an engine, several of them, or values by engine, of each kind of record in a summary.
-_ENGINE_FIELDS: Mapping[type, tuple[str, ...]] = {
-    Summary: ("engines", "flagged"),
-    PairComparison: ("a", "b", "winner"),
-    OwnListReversal: ("better", "worse"),
-    FlaggedEffect: ("engines", "swapped"),
-    FlaggedWinners: ("unchanged", "zeroed", "dropped"),
-    SharedVendor: ("other",),
-    DimensionSummary: ("engines",),
-    EnginePair: ("a", "b"),
-    DecidingQueries: ("a", "b"),
-    SegmentResult: ("engines",),
-    SegmentContrast: ("a", "b"),
-    MeasureStability: ("engines",),
-}
+#: The fields of records that hold an engine, several of them, or values by engine.
+_ENGINE_FIELDS = frozenset(
+    {
+        *("a", "b", "winner", "better", "worse", "other"),
+        *("engines", "flagged", "swapped", "unchanged", "zeroed", "dropped"),
+    }
+)
 
 
 def use_display_names(summary: Summary) -> Summary:
     """Return the summary with isolated names of engines, segments and models, for sentences and tables."""
-    names = {engine: DisplayName(label, engine) for engine, label in _isolate_labels(summary.engines).items()}
+    labels = _isolate_names({engine: engine for engine in summary.engines})
+    names = {engine: DisplayName(label, engine) for label, engine in labels.items()}
     panel = summary.panel
     if panel:
         ties_high = {
             measure: _rename(means, names, holds_engines=True) for measure, means in panel.ties_high.items()
         }
         panel = replace(panel, ties_high=ties_high)
-    served = {
-        label if model else "": summary.served[model]
-        for model, label in _isolate_labels(summary.served).items()
-    }
-    segments = {
-        label: {
-            value_label: summary.segments[column][value]
-            for value, value_label in _isolate_labels(summary.segments[column]).items()
-        }
-        for column, label in _isolate_labels(summary.segments).items()
-    }
+    # A model without a name has none here, too.
+    served = _isolate_names(summary.served)
+    served = {"" if label == ISOLATE + END else label: grades for label, grades in served.items()}
+    segments = _isolate_names({column: _isolate_names(values) for column, values in summary.segments.items()})
     renamed: Summary = _rename(replace(summary, panel=panel, served=served, segments=segments), names)
     return renamed
 
@@ -157,17 +140,15 @@ def use_display_names(summary: Summary) -> Summary:
 def _rename(value: Any, names: Mapping[str, DisplayName], *, holds_engines: bool = False) -> Any:  # noqa: ANN401
     """Return a record, or what a field holds, with display names in the fields of `_ENGINE_FIELDS`."""
     if is_dataclass(value) and not isinstance(value, type):
-        engine_fields = _ENGINE_FIELDS.get(type(value), ())
-        parts = {each.name: getattr(value, each.name) for each in fields(value)}
+        parts = ((each.name, getattr(value, each.name)) for each in fields(value))
         return replace(
             value,
-            **{
-                name: _rename(part, names, holds_engines=name in engine_fields)
-                for name, part in parts.items()
-            },
+            **{name: _rename(part, names, holds_engines=name in _ENGINE_FIELDS) for name, part in parts},
         )
     if isinstance(value, Mapping):
-        return {names[key] if holds_engines else key: _rename(part, names) for key, part in value.items()}
+        return {
+            names.get(key, key) if holds_engines else key: _rename(part, names) for key, part in value.items()
+        }
     if isinstance(value, tuple):
         return tuple(_rename(part, names, holds_engines=holds_engines) for part in value)
     return names.get(value, value) if holds_engines else value

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path, PurePath
@@ -26,7 +25,7 @@ from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
 from judge.report.payload import ERRORS, FLAGS, PageLimits, dump_script_json, select_queries
-from judge.report.statements import ReportExtras
+from judge.report.statements import NightBanner, ReportExtras
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunConfig, load_agreement, load_labelled_order, read_config_if_there
@@ -43,15 +42,6 @@ REPORT_SCRIPTS = tuple(
 _SENTENCES = 6
 #: Files of ours, each by package and name.
 _OwnFiles = Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class _NightBanner:
-    """What night.json says at the top of the report; version 1 has it as `band`."""
-
-    exit: int = 0
-    banner: tuple[Text, ...] = ()
-    band: tuple[Text, ...] = ()
 
 
 def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries) -> Path:
@@ -71,14 +61,13 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
     config = read_config_if_there(folder) or RunConfig()
     inputs, source = config.inputs, config.options.data or config.options.topics
     place = str(folder.path / "night.json")
-    night = record_json.from_json(_NightBanner, folder.read_if_there("night.json") or {}, place)
+    night = record_json.from_json(NightBanner, folder.read_if_there("night.json") or {}, place)
     return ReportExtras(
         agreement if agreement and agreement.grades == summary.grades else None,
         order if order and order.grades == summary.grades else None,
         prompts=tuple(inputs.prompts.values()),
         dataset=tuple(filter(None, (PurePath(source).name if source else "", inputs.dataset))),
-        night_exit=night.exit,
-        night_banner=night.banner or night.band,
+        night=night,
     )
 
 
@@ -104,8 +93,8 @@ def render_report(
         _STYLE,
         REPORT_SCRIPTS,
         run=fit_on_line(run),
-        night_exit=extras.night_exit,
-        night_banner=extras.night_banner,
+        night_exit=extras.night.exit,
+        night_banner=extras.night.banner or extras.night.band,
         headline=_describe_headline(named_summary),
         segments=build_texts(sentences.describe_segment_differences, named_summary),
         alarms=[

@@ -56,12 +56,17 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """A table whose rows begin with a name; `more` rows are left out."""
+    """A table whose rows begin with a name; `more` rows are left out.
+
+    Under that of a dimension stand `remarks`, and its notes with their texts.
+    """
 
     caption: Text
     head: tuple[Text, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    rows: Sequence[tuple[str, tuple[Cell, ...]]]
     more: int = 0
+    remarks: Sequence[Text] = ()
+    notes: Sequence[tuple[DimensionNote, Text]] = ()
 
 
 def repeat_in_both(text: str) -> Text:
@@ -118,7 +123,7 @@ def make_engines_table(summary: Summary) -> PageTable:
         cells += [_make_cell(column.values[at], column.form) for column in columns]
         rows.append((engine, tuple(cells)))
     caption = make_text("Engines: means with 95% interval, and what came back")
-    return PageTable(caption, head, tuple(rows))
+    return PageTable(caption, head, rows)
 
 
 def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
@@ -135,9 +140,10 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
     deciding = summary.deciding_measure
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
         rows = summary.select_comparisons(measure)
-        caption = make_text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
-        if measure == deciding:
-            caption = make_text("Pairs by {measure}", measure=name_mean(measure))
+        caption = make_text(
+            "Pairs by {measure}" if measure == deciding else "Pairs by {measure} (descriptive)",
+            measure=name_mean(measure),
+        )
         first_rows = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:_MAX_PAIRS])
         yield PageTable(caption, _PAIR_HEAD, first_rows, len(rows) - len(first_rows))
 
@@ -170,17 +176,8 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
         yield PageTable(caption, head, rows)
 
 
-@dataclass(frozen=True, slots=True)
-class DimensionSection:
-    """A dimension on the page: the table of its means, its remarks, and its notes with their texts."""
-
-    table: PageTable
-    remarks: Sequence[Text] = ()
-    notes: Sequence[tuple[DimensionNote, Text]] = ()
-
-
-def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
-    """Yield the section of each dimension."""
+def list_dimensions(summary: Summary) -> Iterator[PageTable]:
+    """Yield the tables of each dimension."""
     order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
         head = (
@@ -193,14 +190,13 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
             rows.append((engine, tuple(map(_format_mean_and_queries, means))))
         remarks = [build_text(translate_remark, remark) for remark in dimension.remarks]
         caption = build_text(sentences.name_dimension, name)
-        table = PageTable(caption, head, tuple(rows) if dimension.measures else ())
         notes = [(note, build_text(_fit_note, note)) for note in dimension.notes]
-        yield DimensionSection(table, remarks, notes)
-        for measure in dict.fromkeys(each.measure for each in dimension.pairs):
-            engine_pairs = [each for each in dimension.pairs if each.measure == measure]
-            rows = [(f"{each.a} / {each.b}", (_format_mean_and_queries(each.mean),)) for each in engine_pairs]
+        yield PageTable(caption, head, rows if dimension.measures else (), 0, remarks, notes)
+        for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
+            pairs = [pair for pair in dimension.pairs if pair.measure == measure]
+            rows = [(f"{pair.a} / {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs]
             head = (make_text("engines"), build_text(Translator.name_measure, measure))
-            yield DimensionSection(PageTable(caption, head, tuple(rows)))
+            yield PageTable(caption, head, rows)
 
 
 def _fit_note(t: Translator, note: DimensionNote) -> str:

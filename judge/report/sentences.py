@@ -96,11 +96,11 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     values = {"best": best, "measure": measure, "which": ""}
     if measure != summary.deciding_measure:
         values["which"] = t(" (descriptive: {measure} decides)", measure=summary.deciding_measure)
-    if wins[best] == others == 1:
-        return t("{best} is best by {measure}{which}: its lead is statistically significant.", **values)
     if wins[best] == others:
         return t(
-            "{best} is best by {measure}{which}: its leads over the {count} others are statistically"
+            "{best} is best by {measure}{which}: its lead is statistically significant."
+            if others == 1
+            else "{best} is best by {measure}{which}: its leads over the {count} others are statistically"
             " significant.",
             count=others,
             **values,
@@ -113,12 +113,13 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
         reasons.append(
             t.translate_plural("is ahead of {count} other", "is ahead of {count} others", wins[best])
         )
-    values["reasons"] = t.join(reasons, "clauses")
-    if second is not None and first - second <= TIE:
-        return t(
-            "No engine is best by {measure}{which}: {best} shares the highest mean, but {reasons}.", **values
-        )
-    return t("No engine is best by {measure}{which}: {best} has the highest mean, but {reasons}.", **values)
+    return t(
+        "No engine is best by {measure}{which}: {best} shares the highest mean, but {reasons}."
+        if second is not None and first - second <= TIE
+        else "No engine is best by {measure}{which}: {best} has the highest mean, but {reasons}.",
+        reasons=t.join(reasons, "clauses"),
+        **values,
+    )
 
 
 #: What keeps the engine with the highest mean from being best, by what the comparison with others says.
@@ -138,8 +139,13 @@ def _list_obstacles(t: Translator, comparisons: Sequence[PairComparison], best: 
             outcome = "behind" if comparison.winner else comparison.outcome if comparison.n else "apart"
             names[outcome].append(comparison.b if comparison.a == best else comparison.a)
     for obstacle, engines in names.items():
+        if len(engines) > 4:
+            more = len(engines) - 3
+            engines = [
+                t("{names} and {more} more", names=t(", ").join(engines[:3]), more=more, total=len(engines))
+            ]
         if engines:
-            yield t(_OBSTACLES[obstacle].en, names=_join_some(t, engines))
+            yield t(_OBSTACLES[obstacle].en, names=t.join(engines))
 
 
 def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], measure: str) -> str:
@@ -153,14 +159,12 @@ def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], meas
             "; {count:,} comparisons could be turned by what is unjudged",
             undetermined,
         )
-    if not changed:
-        return t(
-            "No engine differs significantly between the runs by {measure}{rest}.", measure=measure, rest=rest
-        )
     return t(
-        "Between the runs, by {measure}: {changed}{rest}.",
+        "Between the runs, by {measure}: {changed}{rest}."
+        if changed
+        else "No engine differs significantly between the runs by {measure}{rest}.",
         measure=measure,
-        changed=t.join(changed),
+        changed=t.join(changed) if changed else "",
         rest=rest,
     )
 
@@ -177,18 +181,6 @@ def rank_means(t: Translator, means: Mapping[str, float | None], most: int = 100
     signed = [(" = " if at else " > ") + engine for tied in groups for at, engine in enumerate(sorted(tied))]
     more = t(" > {count:,} more", count=len(signed) - most) if len(signed) > most else ""
     return "".join(signed[:most]).removeprefix(" > ") + more
-
-
-def _join_some(t: Translator, names: Sequence[str]) -> str:
-    """Return the names, or the first of many."""
-    if len(names) <= 4:
-        return t.join(names)
-    return t(
-        "{names} and {more} more",
-        names=t(", ").join(names[:3]),
-        more=len(names) - 3,
-        total=len(names),
-    )
 
 
 def describe_difference(t: Translator, comparison: PairComparison) -> str:
@@ -218,16 +210,16 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
     )
 
 
-def list_differences(t: Translator, pairs: Sequence[PairComparison], most: int) -> Iterator[str]:
+def list_differences(t: Translator, comparisons: Sequence[PairComparison], most: int) -> Iterator[str]:
     """Yield at most `most` comparisons by one measure, below a line that says what their figures are."""
-    shown = [f"  {describe_difference(t, pair)}" for pair in pairs[:most]]
-    if not shown:
+    lines = [f"  {describe_difference(t, each)}" for each in comparisons[:most]]
+    if not lines:
         return
-    if len(pairs) > 1:
+    if len(comparisons) > 1:
         yield t("On the shared queries; the 95% intervals hold for all pairs together:")
     else:
         yield t("On the shared queries:")
-    yield from shown
+    yield from lines
 
 
 def _format_difference(t: Translator, row: PairComparison | SegmentContrast) -> str:
@@ -346,14 +338,17 @@ def _count_flagged(t: Translator, count: int) -> str:
 
 def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
     for one, two in effect.swapped[:_MOST_SWAPS]:
-        first, second = effect.engines[one], effect.engines[two]
+        means = {}
+        for way in FlaggedMeans.__slots__:
+            first, second = (getattr(effect.engines[engine], way) for engine in (one, two))
+            means[way] = t("{one} to {two}", one=_format_mean(first), two=_format_mean(second))
         yield t(
             " By {measure} {one} is ahead of {two}, {unchanged}; with them counted as 0 it is {zeroed}, with"
             " them left out {dropped}.",
             measure=effect.measure,
             one=one,
             two=two,
-            **{way: _format_two(t, first, second, way) for way in FlaggedMeans.__slots__},
+            **means,
         )
     more = len(effect.swapped) - _MOST_SWAPS
     if more > 0:
@@ -364,10 +359,8 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
         )
 
 
-def _format_two(t: Translator, first: FlaggedMeans, second: FlaggedMeans, way: str) -> str:
-    means = [getattr(row, way) for row in (first, second)]
-    one, two = ("-" if mean is None else f"{mean:.3f}" for mean in means)
-    return t("{one} to {two}", one=one, two=two)
+def _format_mean(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.3f}"
 
 
 def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:
@@ -377,9 +370,7 @@ def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:
     return t(
         " The engine whose lead is statistically significant is {unchanged} as things are, {zeroed} with them"
         " counted as 0, {dropped} with them left out.",
-        unchanged=winners.unchanged or t("none"),
-        zeroed=winners.zeroed or t("none"),
-        dropped=winners.dropped or t("none"),
+        **{way: getattr(winners, way) or t("none") for way in FlaggedWinners.__slots__},
     )
 
 
@@ -465,20 +456,14 @@ def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
 def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield how many queries a measure leaves out because it is undefined on them."""
     for measure, count in summary.undefined.items():
-        if measure.startswith("Judged"):  # the only measure that is undefined for one engine alone
-            yield t(
-                "{measure} leaves out {count:,} of {queries} or fewer for each engine: its list has no"
-                " result.",
-                measure=measure,
-                count=count,
-                queries=count_queries(t, summary.queries),
-            )
-            continue
         why = t("no relevant snippet in the pool")
         if measure.startswith("nDCG") and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
             why = t("no snippet in the pool has a grade above 0")
+        # Judged is the only measure that is undefined for one engine alone.
         yield t(
-            "{measure} leaves out {count:,} of {queries}: {why}.",
+            "{measure} leaves out {count:,} of {queries} or fewer for each engine: its list has no result."
+            if measure.startswith("Judged")
+            else "{measure} leaves out {count:,} of {queries}: {why}.",
             measure=measure,
             count=count,
             queries=count_queries(t, summary.queries),

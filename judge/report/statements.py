@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
@@ -29,46 +28,51 @@ from judge.report.page_tables import repeat_in_both
 from judge.report.payload import ERRORS, PageData
 
 
-class Fact(NamedTuple):
-    """A fact about a run and its name."""
+@dataclass(frozen=True, slots=True)
+class NightBanner:
+    """What night.json says at the top of the report: the exit code and sentences; version 1 has a `band`."""
 
-    label: Text
-    texts: Sequence[Text]
+    exit: int = 0
+    banner: tuple[Text, ...] = ()
+    band: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReportExtras:
     """What a report shows besides the run: what labels say, how the run was asked, its night.
 
-    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset, `night_exit`
-    and `night_banner` the exit code of the night that the run belongs to, and the sentences on it.
+    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset, `night` is about
+    the night that the run belongs to.
     """
 
     agreement: LabelAgreement | None = None
     order: PlannedComparison | None = None
     prompts: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
-    night_exit: int = 0
-    night_banner: tuple[Text, ...] = ()
+    night: NightBanner = NightBanner()
 
 
-def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
-    """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
-    yield Fact(make_text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
+def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[tuple[Text, Sequence[Text]]]:
+    """Yield the name and the texts of each fact: who judged what and how, stability, labels, cost."""
+    yield make_text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))]
     if extras.prompts:
         prompts = [*map(fit_on_line, extras.prompts)]
-        yield Fact(make_text("prompt"), [build_text(Translator.list_names, prompts)])
-    scale = make_text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
-    yield Fact(
-        make_text("scale"), [make_text("binary: relevant or not") if summary.scale == "binary" else scale]
+        yield make_text("prompt"), [build_text(Translator.list_names, prompts)]
+    graded = make_text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
+    is_binary = summary.scale == "binary"
+    yield make_text("scale"), [make_text("binary: relevant or not") if is_binary else graded]
+    depth = make_text(
+        "down to rank {run.depth}, each pair judged once"
+        if summary.repeats == 1
+        else "down to rank {run.depth}, each pair judged {run.repeats} times",
+        run=summary,
     )
-    yield Fact(make_text("depth and repeats"), [build_text(_describe_depth, summary)])
+    yield make_text("depth and repeats"), [depth]
     names = [repeat_in_both(" · ".join(map(fit_on_line, extras.dataset)))] if extras.dataset else []
-    yield Fact(make_text("dataset"), [build_text(sentences.describe_dataset, summary), *names])
+    yield make_text("dataset"), [build_text(sentences.describe_dataset, summary), *names]
     if summary.stability:
-        measure = summary.main_measure
-        repeats = build_texts(assessor_sentences.describe_repeats, summary.stability, measure)
-        yield Fact(make_text("stability"), repeats)
+        repeats = build_texts(assessor_sentences.describe_repeats, summary.stability, summary.main_measure)
+        yield make_text("stability"), repeats
     for title, describe in (
         (make_text("self-test"), assessor_sentences.describe_selftests),
         (make_text("labels"), assessor_sentences.describe_labels),
@@ -76,15 +80,15 @@ def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
         (make_text("near-duplicates"), assessor_sentences.describe_near_duplicates),
     ):
         if values := _escape(build_texts(describe, summary)):
-            yield Fact(title, values)
+            yield title, values
     if extras.agreement:
         warnings = _translate(extras.agreement.warnings)
-        yield Fact(make_text("agreement with people"), [*_describe_agreement(extras.agreement), *warnings])
+        yield make_text("agreement with people"), [*_describe_agreement(extras.agreement), *warnings]
     if extras.order:
         warnings = _translate(extras.order.warnings)
-        yield Fact(make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings])
+        yield make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings]
     if summary.cost:
-        yield Fact(make_text("cost"), [build_text(_describe_cost, summary.cost)])
+        yield make_text("cost"), [build_text(_describe_cost, summary.cost)]
 
 
 def _translate(messages: Iterable[str]) -> list[Text]:
@@ -93,12 +97,6 @@ def _translate(messages: Iterable[str]) -> list[Text]:
 
 def _escape(texts: Iterable[Text]) -> list[Text]:
     return [Text(*map(escape_hidden, each)) for each in texts]
-
-
-def _describe_depth(t: Translator, summary: Summary) -> str:
-    if summary.repeats == 1:
-        return t("down to rank {depth}, each pair judged once", depth=summary.depth)
-    return t("down to rank {run.depth}, each pair judged {run.repeats} times", run=summary)
 
 
 def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
@@ -192,12 +190,12 @@ def list_warnings(t: Translator, summary: Summary) -> Iterator[str]:
 
 def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
     if summary.judged < summary.judgments:
-        names = {kind: t(ERRORS[kind].en) if kind in ERRORS else kind for kind in summary.failures}
-        failures = [
-            t("{name} ({count:,})", name=names[kind], count=count) for kind, count in summary.failures.items()
-        ]
+        counts = {
+            t(ERRORS[kind].en) if kind in ERRORS else kind: count for kind, count in summary.failures.items()
+        }
         if (others := summary.judgments - summary.judged - sum(summary.failures.values())) > 0:
-            failures.append(t("{name} ({count:,})", name=t("not judged yet"), count=others))
+            counts[t("not judged yet")] = others
+        failures = [t("{name} ({count:,})", name=name, count=count) for name, count in counts.items()]
         yield t.translate_plural(
             "{count:,} of {run.judgments:,} judgments has no grade (coverage"
             " {run.coverage:.1%}){failures}. It does not count as “no”: its grade is imputed from"

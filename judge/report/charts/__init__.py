@@ -23,7 +23,7 @@ class ChartData:
     @classmethod
     def start(cls, summary: Summary) -> ChartData:
         """Return the data of no query yet."""
-        return cls(grades.GradeCounts(summary.repeats, summary.depth), differences.start_differences(summary))
+        return cls(grades.GradeCounts(summary), differences.start_differences(summary))
 
     def add(self, entry: QueryEntry) -> None:
         """Add a query of results.json."""
@@ -39,7 +39,7 @@ def draw_charts(summary: Summary, data: ChartData, agreement: LabelAgreement | N
         means.draw_quality_and_price(summary),
         differences.draw_pairs(summary),
         data.differences and differences.draw_query_differences(data.differences),
-        grades.draw_grade_shares(summary, data.grades),
+        grades.draw_grade_shares(data.grades),
         means.draw_repeats(summary),
         agreement and grades.draw_confusion_matrix(agreement),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -18,7 +19,14 @@ from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.plot import NAMES, Axis, PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
-from judge.report.display_text import NOTHING, OUTCOME_SIGNS, format_number, format_p_value, format_range
+from judge.report.display_text import (
+    NOTHING,
+    OUTCOME_SIGNS,
+    fit_on_line,
+    format_number,
+    format_p_value,
+    format_range,
+)
 from judge.runs.results_file import QueryEntry
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
@@ -59,34 +67,28 @@ def draw_pairs(summary: Summary) -> Chart | None:
     if not any(each.n for each in comparisons):
         return None
     name = name_mean(measure)
-    return svg.make_chart(
-        "pairs",
-        make_text("Differences between engines"),
-        _describe_pairs(comparisons, name),
-        _draw_pairs_picture(comparisons, name),
-        _HEAD,
-        tuple(map(_list_cells, comparisons[:_LISTED])),
-    )
-
-
-def _describe_pairs(comparisons: Sequence[PairComparison], measure: str) -> Text:
-    undetermined = sum(each.outcome == "undetermined" for each in comparisons)
-    return make_text(
+    outcomes = Counter(each.outcome for each in comparisons)
+    undetermined = outcomes["undetermined"]
+    description = make_text(
         "Engine by engine on the same queries, by {measure}. Pairs that differ significantly: {apart:,} of"
         " {pairs:,}. A lead counts when its interval, which allows for all pairs, stays clear of zero{rest}.",
-        measure=measure,
-        apart=sum(each.outcome == "better" for each in comparisons),
+        measure=name,
+        apart=outcomes["better"],
         pairs=len(comparisons),
         rest=make_text("; {count:,} depend on unjudged snippets", count=undetermined) if undetermined else "",
+    )
+    picture, rows = _draw_pairs_picture(comparisons, name), tuple(map(_list_cells, comparisons[:_LISTED]))
+    return svg.make_chart(
+        "pairs", make_text("Differences between engines"), description, picture, _HEAD, rows
     )
 
 
 def _list_cells(comparison: PairComparison) -> tuple[str, ...]:
     difference = _make_range(comparison)
     return (
-        display_text.fit_on_line(comparison.a),
+        fit_on_line(comparison.a),
         OUTCOME_SIGNS[comparison.outcome],
-        display_text.fit_on_line(comparison.b),
+        fit_on_line(comparison.b),
         format_number(comparison.difference, "+.4f"),
         format_range(comparison.ci95, "+.4f"),
         format_range(difference.bounds if difference else None, "+.4f"),
@@ -122,9 +124,12 @@ def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> 
         y += ROW_HEIGHT
     bottom += AXIS_HEIGHT
     if count := len(comparisons) - len(first):
-        note = make_text("and {count:,} more: see summary.json", count=count)
-        if len(comparisons) <= _LISTED:
-            note = make_text("and {count:,} more: see the table", count=count)
+        note = make_text(
+            "and {count:,} more: see summary.json"
+            if len(comparisons) > _LISTED
+            else "and {count:,} more: see the table",
+            count=count,
+        )
         parts.append(svg.draw_text(note, "note", 0, bottom + 16))
     return Picture(bottom + (24 if count else 0), parts)
 
@@ -134,7 +139,7 @@ def _draw_pair(comparison: PairComparison, area: PlotArea, y: float) -> Iterator
     ahead = comparison.outcome == "better"
     if cell := _make_range(comparison):
         size = f"{format_number(cell.value, '+.4f')} ({format_range(cell.interval, '+.4f')})"
-        title = f"{display_text.fit_on_line(comparison.a)} − {display_text.fit_on_line(comparison.b)}: {size}"
+        title = f"{fit_on_line(comparison.a)} − {fit_on_line(comparison.b)}: {size}"
         mark = plot.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
         yield area.place([svg.add_tooltip(title, mark)])
     outcome = _OUTCOMES[comparison.outcome] if comparison.n or ahead else make_text("nothing shared")
@@ -192,20 +197,36 @@ def start_differences(summary: Summary) -> QueryDifferences | None:
 
 def draw_query_differences(differences: QueryDifferences) -> Chart | None:
     """Return the differences, largest first; None when the engines share no query with a value."""
-    if not differences.values:
+    queries = len(differences.values)
+    if not queries:
         return None
     bars = make_bars(differences)
     a, b = display_text.isolate(differences.a), display_text.isolate(differences.b)
+    ahead, equal, behind = differences.count()
+    shared = make_text(
+        " Each of the {bars} bars is the mean of about {queries} neighbouring queries.",
+        bars=MAX_BARS,
+        queries=svg.format_length(queries / MAX_BARS),
+    )
+    description = make_text(
+        "{measure} of {a} minus that of {b} on {queries}, sorted: {a} is ahead on {ahead:,}, equal on"
+        " {equal:,}, behind on {behind:,}.{shared}",
+        a=a,
+        b=b,
+        measure=differences.measure,
+        queries=build_text(display_text.count_queries, queries),
+        ahead=ahead,
+        equal=equal,
+        behind=behind,
+        shared=shared if queries > MAX_BARS else "",
+    )
+    text_head = make_text("text") if differences.queries else Text("", "")
     return svg.make_chart(
         "queries",
         make_text("The two best, query by query"),
-        _describe_differences(differences, a, b),
+        description,
         _draw_bars_picture(differences, bars),
-        (
-            make_text("query"),
-            make_text("text") if differences.queries else Text("", ""),
-            Text(f"{a} − {b}", f"{a} − {b}"),
-        ),
+        (make_text("query"), text_head, Text(f"{a} − {b}", f"{a} − {b}")),
         tuple((bar.name, bar.text, format_number(bar.value, "+.4f")) for bar in bars),
     )
 
@@ -216,10 +237,7 @@ def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
         ordered = sorted(
             zip(differences.values, differences.queries, strict=True), key=lambda each: (-each[0], each[1])
         )
-        return [
-            DifferenceBar(value, display_text.fit_on_line(id_), display_text.fit_on_line(query))
-            for value, (id_, query) in ordered
-        ]
+        return [DifferenceBar(value, *map(fit_on_line, names)) for value, names in ordered]
     ordered_values = sorted(differences.values, reverse=True)
     count = len(ordered_values)
     edges = [at * count // MAX_BARS for at in range(MAX_BARS + 1)]
@@ -232,29 +250,6 @@ def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
     ]
 
 
-def _describe_differences(differences: QueryDifferences, a: str, b: str) -> Text:
-    ahead, equal, behind = differences.count()
-    queries, shared = len(differences.values), Text("", "")
-    if queries > MAX_BARS:
-        shared = make_text(
-            " Each of the {bars} bars is the mean of about {queries} neighbouring queries.",
-            bars=MAX_BARS,
-            queries=svg.format_length(queries / MAX_BARS),
-        )
-    return make_text(
-        "{measure} of {a} minus that of {b} on {queries}, sorted: {a} is ahead on {ahead:,}, equal on"
-        " {equal:,}, behind on {behind:,}.{shared}",
-        a=a,
-        b=b,
-        measure=differences.measure,
-        queries=build_text(display_text.count_queries, queries),
-        ahead=ahead,
-        equal=equal,
-        behind=behind,
-        shared=shared,
-    )
-
-
 def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceBar]) -> Picture:
     scale = plot.make_axis([0.0, *(bar.value for bar in bars)], 4)
     heights = [(tick, _find_height(scale, tick)) for tick in scale.ticks]
@@ -262,24 +257,28 @@ def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceB
     zero = _find_height(scale, 0.0)
     zero_line = svg.draw_line(0, 1, zero, zero, "zero")
     ahead, _, behind = differences.count()
+    first, second = (
+        make_text(
+            "{short} ahead on {count:,}",
+            short=f"{display_text.ISOLATE}{svg.shorten_name(engine, 22, [other])}{display_text.END}",
+            count=count,
+        )
+        for engine, count, other in (
+            (differences.a, ahead, differences.b),
+            (differences.b, behind, differences.a),
+        )
+    )
     bottom = _BARS_TOP + _BARS_HEIGHT
     parts = [
-        svg.draw_text(_describe_side(differences.a, ahead, differences.b), "head", _NUMBERS, 12),
+        svg.draw_text(first, "head", _NUMBERS, 12),
         svg.draw_inset(_NUMBERS, 1 - _NUMBERS, *grid, *_draw_bars(scale, zero, bars), zero_line),
         *(
             svg.draw_text(scale.format_tick(tick, signed=True), "tick", _NUMBERS - 0.015, y + 4, "end")
             for tick, y in heights
         ),
-        svg.draw_text(
-            _describe_side(differences.b, behind, differences.a), "head other", 1, bottom + 18, "end"
-        ),
+        svg.draw_text(second, "head other", 1, bottom + 18, "end"),
     ]
     return Picture(bottom + 26, parts)
-
-
-def _describe_side(engine: str, count: int, other: str) -> Text:
-    short = f"{display_text.ISOLATE}{svg.shorten_name(engine, 22, [other])}{display_text.END}"
-    return make_text("{short} ahead on {count:,}", short=short, count=count)
 
 
 def _find_height(scale: Axis, value: float) -> float:

@@ -41,13 +41,12 @@ Slot: TypeAlias = int | Literal["unjudged"]
 
 @dataclass(slots=True)
 class GradeCounts:
-    """Counts of grades by engine and rank, over `queries` times `repeats` judgments.
+    """Counts of grades by engine and rank in the run of `summary`, over `queries` times its repeats.
 
-    `longest` is the length of the longest list, down to `depth`.
+    `longest` is the length of the longest list, down to the depth.
     """
 
-    repeats: int
-    depth: int
+    summary: Summary
     queries: int = 0
     longest: int = 0
     counts: Counter[tuple[str, int, Slot]] = field(default_factory=Counter)
@@ -55,33 +54,30 @@ class GradeCounts:
     def add(self, entry: QueryEntry) -> None:
         """Add a query of results.json."""
         self.queries += 1
-        for engine, engine_entry in entry.engines.items():
-            self.longest = max(self.longest, min(self.depth, len(engine_entry.snippets)))
-            for snippet in engine_entry.snippets[: self.depth]:
+        depth, repeats = self.summary.depth, self.summary.repeats
+        for engine, answer in entry.engines.items():
+            self.longest = max(self.longest, min(depth, len(answer.snippets)))
+            for snippet in answer.snippets[:depth]:
                 grades = [judgment.grade for judgment in snippet.judgments if judgment.grade is not None]
                 for grade in grades:
                     self.counts[engine, snippet.rank, grade] += 1
-                if len(grades) < self.repeats:
-                    self.counts[engine, snippet.rank, "unjudged"] += self.repeats - len(grades)
+                if len(grades) < repeats:
+                    self.counts[engine, snippet.rank, "unjudged"] += repeats - len(grades)
 
-    def compute_shares(self, engine: str, rank: int, slots: Sequence[Slot]) -> list[float]:
-        """Return the share of each slot among all queries; the rest returned nothing at this rank."""
-        return [self.counts[engine, rank, slot] / (self.queries * self.repeats) for slot in slots]
+    @property
+    def engines(self) -> list[str]:
+        """Return the engines, best first."""
+        return self.summary.sort_engines(self.summary.main_measure)
 
-
-@dataclass(frozen=True, slots=True)
-class _GradedRanks:
-    """What the chart shows: engines, best first, ranks, the names of the grades and the counts."""
-
-    engines: Sequence[str]
-    ranks: range
-    names: Sequence[Text]
-    relevant_from: int
-    counts: GradeCounts
+    @property
+    def ranks(self) -> range:
+        """Return the ranks that are shown."""
+        return range(1, min(_MAX_RANKS, self.longest) + 1)
 
     @property
     def top(self) -> int:
-        return len(self.names) - 1
+        """Return the highest grade."""
+        return len(svg.GRADE_NAMES[self.summary.scale]) - 1
 
     @property
     def slots(self) -> list[Slot]:
@@ -89,7 +85,9 @@ class _GradedRanks:
         return [*range(self.top, -1, -1), "unjudged"]
 
     def name_slot(self, slot: Slot) -> Text:
-        return svg.UNJUDGED if isinstance(slot, str) else svg.name_grade(slot, self.names[slot])
+        """Return the number of a grade with its name, or that a result is unjudged."""
+        names = svg.GRADE_NAMES[self.summary.scale]
+        return svg.UNJUDGED if isinstance(slot, str) else svg.name_grade(slot, names[slot])
 
     def style_slot(self, slot: Slot) -> tuple[str, str | None]:
         """Return the class of a slot and its fill."""
@@ -98,29 +96,26 @@ class _GradedRanks:
         # The top grades of all scales have one colour.
         return f"segment grade-{round(3 * slot / self.top)}", None
 
+    def compute_shares(self, engine: str, rank: int) -> list[float]:
+        """Return the share of each slot among all queries; the rest returned nothing at this rank."""
+        judgments = self.queries * self.summary.repeats
+        return [self.counts[engine, rank, slot] / judgments for slot in self.slots]
+
     def compute_relevant(self, engine: str) -> float | None:
         """Return the share of relevant results among the graded results; None when none is graded."""
-        counts, ranks = self.counts.counts, range(1, self.counts.longest + 1)
-        graded = [sum(counts[engine, rank, grade] for rank in ranks) for grade in range(self.top + 1)]
-        return sum(graded[self.relevant_from :]) / sum(graded) if any(graded) else None
+        ranks = range(1, self.longest + 1)
+        graded = [sum(self.counts[engine, rank, grade] for rank in ranks) for grade in range(self.top + 1)]
+        return sum(graded[self.summary.relevant_from :]) / sum(graded) if any(graded) else None
 
 
-def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
+def draw_grade_shares(graded: GradeCounts) -> Chart | None:
     """Return the grades by engine and rank, best engine first; None when no engine returned a result."""
-    if not counts.counts:
+    if not graded.counts:
         return None
-    measure = summary.main_measure
-    graded = _GradedRanks(
-        summary.sort_engines(measure),
-        range(1, min(_MAX_RANKS, counts.longest) + 1),
-        svg.GRADE_NAMES[summary.scale],
-        summary.relevant_from,
-        counts,
-    )
     rows = []
     for engine in graded.engines:
         for rank in graded.ranks:
-            shares = counts.compute_shares(engine, rank, graded.slots)
+            shares = graded.compute_shares(engine, rank)
             shares.append(max(0.0, 1 - sum(shares)))
             cells = (format_share(share) if share > 1e-9 else NOTHING for share in shares)
             rows.append((display_text.fit_on_line(engine), str(rank), *cells))
@@ -134,11 +129,11 @@ def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
     )
 
 
-def _describe_grades(graded_ranks: _GradedRanks) -> Iterator[Text]:
+def _describe_grades(graded: GradeCounts) -> Iterator[Text]:
     shares = [
         (share, display_text.isolate(engine))
-        for engine in graded_ranks.engines
-        if (share := graded_ranks.compute_relevant(engine)) is not None
+        for engine in graded.engines
+        if (share := graded.compute_relevant(engine)) is not None
     ]
     relevant = Text("", "")
     if shares:
@@ -161,58 +156,56 @@ def _describe_grades(graded_ranks: _GradedRanks) -> Iterator[Text]:
     yield make_text(
         "Grades below the heavy line are relevant. A gap at the top means that the list has no result there."
     )
-    if graded_ranks.counts.longest > _MAX_RANKS:
-        ranks = graded_ranks.counts.longest
+    if graded.longest > _MAX_RANKS:
+        ranks = graded.longest
         yield make_text("The first {shown} of {ranks} ranks are shown.", shown=_MAX_RANKS, ranks=ranks)
 
 
-def _draw_grades_picture(graded_ranks: _GradedRanks) -> Picture:
+def _draw_grades_picture(graded: GradeCounts) -> Picture:
     # A pattern differs from every grade without colour, too.
     lines = svg.make_tag("path", d="M-1 1L1 -1M0 4L4 0M3 5L5 3", class_="hatch")
     pattern = svg.make_tag("pattern", lines, id=_HATCH, width=4, height=4, patternUnits="userSpaceOnUse")
     parts = [svg.make_tag("defs", pattern)]
-    for at, slot in enumerate(graded_ranks.slots):
+    for at, slot in enumerate(graded.slots):
         x, y = (at % 3) * 112.0, 14 + 18 * (at // 3)
-        kind, fill = graded_ranks.style_slot(slot)
+        kind, fill = graded.style_slot(slot)
         swatch = svg.make_tag("rect", x=1, y=-6, width=16, height=12, class_=kind, fill=fill)
-        parts.append(svg.draw_legend(y, (x, swatch, graded_ranks.name_slot(slot))))
+        parts.append(svg.draw_legend(y, (x, swatch, graded.name_slot(slot))))
     parts.append(svg.draw_text(make_text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
-    engines = graded_ranks.engines[:MAX_ENGINES]
+    engines = graded.engines[:MAX_ENGINES]
     for engine in engines:
-        share = format_share(graded_ranks.compute_relevant(engine))
+        share = format_share(graded.compute_relevant(engine))
         parts += [
             svg.draw_row_label(engine, 13, _NAMES, top + _ROW / 2, engines),
-            svg.draw_inset(
-                *_BARS, *(_draw_bar(graded_ranks, engine, rank, top) for rank in graded_ranks.ranks)
-            ),
+            svg.draw_inset(*_BARS, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks)),
             svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end"),
         ]
         top += _ROW
     # Of many ranks, the first and every fifth are numbered.
     numbers = [
-        svg.draw_text(str(rank), "tick", (rank - 0.5) / len(graded_ranks.ranks), top + 12, "middle")
-        for rank in graded_ranks.ranks
-        if len(graded_ranks.ranks) <= 10 or rank == 1 or rank % 5 == 0
+        svg.draw_text(str(rank), "tick", (rank - 0.5) / len(graded.ranks), top + 12, "middle")
+        for rank in graded.ranks
+        if len(graded.ranks) <= 10 or rank == 1 or rank % 5 == 0
     ]
-    note = svg.note_omitted_engines(len(graded_ranks.engines), top + 36)
+    note = svg.note_omitted_engines(len(graded.engines), top + 36)
     parts += [svg.draw_inset(*_BARS, *numbers), svg.draw_text(make_text("rank"), "tick", 0, top + 12), *note]
     return Picture(top + 22 + (22 if note else 0), parts)
 
 
-def _draw_bar(graded_ranks: _GradedRanks, engine: str, rank: int, top: float) -> Markup:
+def _draw_bar(graded: GradeCounts, engine: str, rank: int, top: float) -> Markup:
     """Return the shares at one rank, stacked from the best grade up, and the line where relevant ends."""
-    shares = graded_ranks.counts.compute_shares(engine, rank, graded_ranks.slots)
-    width, top = 1 / len(graded_ranks.ranks), top + (_ROW - _BAR) / 2
+    shares = graded.compute_shares(engine, rank)
+    width, top = 1 / len(graded.ranks), top + (_ROW - _BAR) / 2
     x, filled = width * (rank - 1 + 0.06), width * 0.88
     ends = list(accumulate(shares))
     parts, names = [], []
-    for slot, share, end in zip(graded_ranks.slots, shares, ends, strict=True):
+    for slot, share, end in zip(graded.slots, shares, ends, strict=True):
         if share:
-            kind, fill = graded_ranks.style_slot(slot)
+            kind, fill = graded.style_slot(slot)
             parts.append(svg.draw_box(x, filled, top + _BAR * (1 - end), _BAR * share, kind, fill=fill))
             names.append(f"{slot if isinstance(slot, int) else '?'}: {format_share(share)}")
-    y = top + _BAR * (1 - ends[graded_ranks.top - graded_ranks.relevant_from])
+    y = top + _BAR * (1 - ends[graded.top - graded.summary.relevant_from])
     return svg.make_tag(
         "g",
         svg.make_tag("title", f"{display_text.fit_on_line(engine)} @{rank}: {', '.join(names) or NOTHING}"),

@@ -10,13 +10,13 @@ from markupsafe import Markup
 
 from judge.analysis.summary import PRICE, Summary
 from judge.measure.measures import name_mean, parse_measure
-from judge.measure.stability import MeasureStability, RepeatStability
+from judge.measure.stability import RepeatStability
 from judge.messages import Text, Translator, build_text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.plot import Axis, PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, MAX_ENGINES, ROW_HEIGHT, Chart, Picture
-from judge.report.display_text import format_number, format_range
+from judge.report.display_text import fit_on_line, format_number, format_range
 
 #: The columns with the marks; before them stand the names, after them numbers that end at the right edge.
 _MARKS = (0.34, 0.5)
@@ -46,10 +46,10 @@ class _Means:
 
     def make_area(self, measure: str, across: tuple[float, float], top: float, row: float) -> PlotArea:
         """Return the area for the means by the measure, on an axis that holds them all."""
-        steps = 5 if measure == self.measures[0] else 3
         cells = (self.cells[engine, measure] for engine in self.engines)
         numbers = [number for cell in cells if cell for number in cell.numbers]
-        scale = plot.make_axis([*numbers, *([self.ideal[measure]] if measure in self.ideal else [])], steps)
+        numbers += [self.ideal[measure]] if measure in self.ideal else []
+        scale = plot.make_axis(numbers, 5 if measure == self.measures[0] else 3)
         return PlotArea(scale, *across, top, top + row * len(self.engines))
 
     def draw_marks(self, area: PlotArea, measure: str) -> Iterator[Markup]:
@@ -63,7 +63,7 @@ class _Means:
             if cell := self.cells[engine, measure]:
                 mean = f"{name_mean(measure)} {_format_mean(cell)} ({format_range(cell.interval)})"
                 mark = plot.draw_whisker(area.scale, y, cell, "dot", radius)
-                yield svg.add_tooltip(f"{display_text.fit_on_line(engine)}: {mean}", mark)
+                yield svg.add_tooltip(f"{fit_on_line(engine)}: {mean}", mark)
 
 
 def draw_means(summary: Summary) -> Chart | None:
@@ -71,25 +71,20 @@ def draw_means(summary: Summary) -> Chart | None:
     comparing = [measure for measure in summary.measures if parse_measure(measure).compares_engines]
     measures = sorted(comparing, key=lambda measure: measure != summary.deciding_measure)
     order = summary.sort_engines(measures[0]) if measures else []
-    results = {
-        (engine, measure): summary.engines[engine].measures[measure]
-        for engine in order
-        for measure in measures
-    }
-    cells = {key: plot.make_range(mean.mean, mean.ci95, mean.bounds) for key, mean in results.items()}
+    cells: dict[tuple[str, str], ValueRange | None] = {}
+    rows = []
+    for engine in order:
+        row = [fit_on_line(engine)]
+        for measure in measures:
+            mean = summary.engines[engine].measures[measure]
+            cell = cells[engine, measure] = plot.make_range(mean.mean, mean.ci95, mean.bounds)
+            row += [_format_mean(cell, ".4f"), format_range(mean.ci95), str(mean.n)]
+        rows.append(tuple(row))
     if not any(cells.values()):
         return None
     controls = summary.controls.ideal if summary.controls else {}
     ideal = {name: each.mean for name, each in controls.items() if each.mean is not None}
     heads = ((Text(name, name), svg.INTERVAL, Text("n", "n")) for name in map(name_mean, measures))
-    rows = []
-    for engine in order:
-        row = [display_text.fit_on_line(engine)]
-        for measure in measures:
-            cell = cells[engine, measure]
-            row += [_format_mean(cell, ".4f"), format_range(cell.interval if cell else None)]
-            row.append(str(results[engine, measure].n))
-        rows.append(tuple(row))
     return svg.make_chart(
         "means",
         make_text("Means of the engines"),
@@ -102,19 +97,14 @@ def draw_means(summary: Summary) -> Chart | None:
 
 def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Text:
     name = name_mean(measure)
-    labelled = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
-    if not labelled:
+    present = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
+    if not present:
         return make_text("No engine has a mean {mean}.", mean=name)
-    (best, highest), (last, lowest) = labelled[0], labelled[-1]
-    if len(labelled) == 1:
-        return make_text(
-            "Mean {mean} over the queries, highest first: {best} {highest}.",
-            mean=name,
-            best=best,
-            highest=highest,
-        )
+    (best, highest), (last, lowest) = present[0], present[-1]
     return make_text(
-        "Mean {mean} over the queries, highest first: from {best} {highest} to {last} {lowest}. Whether"
+        "Mean {mean} over the queries, highest first: {best} {highest}."
+        if len(present) == 1
+        else "Mean {mean} over the queries, highest first: from {best} {highest} to {last} {lowest}. Whether"
         " engines differ is tested on their differences; whether lines overlap does not decide.",
         mean=name,
         best=best,
@@ -140,7 +130,7 @@ def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
 
 def _draw_means_picture(means: _Means, engines: int) -> Picture:
     first, *others = means.measures
-    legend = [(0.0, plot.DOT, make_text("mean")), (70.0, plot.WHISKER, make_text("95% interval"))]
+    legend = [*plot.MEAN_LEGEND]
     if any(cell and cell.bounds for (engine, _), cell in means.cells.items() if engine in means.engines):
         legend.append((190.0, plot.BOUNDS, make_text("unjudged, worst to best")))
     if means.ideal:
@@ -153,25 +143,20 @@ def _draw_means_picture(means: _Means, engines: int) -> Picture:
         svg.draw_legend(32, *legend),
         *area.draw_rows(means.engines, means.draw_marks(area, first), numbers),
     ]
+    # The other measures, a band after the other, each on its own axis, the engines in the same order.
     y = area.bottom + AXIS_HEIGHT + 14
-    for at in range(0, len(others), _BAND):
-        parts += _draw_band(means, others[at : at + _BAND], min(len(others), _BAND), y)
-        y += _SMALL * (len(means.engines) + 1) + AXIS_HEIGHT + 10
+    width = (1 - _MARKS[0]) / (min(len(others), _BAND) or 1)
+    for at, measure in enumerate(others):
+        x = _MARKS[0] + at % _BAND * width
+        area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
+        if at % _BAND == 0:
+            parts += plot.draw_row_names(means.engines, area.list_rows(len(means.engines)))
+        parts.append(svg.draw_name(name_mean(measure), 7, "head small", x, y + 12))
+        parts += [area.draw_grid(ends=True), area.place(means.draw_marks(area, measure))]
+        if at % _BAND == _BAND - 1 or measure == others[-1]:
+            y = area.bottom + AXIS_HEIGHT + 10
     note = svg.note_omitted_engines(engines, y + 2)
     return Picture(y + (8 if note else -8), [*parts, *note])
-
-
-def _draw_band(means: _Means, measures: Sequence[str], columns: int, y: float) -> Iterator[Markup]:
-    """Yield further measures side by side, each on its own axis, the engines in the same order."""
-    width = (1 - _MARKS[0]) / columns
-    for at, measure in enumerate(measures):
-        x = _MARKS[0] + at * width
-        area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
-        if not at:
-            yield from plot.draw_row_names(means.engines, area.list_rows(len(means.engines)))
-        yield svg.draw_name(name_mean(measure), 7, "head small", x, y + 12)
-        yield area.draw_grid(ends=True)
-        yield area.place(means.draw_marks(area, measure))
 
 
 def draw_repeats(summary: Summary) -> Chart | None:
@@ -180,58 +165,56 @@ def draw_repeats(summary: Summary) -> Chart | None:
     measure = summary.main_measure
     if summary.repeats < 2 or not stability or measure not in stability.measures:
         return None
-    repeated = stability.measures[measure]
-    order = [engine for engine in summary.sort_engines(measure) if engine in repeated.engines]
-    if all(mean is None for engine in order for mean in repeated.engines[engine].means):
+    engines = stability.measures[measure].engines
+    means = {name: engines[name].means for name in summary.sort_engines(measure) if name in engines}
+    if all(mean is None for row in means.values() for mean in row):
         return None
     rows = tuple(
-        (
-            display_text.fit_on_line(engine),
-            *(format_number(mean, ".4f") for mean in repeated.engines[engine].means),
-            format_number(repeated.engines[engine].range, ".4f"),
-        )
-        for engine in order
+        (fit_on_line(name), *(format_number(mean, ".4f") for mean in (*row, engines[name].range)))
+        for name, row in means.items()
     )
     repeats = (make_text("repeat {at}", at=at) for at in range(1, stability.repeats + 1))
     return svg.make_chart(
         "repeats",
         make_text("Stability over repeats"),
-        join_sentences(_describe_repeats(stability, repeated, name_mean(measure))),
-        _draw_repeats_picture(repeated, order, name_mean(measure)),
+        join_sentences(_describe_repeats(stability, measure)),
+        _draw_repeats_picture(means, name_mean(measure)),
         (svg.ENGINE, *repeats, make_text("range")),
         rows,
     )
 
 
-def _describe_repeats(stability: RepeatStability, repeated: MeasureStability, measure: str) -> Iterator[Text]:
-    largest, flips, tau = repeated.largest_difference, stability.flip_rate.value, repeated.smallest_tau
-    moved = (
-        Text("", "") if largest is None else make_text(": it moves by up to {largest:.4f}", largest=largest)
-    )
+def _describe_repeats(stability: RepeatStability, measure: str) -> Iterator[Text]:
+    repeated, flips = stability.measures[measure], stability.flip_rate.value
+    largest, tau = repeated.largest_difference, repeated.smallest_tau
     yield make_text(
         "Mean {measure} of each engine in each of {repeats} repeats, the first on top{moved}.",
-        measure=measure,
+        measure=name_mean(measure),
         repeats=stability.repeats,
-        moved=moved,
+        moved="" if largest is None else make_text(": it moves by up to {largest:.4f}", largest=largest),
     )
     if flips is not None:
         yield make_text("Judged again, {flips:.1%} of the verdicts (relevant or not) change.", flips=flips)
-    if tau is not None and tau >= 1 - 1e-9:
-        yield make_text("The engines' order is the same in every repeat.")
-    elif tau is not None:
-        yield make_text("The engines' order changes between repeats.")
+    if tau is not None:
+        yield make_text(
+            "The engines' order is the same in every repeat."
+            if tau >= 1 - 1e-9
+            else "The engines' order changes between repeats."
+        )
 
 
-def _draw_repeats_picture(repeated: MeasureStability, order: Sequence[str], measure: str) -> Picture:
-    engines = order[:MAX_ENGINES]
-    means = [repeated.engines[engine].means for engine in engines]
-    rows = [[mean for mean in row if mean is not None] for row in means]
-    scale = plot.make_axis(mean for row in rows for mean in row)
+def _draw_repeats_picture(means: Mapping[str, Sequence[float | None]], measure: str) -> Picture:
+    engines = [*means][:MAX_ENGINES]
+    rows = [[mean for mean in means[engine] if mean is not None] for engine in engines]
+    scale = plot.make_axis(chain.from_iterable(rows))
     area = PlotArea(scale, *_REPEAT_MARKS, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
     bottom = area.bottom + AXIS_HEIGHT
-    note = svg.note_omitted_engines(len(order), bottom + 16)
+    note = svg.note_omitted_engines(len(means), bottom + 16)
     numbers = [format_number(max(row) - min(row) if row else None) for row in rows]
-    strips = map(_draw_strip, [scale] * len(engines), engines, means, area.list_rows(len(engines)))
+    strips = (
+        _draw_strip(scale, engine, means[engine], y)
+        for engine, y in zip(engines, area.list_rows(len(engines)), strict=True)
+    )
     parts = [
         svg.draw_text(measure, "head", 0, 12),
         svg.draw_text(make_text("range"), "note", 1, 12, "end"),
@@ -247,7 +230,7 @@ def _draw_strip(scale: Axis, engine: str, means: Sequence[float | None], middle:
     first = middle - spacing * (len(means) - 1) / 2
     points = [(scale.locate(mean), first + spacing * at) for at, mean in enumerate(means) if mean is not None]
     lines = (svg.draw_line(x1, x2, y1, y2, "whisker") for (x1, y1), (x2, y2) in pairwise(points))
-    title = f"{display_text.fit_on_line(engine)}: {', '.join(format_number(mean, '.4f') for mean in means)}"
+    title = f"{fit_on_line(engine)}: {', '.join(format_number(mean, '.4f') for mean in means)}"
     return svg.add_tooltip(title, *lines, *(svg.draw_dot(x, y, "dot", 3) for x, y in points))
 
 
@@ -262,45 +245,23 @@ _TURN = 0.6
 _LETTER, _USUAL_WIDTH = 7.0, 640.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """Where the point and the interval of an engine are: a fraction of the width, and pixels from the top."""
-
-    x: float
-    y: float
-    top: float
-    bottom: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Point:
-    engine: str
-    usd: float
-    mean: ValueRange
-
-    def describe(self, measure: str) -> str:
-        """Return the numbers of the point as text."""
-        value = f"{format_number(self.mean.value)} ({format_range(self.mean.interval)})"
-        engine = display_text.fit_on_line(self.engine)
-        return f"{engine}: ${self.usd:,.2f}, {name_mean(measure)} {value}"
-
-
 def draw_quality_and_price(summary: Summary) -> Chart | None:
     """Return the first measure against the price of 1,000 queries, best first; None without a price."""
     costs = summary.dimensions.get("costs")
     measure = summary.main_measure
     if not costs:
         return None
-    points, others = [], []
+    prices: dict[str, tuple[float, ValueRange]] = {}
+    others = []
     for engine in summary.sort_engines(measure):
         result = summary.engines[engine].measures[measure]
         mean = plot.make_range(result.mean, result.ci95, None)
         usd = costs.find_mean(engine, PRICE).mean
         if mean and usd is not None:
-            points.append(_Point(engine, usd, mean))
+            prices[engine] = usd, mean
         else:
-            others.append(engine)
-    if not points:
+            others.append(display_text.isolate(engine))
+    if not prices:
         return None
     name = name_mean(measure)
     description = [
@@ -311,78 +272,85 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
         )
     ]
     if others:
-        names = build_text(Translator.list_names, [*map(display_text.isolate, others)])
+        names = build_text(Translator.list_names, others)
         description.append(
             make_text("Not shown, because the price or the mean is unknown: {names}.", names=names)
         )
     rows = tuple(
-        (
-            display_text.fit_on_line(point.engine),
-            f"{point.usd:,.2f}",
-            format_number(point.mean.value, ".4f"),
-            format_range(point.mean.interval),
-        )
-        for point in points
+        (fit_on_line(engine), f"{usd:,.2f}", format_number(mean.value, ".4f"), format_range(mean.interval))
+        for engine, (usd, mean) in prices.items()
     )
     return svg.make_chart(
         "prices",
         make_text("Quality against price"),
         join_sentences(description),
-        Picture(_PLOT_BOTTOM + 36, list(_draw_picture(points, measure))),
+        Picture(_PLOT_BOTTOM + 36, list(_draw_prices(prices, name))),
         (svg.ENGINE, make_text("USD per 1,000 queries"), Text(name, name), svg.INTERVAL),
         rows,
     )
 
 
-def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
-    drawn_points = points[:MAX_ENGINES]
-    across = plot.make_axis([0.0, *(point.usd for point in drawn_points)])
-    up = plot.make_axis(number for point in drawn_points for number in point.mean.numbers)
-    yield svg.draw_text(name_mean(measure), "head", 0, 12)
-    yield svg.draw_legend(
-        32, (0.0, plot.DOT, make_text("mean")), (70.0, plot.WHISKER, make_text("95% interval"))
-    )
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """Where an engine and its interval are: a fraction of the width, and pixels from the top."""
+
+    engine: str
+    x: float
+    y: float
+    top: float
+    bottom: float
+
+
+def _draw_prices(prices: Mapping[str, tuple[float, ValueRange]], measure: str) -> Iterator[Markup]:
+    engines = [*prices][:MAX_ENGINES]
+    across = plot.make_axis([0.0, *(prices[engine][0] for engine in engines)])
+    up = plot.make_axis(number for engine in engines for number in prices[engine][1].numbers)
+    yield svg.draw_text(measure, "head", 0, 12)
+    yield svg.draw_legend(32, *plot.MEAN_LEGEND)
     for tick in up.ticks:
-        y = _locate(up, tick)
+        y = _find_height(up, tick)
         yield svg.draw_line(_LEFT, _LEFT + _WIDTH, y, y, "grid")
         yield svg.draw_text(up.format_tick(tick), "tick", _LEFT - 0.015, y + 4, "end")
     for tick in across.ticks:
         x = _LEFT + _WIDTH * across.locate(tick)
         yield svg.draw_text(across.format_tick(tick), "tick", x, _PLOT_BOTTOM + 16, "middle")
     yield svg.draw_text(make_text("USD per 1,000 queries"), "note", _LEFT + _WIDTH, _PLOT_BOTTOM + 32, "end")
-    lines = []
-    for point in drawn_points:
-        x, y = _LEFT + _WIDTH * across.locate(point.usd), _locate(up, point.mean.value)
-        low, high = (_locate(up, end) for end in point.mean.interval or (point.mean.value,) * 2)
-        lines.append(_Line(x, y, high, low))
-        marks = [svg.draw_line(x, x, low, high, "whisker")] if point.mean.interval else []
-        yield svg.add_tooltip(point.describe(measure), *marks, svg.draw_dot(x, y, "dot"))
+    points = []
+    for engine in engines:
+        usd, mean = prices[engine]
+        x = _LEFT + _WIDTH * across.locate(usd)
+        y, low, high = (
+            _find_height(up, number) for number in (mean.value, *(mean.interval or (mean.value,) * 2))
+        )
+        points.append(_Point(engine, x, y, high, low))
+        marks = [svg.draw_line(x, x, low, high, "whisker")] if mean.interval else []
+        title = f"{measure} {format_number(mean.value)} ({format_range(mean.interval)})"
+        title = f"{fit_on_line(engine)}: ${usd:,.2f}, {title}"
+        yield svg.add_tooltip(title, *marks, svg.draw_dot(x, y, "dot"))
     # Labels are above all intervals: where one has to cross an interval, its outline interrupts that.
-    placed: list[tuple[float, float]] = []
-    engines = [point.engine for point in drawn_points]
-    for point, line in zip(drawn_points, lines, strict=True):
-        y = line.y
+    labels: list[tuple[float, float]] = []
+    for point in points:
+        y = point.y
         # The best point is first, so a label moves down past those that are there.
-        while any(abs(line.x - left) < _NEAR and abs(y - top) < _LINE for left, top in placed):
+        while any(abs(point.x - x) < _NEAR and abs(y - top) < _LINE for x, top in labels):
             y += 1
-        placed.append((line.x, y))
-        name = svg.shorten_name(point.engine, 20, engines)
-        yield _draw_label(name, line.x, y, lines)
-    yield from svg.note_omitted_engines(len(points), _PLOT_BOTTOM + 32)
+        labels.append((point.x, y))
+        yield _draw_label(svg.shorten_name(point.engine, 20, engines), point.x, y, points)
+    yield from svg.note_omitted_engines(len(prices), _PLOT_BOTTOM + 32)
 
 
-def _locate(axis: Axis, value: float) -> float:
+def _find_height(axis: Axis, value: float) -> float:
     return _PLOT_BOTTOM - (_PLOT_BOTTOM - _PLOT_TOP) * axis.locate(value)
 
 
-def _draw_label(name: str, x: float, y: float, lines: Sequence[_Line]) -> Markup:
+def _draw_label(name: str, x: float, y: float, points: Sequence[_Point]) -> Markup:
     """Return the label of the point at (x, y), on the side where no other interval crosses it, if any."""
     width = (8 + _LETTER * len(name)) / _USUAL_WIDTH
     right, left = (x, x + width), (x - width, x)
     sides = [right, left] if x < _TURN else [left, right]
     fitting = [side for side in sides if side[0] >= 0 and side[1] <= 1]
-    near = [line for line in lines if line.x != x and line.top - _LINE / 2 <= y <= line.bottom + _LINE / 2]
-    free = [side for side in fitting if not any(side[0] <= line.x <= side[1] for line in near)]
+    near = [at.x for at in points if at.x != x and at.top - _LINE / 2 <= y <= at.bottom + _LINE / 2]
+    free = [(low, high) for low, high in fitting if not any(low <= other <= high for other in near)]
     if [*free, *fitting, *sides][0] == right:
         return svg.draw_inset(x, 1 - x, svg.draw_text(name, "name outlined", "8", y + 4))
     text_at_end = svg.draw_text(name, "name outlined", "-8", y + 4, "end")

@@ -9,6 +9,7 @@ from math import ceil, floor, log10
 from markupsafe import Markup
 
 from judge.measure.formulas import TIE
+from judge.messages import make_text
 from judge.report.charts.svg import (
     draw_box,
     draw_dot,
@@ -90,6 +91,7 @@ HOLLOW = make_tag("circle", cx=9, cy=0, r=3.5, class_="dot hollow")
 IDEAL = make_tag("path", d="M9 -7V7", class_="ideal")
 WHISKER = make_tag("path", d="M1 0H17M1 -4V4M17 -4V4", class_="whisker")
 BOUNDS = make_tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
+MEAN_LEGEND = ((0.0, DOT, make_text("mean")), (70.0, WHISKER, make_text("95% interval")))
 
 
 @dataclass(frozen=True, slots=True)

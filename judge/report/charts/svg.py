@@ -88,17 +88,15 @@ def shorten_name(text: str, limit: int, among: Iterable[str] = ()) -> str:
         return short
     # Sorted names differ from their neighbours at every place where two of them differ.
     for start in sorted({len(commonprefix(pair)) for pair in pairwise(alike)}, reverse=True):  # noqa: RUF071  # of characters
-        results = {name: _start_at(start, name, limit) for name in alike}
+        # Before a difference at the end is text, too.
+        starts = {name: max(0, min(start, len(name) - limit // 2 + 1)) for name in alike}
+        results = {
+            name: _ELLIPSIS + _keep_ends(name[at:], limit - 1, limit - 2) for name, at in starts.items()
+        }
         if len({*results.values()}) == len(alike):
             return results[text]
     number = f" #{alike.index(text) + 1}"
     return _keep_ends(text, limit - len(number)) + number
-
-
-def _start_at(start: int, text: str, limit: int) -> str:
-    """Return `text` from `start` on in at most `limit` columns; before a difference at the end is text."""
-    start = max(0, min(start, len(text) - limit // 2 + 1))
-    return _ELLIPSIS + _keep_ends(text[start:], limit - 1, limit - 2)
 
 
 def _keep_ends(text: str, limit: int, first: int | None = None) -> str:

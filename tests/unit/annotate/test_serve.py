@@ -152,6 +152,13 @@ def test_nothing_that_is_served_before_the_end_tells_engine_rank_or_verdict(run:
         assert secret not in served
 
 
+def test_a_pair_is_numbered_within_its_query(run: Path) -> None:
+    with serve_in_thread(run, "numbers") as server:
+        _, state = server.ask("/state?at=5")
+    names = ("query_number", "queries", "pair_number", "pairs_of_query")
+    assert [state[name] for name in names] == [2, 5, 2, 4]
+
+
 def test_a_pair_that_was_undone_comes_back(run: Path) -> None:
     with start_serving(run, "--who", "undoer") as server:
         _, first = server.ask("/state")

@@ -43,18 +43,16 @@ def make_dataset(query_ids: list[str], engines: str = "ab", texts: int = 4) -> t
     return data, build_pool(data, 10)
 
 
-def list_names(result: session.Tasks) -> list[tuple[str, str]]:
-    return list(result.index_of)
+def list_names(result: tuple[Pair, ...]) -> list[tuple[str, str]]:
+    return [pair.key for pair in result]
 
 
 def test_a_query_is_finished_before_the_next_begins() -> None:
     _, pool = make_dataset(["p", "q", "r"])
     keys = [(pair.query.id, pair.snippet.id) for pair in pool.pairs]
     result = session.order_pairs(pool, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
-    assert [pair.query.id for pair in result.pairs] == ["r"] * 8 + ["p"] * 8 + ["q"] * 8
+    assert [pair.query.id for pair in result] == ["r"] * 8 + ["p"] * 8 + ["q"] * 8
     assert sorted(list_names(result)) == sorted(keys)
-    assert result.queries == {"r": range(8), "p": range(8, 16), "q": range(16, 24)}
-    assert [result.index_of[key] for key in list_names(result)] == list(range(24))
 
 
 def test_each_person_has_an_order_of_their_own_that_stays() -> None:

@@ -32,6 +32,7 @@ from tests.unit.report.charted import (
     summarise_run,
 )
 from tests.unit.report.pages import make_snippet_entry, parse_queries
+from tests.unit.report.summaries import BASE
 from tests.unit.report.test_charts_svg import hostile
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -260,12 +261,12 @@ def test_ranks_beyond_twenty_are_said_not_drawn() -> None:
 
 
 def test_entries_are_looked_at_once_and_a_depth_is_a_depth() -> None:
-    grades = GradeCounts(repeats=1, depth=1)
+    grades = GradeCounts(replace(BASE, scale="graded", repeats=1, depth=1))
     snippets = (make_snippet_entry(1, 1, "text"), make_snippet_entry(1, 2, "text"))
     engines = {"A": EngineEntry(scores={}, snippets=snippets)}
     grades.add(QueryEntry(query_id="q", query="?", lang="en", engines=engines))
-    assert grades.compute_shares("A", 1, [3, 2]) == [0, 1]
-    assert grades.compute_shares("A", 2, [3, 2]) == [0, 0]
+    assert grades.compute_shares("A", 1) == [0, 1, 0, 0, 0]
+    assert grades.compute_shares("A", 2) == [0, 0, 0, 0, 0]
 
 
 def test_a_picture_is_named_and_described_in_both_languages() -> None:
