@@ -311,8 +311,8 @@ def test_canaries_and_run_share_one_budget(project: NightlyProject) -> None:
     assert record["status"] == "incomplete"
     assert 128 < project.calls <= 150
     assert record["cost"]["usd"] == pytest.approx(0.0011 * project.calls)
-    (_, reason) = record["banner"]
-    assert "budget 0.165 USD is used up" in reason["en"]
+    (_, reason, *_) = record["banner"]
+    assert "budget = 0.165 USD is used up" in reason["en"]
     assert "budget 的 0.165 美元已用完" in reason["zh"]
 
 
