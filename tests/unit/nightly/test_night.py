@@ -313,7 +313,7 @@ def test_canaries_and_run_share_one_budget(project: NightlyProject) -> None:
     assert record["cost"]["usd"] == pytest.approx(0.0011 * project.calls)
     (_, reason, *_) = record["banner"]
     assert "budget = 0.165 USD is used up" in reason["en"]
-    assert "budget 的 0.165 美元已用完" in reason["zh"]
+    assert "budget = 0.165 美元已用完" in reason["zh"]
 
 
 def test_all_canaries_are_asked_at_any_depth(project: NightlyProject) -> None:
