@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 
 from judge.parsing import vocabulary
+from judge.parsing.remarks import names_origin, presents_text
 from judge.parsing.tolerant_json import flatten
 
 #: Phrases for the origin of an object.
@@ -86,7 +87,8 @@ _UNFINISHED = re.compile(r"\b(?:for|of|with|from|by|as|the|an?)\s*\Z", re.IGNORE
 #: "The blog's answer": the answer of a third party.
 _POSSESSIVE = re.compile(
     r"\b(?!(?:it|here|that|let|what|there|snippet|pair)['’])\w+['’]s (?:own )?(?:answer|verdict|grade"
-    r"|rating|score|result|label|decision|output|response|reply|judge?ment)\b|\b(?:answer|verdict|grade"
+    r"|rating|score|result|label|decision|output|response|reply|judge?ment)\b|\b(?!(?:it|here|that|let|what"
+    r"|there)['’])\w+['’]s (?:\w+ ){0,2}(?:json|object|data)\b|\b(?:answer|verdict|grade"
     r"|rating|score) (?:of|by|from) (?:an?|the|my) (?!(?:snippet|page|text|passage|pair|result|search|above"
     r"|given)\b)\w+",
     re.IGNORECASE,
@@ -313,7 +315,12 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     if not sentence:
         return False
     head = sentence.rstrip(f"{vocabulary.AROUND}:.…")
-    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(head) or _PRESENTS_TEXT.search(head):
+    if (
+        _NOT_FINAL.search(sentence)
+        or _LEADS_TO_OTHER_TEXT.search(head)
+        or _PRESENTS_TEXT.search(head)
+        or presents_text(head)
+    ):
         return True
     if _TERMINATOR.search(sentence):
         if not _POINTER.search(_POINTER_WITH_TEXT.sub(" ", _IS_ABOUT.sub(" ", sentence))) and not re.search(
@@ -394,6 +401,8 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (
         is_last and text.rstrip(vocabulary.AROUND).endswith(":")
     ):
+        return True
+    if names_origin(text):
         return True
     sentences = _SENTENCE.split(text)
     # The rest of an object, or of a list around it, may stand in front of a sentence or behind it.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from judge.parsing.remarks import is_offset, is_rounded
 from judge.parsing.stated_scale import RUBRIC, drop_own_scale
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
@@ -286,7 +287,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str) -> bool:
     """Return True when prose behind an answer corrects it or takes it back."""
-    return _CORRECTION.search(_drop_input(simplify_prose(text))) is not None
+    return is_offset(text) or _CORRECTION.search(_drop_input(simplify_prose(text))) is not None
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:
@@ -308,6 +309,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     return (
         (scale.name == "graded" and str(grade) in denied)
         or bool(_find_values(stated, scale) - {grade})
+        or (scale.name == "graded" and is_rounded(text))
         or any(is_contrary(each["value"], grade, scale) for each in _VERDICT_LINE.finditer(flat))
         or (scale.name == "binary" and _states((_HELPS, _HELPS_NOT)[grade], _DENIES_HELP, flat))
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
