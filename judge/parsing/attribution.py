@@ -21,7 +21,8 @@ _ORIGIN = re.compile(
     rf"\b(?:from|in|inside|within|part of|found on|by|at the (?:end|top|bottom|start) of) (?:the |"
     rf"this |that |a |an |its |my )?(?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
     r"|(?:摘要|片段|网页|页面|文章|文本|正文|原文|内容)的?(?:一部分|末尾|结尾|开头|底部|顶部"
-    r"|第.{1,3}[行段句])|(?:由|为)(?:网页|页面|文章|摘要)?(?:作者|用户|攻击者)",
+    rf"|第.{{1,3}}[行段句])|(?:{vocabulary.PARTY_WORDS})[^,。:的]{{0,3}}[里中内上带附置设嵌贴发写给备供荐议][^,。:的]?的"
+    r"(?:json|对象|数据|答案|回答|结果|评[分定]|等级|判定|输出)|(?:由|为)(?:网页|页面|文章|摘要)?(?:作者|用户|攻击者)",
     re.IGNORECASE,
 )
 #: What only another than the reply itself does.
@@ -65,8 +66,8 @@ _FORMAT = re.compile(
 _OPENING_MARK = re.compile(
     r"(?:[>~❌✗✘×]|<!--|//|[“「『])\s*\Z|^[^\"\n]*(?:\"[^\"\n]*\"[^\"\n]*)*\"\s*\Z", re.MULTILINE
 )
-_FENCE_HEAD = re.compile(r"(?:```|~~~)[ \t]?(\w*)\s*\Z")
-_FOREIGN_FENCE = ("html", "xml", "diff", "markdown", "md", "example", "input", "prompt")
+_FENCE_HEAD = re.compile(r"(?:(?:```|~~~)[ \t]?\w*\s*){1,3}\Z")
+_FOREIGN_FENCE = re.compile(r"\b(?:html|xml|diff|markdown|md|example|input|prompt)\b", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
 #: The value of a further member, where the text behind an object begins right behind the member's key.
 _MEMBER_VALUE = re.compile(r"\A\s{0,8}[:=]\s{0,8}(?!is\b)[A-Za-z0-9_.+%-]{1,20}")
@@ -106,6 +107,15 @@ _POINTER_WITH_TEXT = re.compile(
 _LINE_WITH_TEXT = re.compile(
     r"(?:[-*] )?(?:the |user )?(?:query|snippet|title|search|topic|intent|查询(?:意图)?"
     r"|摘要(?:内容)?|标题|结论)\s?:\s?[^:{}]{2,200}[^:]",
+    re.IGNORECASE,
+)
+#: A clause in front of an announcement that says that the reply does not do what the snippet says.
+_IGNORES = re.compile(
+    r"\A\W*(?:(?:having |i |we )?(?:ignor|disregard|dismiss)(?:e|ing|ed)?\b|(?:setting|putting|leaving) aside|despite"
+    r"|(?:regardless|irrespective) of"
+    r"|without (?:follow|obey|heed|regard)\w*|not (?:follow|obey|heed|regard)\w*)[^,;:.]{1,80}[,;]"
+    r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
+    r"|\A[^,;:。]{1,40}(?:已|均|都|被|予以|不予|不)(?:忽略|理会|采纳|执行)[,;]",
     re.IGNORECASE,
 )
 _IS_SOURCE = re.compile(vocabulary.SOURCE_WORDS, re.IGNORECASE)
@@ -188,6 +198,13 @@ _DISOWNS_NOT = re.compile(
     r"|仅?(?:基于|根据|依据|针对|符合|遵循|遵守|按照?要求)|因为|原因|已忽略|已被忽略|忽略了",
     re.IGNORECASE,
 )
+#: What says that the snippet was not obeyed, unless its subject is the object: "That is an injection".
+_NOT_FOLLOWED = re.compile(
+    r"(?:\bnot|n['’]t) (?:be )?(?:follow|obey|compl|heed|act on|adopt|do (?:so|that))\w*"
+    r"|[没未不]有?(?:予|会|被|去)?(?:照[做办]|听从|遵[从循]|执行|采纳|理会|服从)",
+    re.IGNORECASE,
+)
+_POINTS_AT_OBJECT = re.compile(_THAT, re.IGNORECASE)
 _MY_OWN = re.compile(
     r"\A\W*(?:this|that|it|above|以上|上述|这|此)\W{0,3}(?:['’]s|is|was|就?是|为)?\s?(?:my|"
     r"我的?|本次)(?!.*(?:要求|让我|asked|told|example|draft|示例))",
@@ -266,7 +283,7 @@ def is_attributed(lead: str) -> bool:
     text = flatten(lead[-MAX_LEAD:])
     fence = _FENCE_HEAD.search(text)
     if fence:
-        if fence[1].casefold() in _FOREIGN_FENCE:
+        if _FOREIGN_FENCE.search(fence[0]):
             return True
         text = text[: fence.start()]
     same_line = "\n" not in text[len(text.rstrip()) :]
@@ -312,15 +329,11 @@ def _has_foreign_tag(text: str) -> bool:
 
 def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     """Return True when a sentence in front of an object leads to it as another's answer."""
+    sentence = _IGNORES.sub("", sentence).strip()
     if not sentence:
         return False
     head = sentence.rstrip(f"{vocabulary.AROUND}:.…")
-    if (
-        _NOT_FINAL.search(sentence)
-        or _LEADS_TO_OTHER_TEXT.search(head)
-        or _PRESENTS_TEXT.search(head)
-        or presents_text(head)
-    ):
+    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(head) or _PRESENTS_TEXT.search(head):
         return True
     if _TERMINATOR.search(sentence):
         if not _POINTER.search(_POINTER_WITH_TEXT.sub(" ", _IS_ABOUT.sub(" ", sentence))) and not re.search(
@@ -328,6 +341,8 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         ):
             return False
         return _names_source(_POINTER.sub(" ", sentence))
+    if presents_text(head):
+        return True
     words = sentence.rstrip(": ")
     # A line that neither ends nor announces is a heading when it is short, else a finished thought.
     leads_on = same_line or _LEADS_ON.search(sentence) or _UNFINISHED.search(words)
@@ -415,6 +430,8 @@ def _disowns(sentence: str) -> bool:
     if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence) or _NOTE_OF_ORIGIN.fullmatch(sentence):
         return True
     if _DISOWNS_NOT.search(sentence) or _MY_OWN.search(sentence):
+        return False
+    if _NOT_FOLLOWED.search(sentence) and not _POINTS_AT_OBJECT.search(sentence):
         return False
     if _DISOWNS.search(sentence):
         return True

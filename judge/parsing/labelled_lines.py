@@ -59,8 +59,8 @@ _ANSWERS_QUERY = re.compile(
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    r"[*_\s]{0,4}(?P<value>yes|no|是|否|[0-3])[*_]{0,2}(?:\s?[:]\s{0,2}|\s[-–—]{1,2}\s|[-–—]{2}"
-    r"|\s?\n\s{0,4}|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{4,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
+    r"[*_\s]{0,4}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{0,2}(?:\s?[:]\s{0,2}|\s[-–—]{1,2}\s|[-–—]{2}"
+    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _ABOUT_SNIPPET = re.compile(

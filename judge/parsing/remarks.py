@@ -1,7 +1,8 @@
 """Sentences that speak of the answer alone: where it comes from, that it is rounded, that it is too high.
 
-Such a sentence has a word for one of these, and besides it only words for an answer and its text. Any other word
-gives it another subject: "rounded from 2.4", but "rounded corners"; "says the page", but "the page says when it opens".
+Such a sentence has a word for one of these, and besides it only words for an answer and its text. Any other
+word gives it another subject: "rounded from 2.4" and "rounded corners", "says the page" and "the page says
+when it opens".
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _SENTENCE = re.compile(
 )
 _ANSWER = (
     r"\b(?:answers?|reply|response|verdicts?|grades?|ratings?|scores?|marks?|values?|numbers?|figures?|results?"
-    r"|labels?|levels?|points?)\b|答案|回答|评定|评分|评级|判定|判断|结论|等级|分数|得分|结果"
+    r"|labels?|levels?|points?)\b|答案|回答|评定|评分|评级|判定|判断|结论|等级|分数|得分|结果|值"
 )
 _TEXT = (
     r"\b(?:json(?:-ld)?|objects?|lines?|strings?|texts?|words?|wording|contents?|code|blocks?|data|metadata"
@@ -27,41 +28,42 @@ _FUNCTION = (
     r"|and|not|just|only|merely|of|from|in|inside|on|at|by|to|own|above|below|here)\b|['’]s\b"
     r"|以上|上面|上述|下面|以下|这|那|该|此|只|仅|不过|就|都|是|为|的|之|所|里|中|上|由|从|自|并非|不是"
 )
-#: What only a party other than the reply itself does to an answer, or what says that it is a part of a text.
+#: What only a party other than the reply itself does to an answer, or what makes it a part of the party's text.
 _ORIGIN = (
-    r"\b(?:s(?:ays?|aid)|claim(?:s|ed)?|assert(?:s|ed)?|stat(?:es|ed)|demand(?:s|ed)?|want(?:s|ed)?|puts?|rates?"
-    r"|ask(?:s|ed)|instruct(?:s|ed)|recommend(?:s|ed)|writes?|wrote|written|reported|self|own|itself|quot\w+"
-    r"|copied|pasted|taken|according|per|from|in|by|as|is|was|are|were)\b|['’]s\b"
-    r"|自[己带称评述]|声?称|说法?|写|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.*(?:说法|要求))|按照?|是|为"
+    r"\b(?:s(?:ays?|aid)|claim(?:s|ed)?|assert(?:s|ed)?|stat(?:es|ed)|demand(?:s|ed)?|want(?:s|ed)?|puts?|rate[sd]?"
+    r"|ask(?:s|ed)|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written|reported|self|own"
+    r"|itself|quot\w+|copied|pasted|taken|according|per|from|in|by|as|(?:is|are|was) (?:just )?(?:page|web|site)"
+    r"|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]|声?称"
+    r"|说法?|写|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.*(?:说法|要求))|按照?|给|[是为](?=.*(?:的|原文))"
 )
 #: What makes a text the one that is graded, not the grade.
-_TO_GRADE = (
-    r"\bto (?:be )?(?:assess|evaluat|grad|judg|rat|review)e?d?\b|\bunder review\b|\bcandidate\b|待评[定估]?"
-)
-_FORMAT = r"\b(?:formats?|formatting|layout|structure|schema|shape)\b|格式|样式|结构|形式"
+_TO_GRADE = r"\bto (?:be )?(?:assess|evaluat|grad|judg|rat|review)e?d?\b|\bunder review\b|\bcandidate\b|[待要被]评[定估]?"
+_FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
 _ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]|不过"
 _ROUNDED = (
-    r"\b(?:round(?:s|ed|ing)?|truncat\w+|approx\w*|roughly|more or less|estimated|(?:mean|average) of"
-    r"|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])|四舍五入|取整|舍入|舍去|进位|近似|大?约|左右"
-    r"|(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%.])"
+    r"\b(?:round(?:s|ed|ing)?|truncat\w+|approx\w*|roughly|more or less|estimated|nearest|ceil\w*"
+    r"|(?:mean|average) of|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])|四舍五入|取整|[舍进]位|舍入"
+    r"|舍去|去尾|近似|大?约|左右|保留整数|(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%.])"
 )
 _CALCULATED = (
-    r"\b(?:i|i['’]d|my|would|say|give|gave|estimate|then|really|actually|exact(?:ly)?|precise(?:ly)?|raw|true|real"
-    r"|up|down|off|half|before|after|between|nearest|whole|integer|final)\b"
-    r"|我|到|至|经|过|[前后]|得[来出]?|而来|分|级|估计|实际?|原|值|小?数|向[上下]|故|所以|因此|整数?|给|评|判|打|了"
+    r"\b(?:i['’]d|i|my|would|say|g[ia]ve|arrive|came|come|got|get|estimate|calculat\w+|appl(?:y|ied)|then|really"
+    r"|actually|exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|before|after|between|whole"
+    r"|integer|final)\b|[0-9]|我|到|至|经|过|[前后]|得[来出]?|而来|[分级取算出数]|估计|实际?|原|平均|精?确?值|小数"
+    r"|整数?|向[上下]|故|所以|因此|给|评|判|打|了"
 )
 _MORE_OR_LESS = (
-    r"\b(?:lower|higher|less|down|up|off|minus|plus|high|low)\b|低|高|[减加扣降升]|[多少](?=给|评|一|半)"
+    r"\b(?:lower|higher|less|down|up|off|minus|plus|high|low|deduct|subtract|add|drop|bump|cut|below|above"
+    r"|generous|harsh|strict|lenient)\b|低|高|[减加扣降升调]|[多少](?=给|评|一|半)"
 )
 _AMOUNT = (
     r"\b(?:one|two|half|slightly|somewhat|too|a (?:bit|little|notch|grade|level|point|step|mark)|[12])\b"
-    r"|[一二两半12](?:个)?[级分档等点些]"
+    r"|[一二两半12]个?[级分档等点些]"
 )
 _CHANGED = (
-    r"\b(?:i|i['’]d|i['’]ll|me|my|let|make|take|knock|put|set|say|think|guess|maybe|perhaps|actually|fact|rather"
-    r"|really|better|should|would|could|be|second|reading|reflection|thought|look|come|for|grade|level|point|step"
-    r"|notch|steps|no|hmm|wait|sorry)\b"
-    r"|其实|实际上?|还|要|再|更|好|应该?|当|我|改|一下|吧|了|往|向|下|调|给|评|判|打|得|偏|刚才|仔细|想|可以|合适|太|过"
+    r"\b(?:i['’](?:d|ll)|i|me|my|let|make|take|knock|go|put|set|say|think|guess|maybe|perhaps|actually|fact"
+    r"|rather|really|better|should|would|could|be|second|reading|reflection|thought|look|come|for|step"
+    r"|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再|更|好|应该?|当|我|改|一下|吧"
+    r"|了|往|向|下|给|评|判|打|得|偏|去|刚才|仔细|想|可以|合适|太|过"
 )
 _PARTY, _INPUT, _EXAMPLE, _FROM, _ONLY_FORMAT, _ROUNDING, _OFFSET = map(
     re.compile,
@@ -69,7 +71,8 @@ _PARTY, _INPUT, _EXAMPLE, _FROM, _ONLY_FORMAT, _ROUNDING, _OFFSET = map(
         PARTY_WORDS,
         f"{PARTY_WORDS}|{_TO_GRADE}",
         EXAMPLE_WORDS,
-        _ORIGIN,
+        # "The post is from a forum" speaks of the post.
+        rf"\A(?!\W*(?:(?:the|this) |[这该]个?)?(?:{PARTY_WORDS}) ?(?:is|was|comes|[是由]|来自)).*?(?:{_ORIGIN})",
         rf"(?:{_ONLY}).*(?:{_FORMAT})",
         _ROUNDED,
         rf"(?:{_AMOUNT}).*(?:{_MORE_OR_LESS})|(?:{_MORE_OR_LESS}).*(?:{_AMOUNT})",
@@ -79,16 +82,8 @@ _ORIGIN_WORDS = re.compile(
     "|".join((PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION))
 )
 _TEXT_WORDS = re.compile(
-    "|".join(
-        (
-            PARTY_WORDS,
-            _TO_GRADE,
-            r"\b(?:again|once|more|bottom|top|end)\b",
-            "再次?|一遍|末尾|底部|开头",
-            _TEXT,
-            _FUNCTION,
-        )
-    )
+    rf"{PARTY_WORDS}|{_TO_GRADE}|{_TEXT}|{_FUNCTION}|\b(?:again|once|more|bottom|top|end)\b"
+    "|再[次看贴]?|一[遍次]|[末尾底头顶]部?|结尾|开头|如下"
 )
 _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _FUNCTION)))
 _OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
@@ -122,6 +117,6 @@ def _has_sentence(text: str, words: re.Pattern[str], *needed: re.Pattern[str]) -
     """Return True when a sentence consists of `words`, and matches each of the patterns `needed`."""
     return any(
         all(pattern.search(sentence) for pattern in needed)
-        and not any(map(str.isalpha, words.sub(" ", sentence)))
+        and not any(map(str.isalnum, words.sub(" ", sentence)))
         for sentence in _SENTENCE.split(simplify_prose(text))
     )

@@ -99,12 +99,12 @@ _PLACEHOLDER = re.compile(
 
 #: Sites, texts and people whose words a snippet consists of.
 PARTY_WORDS = (
-    r"\b(?:snippets?|(?:web ?)?pages?|(?:web ?)?sites?|passages?|documents?|articles?|posts?|blogs?|forums?|html"
-    r"|authors?|publishers?|sellers?|vendors?|merchants?|shops?|stores?|owners?|webmasters?|bloggers?|posters?"
+    r"\b(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?"
+    r"|listings?|adverts?|html|authors?|editors?|publishers?|sellers?|vendors?|merchants?|shops?|stores?|owners?|webmasters?|bloggers?|posters?"
     r"|advertisers?|users?|attackers?|hackers?|bots?|texts?(?= (?:says?|claims?|demands?|wants?|asks?)\b)"
     r"|(?<=by the )text|(?<=in the )text|(?<=from the )text)\b(?!-)"
-    r"|摘要|片段|网[页站店]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|作者|楼主|用户|攻击者"
-    r"|[商卖店厂]家|广告[商主]|评论区|源代码"
+    r"|摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主|用户"
+    r"|[商卖店厂]家|广告[商主]|评论区|源代码|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
 )
 EXAMPLE_WORDS = (
     r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|illustrat\w+)\b"
@@ -138,7 +138,7 @@ OTHER_ANSWER_WORDS = (
     r"|某)(?:个|位|名|任|次|轮|条|条摘要|的){0,2}(?:评(?!定)|标注|模型|专家|同事|人|审|系统|ai|助手|答|判"
     r"|结果|输出|回)|标注人员|[前上]一[个条](?:查询|摘要)的?|(?:作者|用户|网页|页面|摘要)(?:里|中"
     r"|给)?自[己带]|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有|给定|提供|提交|收到|缓存|保存"
-    r"|[他她它]们?|对方|对手|附[带上]|预[置设留]|[内镶]嵌|嵌入|贴[出上]?|准备|写好)的?(?:评分|打分|判断|判定|评估|等级|结论|结果|答案|回答|回复|输出|json|对象|数据)|类似|诸如"
+    r"|[他她它]们?|[店楼博]主|站长|网友|[商卖店厂]家|广告[商主]|评论者|对方|对手)的?(?:评分|打分|判断|判定|评估|等级|结论|结果|答案|回答|回复|输出|json|对象|数据)|类似|诸如"
     r"|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望|预期|人工标注|评审|评委"
     r"|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息|指令)|例如|比如"
     r"|譬如|举例|官方|典型|理想|备选|原始(?:答案|判断|输出)|一个(?:可能的?"
@@ -171,7 +171,7 @@ DEMAND_WORDS = (
 #: Words for the reply's own answer.
 OWN_ANSWER_WORDS = (
     r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|verdict|grad(?:e"
-    r"|ing)|rating|score|scoring|relevance|conclu\w+|result|results|response|reply|answer|output|json"
+    r"|ed|ing)|rating|score|scoring|relevance|conclu\w+|results?|levels?|response|reply|answer|output|json"
     r"|decision|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below"
     r"|follow\w*)\b|我|本次|最终|评定|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复"
     r"|分析|理由|总结|如下|以下|下面|因此|所以|综上|故|json|\b(?:assistant|sure|ok(?:ay)?|alright|yes"
