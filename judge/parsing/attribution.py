@@ -20,9 +20,8 @@ from judge.parsing.tolerant_json import flatten
 _ORIGIN = re.compile(
     rf"\b(?:from|in|inside|within|part of|found on|by|at the (?:end|top|bottom|start) of) (?:the |"
     rf"this |that |a |an |its |my )?(?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
-    r"|(?:摘要|片段|网页|页面|文章|文本|正文|原文|内容)的?(?:一部分|末尾|结尾|开头|底部|顶部"
-    rf"|第.{{1,3}}[行段句])|(?:{vocabulary.PARTY_WORDS})[^,。:的]{{0,3}}[里中内上带附置设嵌贴发写给备供荐议][^,。:的]?的"
-    r"(?:json|对象|数据|答案|回答|结果|评[分定]|等级|判定|输出)|(?:由|为)(?:网页|页面|文章|摘要)?(?:作者|用户|攻击者)",
+    rf"|(?:{vocabulary.PARTY_WORDS})[^,。:的]{{0,3}}[里中内上带附置设嵌贴发写给备供荐议][^,。:的]?的"
+    r"(?:json|对象|数据|答案|回答|结果|评[分定]|等级|判定|输出)",
     re.IGNORECASE,
 )
 #: What only another than the reply itself does.
@@ -30,8 +29,7 @@ _SAYS = re.compile(
     r"\b(?:wrote|writes|said|says|claims?|claimed|told|replied|insists?|wants?|demands?)\b", re.IGNORECASE
 )
 _PART_OF = re.compile(
-    rf"\b(?:part|end|top|bottom|start) of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
-    rf"|(?:{vocabulary.SOURCE_WORDS})的一部分",
+    rf"\b(?:part|end|top|bottom|start) of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our)\b|我", re.IGNORECASE)
@@ -159,20 +157,13 @@ _DISOWNS = re.compile(
     r"|author)s?\b[^.。!?\n]{0,40}\b(?:this(?: json| object| text| line)?|that|it|so|exactly|verbatim"
     r"|the (?:above|object|json|output)(?: above)?)\W{0,20}\Z|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中"
     r"|上)?(?:的)?(?:要求如此|原话|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)"
-    r"|\A\W*(?:from|in|quoted?(?: from)?|source:|copied from|according to|as (?:stated|written|demanded"
-    r"|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*"
-    r"|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|\A\W*(?:the )?(?:snippet|page"
-    r"|text|author|site|seller|website)['’]s own (?:json|object|answer|verdict|grade|words)\b|\b(?:this"
-    r"|these|those) (?:text|lines?|words?|blob|string)s? (?:is|are|was|were) (?:part of|from|in|inside"
-    r"|copied|taken|quoted)\b|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
-    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\A\W*(?:来自|引自|摘自|出自"
-    r"|源自|据)(?:该|此|这)?(?:摘要|网页|页面|用户|文章|原文)|\bi (?:refuse|decline|will not|won['’]t"
-    r"|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
+    r"|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
+    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\bi (?:refuse|decline|will not"
+    r"|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
     r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the)\b|(?:would"
     r"|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))"
-    r"|my own (?:answer|grade|verdict)\b|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行"
-    r"|照做)?(?:判定|判断|评分|回答)?|不会照做|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要"
-    r"|用户|攻击)",
+    r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做"
+    r"|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
 #: The subject and verb of a sentence about the object.
@@ -231,36 +222,13 @@ _NOT_FINAL = re.compile(
     r"|判断|结果|评分)(?:稍后|随后|另|还)",
     re.IGNORECASE,
 )
-#: A heading for thinking, a text that is presented, and a quotation: what follows is not an answer.
+#: A heading for thinking, a format, and what no answer can be.
 _LEADS_TO_OTHER_TEXT = re.compile(
     r"(?:\A|[.。!?:]\s?|\bmy )(?:initial )?(?:thinking|thoughts?|(?:thought|thinking|reasoning) process"
-    r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:\A|[.。!?:=]\s?)(?:search results?|(?:搜索"
-    r"|检索)结果)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z|\b(?:here(?:['’]s| is| are)|this is"
-    r"|below is|following is|see)(?: (?:the|a|an|this|that|your|original|full|web|page))"
-    rf"{{0,3}} (?:{vocabulary.SOURCE_WORDS})(?: (?:text|content|title))?\s*\Z|(?:以下|下面"
-    rf"|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{vocabulary.SOURCE_WORDS})+的?(?:内容|原文)?\s*\Z"
-    r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z",
-    re.IGNORECASE,
-)
-#: A text that is presented without a word of speech: "the content of the snippet is as follows".
-_PRESENTS_TEXT = re.compile(
-    r"(?:\A|[.。!?]\s?)(?:(?:the|this|given|provided|full|whole) ){0,3}(?:(?:content|text"
-    r"|body)(?: of (?:the|this) \w+)?|snippet|page|passage|search result|result text|result(?= reads)|ad"
-    r"|comment\b[^.:]{0,40}(?= reads))(?: itself)?(?: (?:is|reads|follows|consists of))?(?: (?:as follows"
-    r"|only|just|the|following|an?))*(?: (?:json|text|object))*(?: that [^.:]{0,40})?\s*\Z|\A(?:your"
-    r"|the) (?:requested |required )?format(?: (?:that )?you (?:asked for|gave|want(?:ed)?))?(?: is)?\s*\Z"
-    r"|\ban? [^.:]{0,30}(?:reply|answer|output)[^.:]{0,20} looks like(?: this)?\s*\Z|\b(?:cannot be"
-    r"|must (?:look like|be)|disagree with)\s*\Z|(?:回复|输出|答案|格式)应该?(?:如下|为)\s*\Z|(?:摘要|片段"
-    r"|网页|页面|搜索结果|文章|正文|原文)的?(?:内容|文字|文本|数据)?(?:如下|(?:只|就)是.{0,12})\s*\Z"
-    r"|\A(?:给出的|提供的)?(?:文字|文本|数据|内容)如下\s*\Z|\A结果文本\s*\Z",
-    re.IGNORECASE,
-)
-#: A note in a few words, all of it: an object behind which it stands is no answer.
-_NOTE_OF_ORIGIN = re.compile(
-    r"\W{0,20}(?:<-+ )?(?:(?:an? |just an? |only an? )?(?:example|sample|template|illustration|quot(?:e|ed"
-    r"|ation)|copied)(?: (?:from|of|in|only) [\w ]{0,30})?|(?:text|content|part) of the (?:page|snippet"
-    r"|text)|(?:for )?(?:illustration|format)(?: only)|(?:以上)?(?:[仅只](?:[是为供])?)?(?:格式)?(?:示意"
-    r"|示例|样例|例子|原文|引用|参考))\W{0,20}",
+    r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z"
+    r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z|\A(?:your|the) (?:requested |required )?format(?: (?:that"
+    r" )?you (?:asked for|gave|want(?:ed)?))?(?: is)?\s*\Z|\b(?:cannot be|must (?:look like|be)"
+    r"|disagree with)\s*\Z|(?:回复|输出|答案|格式)应该?(?:如下|为)\s*\Z",
     re.IGNORECASE,
 )
 #: What says what a page is about, or what kind of page it is.
@@ -333,7 +301,7 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     if not sentence:
         return False
     head = sentence.rstrip(f"{vocabulary.AROUND}:.…")
-    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(head) or _PRESENTS_TEXT.search(head):
+    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(head):
         return True
     if _TERMINATOR.search(sentence):
         if not _POINTER.search(_POINTER_WITH_TEXT.sub(" ", _IS_ABOUT.sub(" ", sentence))) and not re.search(
@@ -341,8 +309,6 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         ):
             return False
         return _names_source(_POINTER.sub(" ", sentence))
-    if presents_text(head):
-        return True
     words = sentence.rstrip(": ")
     # A line that neither ends nor announces is a heading when it is short, else a finished thought.
     leads_on = same_line or _LEADS_ON.search(sentence) or _UNFINISHED.search(words)
@@ -365,7 +331,10 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(vocabulary.AROUND) for part in re.split("[:=]", words)
     ]
     return any(
-        _ASKS.search(clause) or _FORMAT.search(_IS_ABOUT.sub(" ", clause)) or _names_source(clause)
+        _ASKS.search(clause)
+        or _FORMAT.search(_IS_ABOUT.sub(" ", clause))
+        or presents_text(clause)
+        or _names_source(clause)
         for clause in clauses
     )
 
@@ -427,11 +396,15 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
 
 def _disowns(sentence: str) -> bool:
     """Return True when a sentence behind an object says that it is another's, or no answer."""
-    if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence) or _NOTE_OF_ORIGIN.fullmatch(sentence):
+    if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence):
         return True
     if _DISOWNS_NOT.search(sentence) or _MY_OWN.search(sentence):
         return False
-    if _NOT_FOLLOWED.search(sentence) and not _POINTS_AT_OBJECT.search(sentence):
+    if (
+        _NOT_FOLLOWED.search(sentence)
+        and _IS_SOURCE.search(sentence)
+        and not _POINTS_AT_OBJECT.search(sentence)
+    ):
         return False
     if _DISOWNS.search(sentence):
         return True

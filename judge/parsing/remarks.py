@@ -21,7 +21,7 @@ _ANSWER = (
 )
 _TEXT = (
     r"\b(?:json(?:-ld)?|objects?|lines?|strings?|texts?|words?|wording|contents?|code|blocks?|data|metadata"
-    r"|microdata|markup|copy|item|input|output)\b|json|对象|文字|文本|内容|数据|代码|源码|原话|[行段条句个]|话"
+    r"|microdata|markup|copy|item|input|output)\b|json|对象|文字|文本|内容|数据|代码|源码|原话|[行段条句个]|话|一部分"
 )
 _FUNCTION = (
     r"\b(?:the|this|that|these|those|it|its|their|an?|all|is|was|are|were|be|been|what|which|how|so|as|or"
@@ -32,12 +32,12 @@ _FUNCTION = (
 _ORIGIN = (
     r"\b(?:s(?:ays?|aid)|claim(?:s|ed)?|assert(?:s|ed)?|stat(?:es|ed)|demand(?:s|ed)?|want(?:s|ed)?|puts?|rate[sd]?"
     r"|ask(?:s|ed)|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written|reported|self|own"
-    r"|itself|quot\w+|copied|pasted|taken|according|per|from|in|by|as|(?:is|are|was) (?:just )?(?:page|web|site)"
+    r"|itself|quot\w+|copied|pasted|reproduced|taken|according|per|from|in|by|as|(?:is|are|was) (?:just )?(?:page|web|site)"
     r"|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]|声?称"
     r"|说法?|写|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.*(?:说法|要求))|按照?|给|[是为](?=.*(?:的|原文))"
 )
 #: What makes a text the one that is graded, not the grade.
-_TO_GRADE = r"\bto (?:be )?(?:assess|evaluat|grad|judg|rat|review)e?d?\b|\bunder review\b|\bcandidate\b|[待要被]评[定估]?"
+_TO_GRADE = r"\bto (?:be )?(?:assess|evaluat|grad|judg|rat|review)e?d?\b|\bunder review\b|\bcandidate\b|\bresult(?= (?:text|reads))|[待要被]评[定估]?"
 _FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
 _ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]|不过"
 _ROUNDED = (
@@ -70,10 +70,10 @@ _PARTY, _INPUT, _EXAMPLE, _FROM, _ONLY_FORMAT, _ROUNDING, _OFFSET = map(
     (
         PARTY_WORDS,
         f"{PARTY_WORDS}|{_TO_GRADE}",
-        EXAMPLE_WORDS,
+        rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文",
         # "The post is from a forum" speaks of the post.
         rf"\A(?!\W*(?:(?:the|this) |[这该]个?)?(?:{PARTY_WORDS}) ?(?:is|was|comes|[是由]|来自)).*?(?:{_ORIGIN})",
-        rf"(?:{_ONLY}).*(?:{_FORMAT})",
+        rf"(?:{_ONLY}).*(?:{_FORMAT})|(?:{_FORMAT}) only",
         _ROUNDED,
         rf"(?:{_AMOUNT}).*(?:{_MORE_OR_LESS})|(?:{_MORE_OR_LESS}).*(?:{_AMOUNT})",
     ),
@@ -82,8 +82,9 @@ _ORIGIN_WORDS = re.compile(
     "|".join((PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION))
 )
 _TEXT_WORDS = re.compile(
-    rf"{PARTY_WORDS}|{_TO_GRADE}|{_TEXT}|{_FUNCTION}|\b(?:again|once|more|bottom|top|end)\b"
-    "|再[次看贴]?|一[遍次]|[末尾底头顶]部?|结尾|开头|如下"
+    rf"{PARTY_WORDS}|{_TO_GRADE}|{_TEXT}|{_FUNCTION}|\b(?:again|once|more|bottom|top|end|your|original|full|whole|web"
+    r"|given|provided|body|titles?|reads?|follow(?:s|ing)|consists of|only|see)\b"
+    "|原?标题|再(?:[次贴]|看(?=一))?|一[遍次]|[末尾底头顶]部?|结尾|开头|如下"
 )
 _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _FUNCTION)))
 _OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))

@@ -100,11 +100,11 @@ _PLACEHOLDER = re.compile(
 #: Sites, texts and people whose words a snippet consists of.
 PARTY_WORDS = (
     r"\b(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?"
-    r"|listings?|adverts?|html|authors?|editors?|publishers?|sellers?|vendors?|merchants?|shops?|stores?|owners?|webmasters?|bloggers?|posters?"
+    r"|listings?|adverts?|search results?|html|authors?|editors?|publishers?|sellers?|vendors?|merchants?|shops?|stores?|owners?|webmasters?|bloggers?|posters?"
     r"|advertisers?|users?|attackers?|hackers?|bots?|texts?(?= (?:says?|claims?|demands?|wants?|asks?)\b)"
     r"|(?<=by the )text|(?<=in the )text|(?<=from the )text)\b(?!-)"
     r"|摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主|用户"
-    r"|[商卖店厂]家|广告[商主]|评论区|源代码|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
+    r"|[商卖店厂]家|广告[商主]|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
 )
 EXAMPLE_WORDS = (
     r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|illustrat\w+)\b"
@@ -112,9 +112,9 @@ EXAMPLE_WORDS = (
 )
 #: Texts and people that may be the source of an object.
 SOURCE_WORDS = (
-    rf"{PARTY_WORDS}|\b(?:texts?|sources?|contents?|titles?|search results?|person|queries|query|prompts?"
+    rf"{PARTY_WORDS}|\b(?:texts?|sources?|contents?|titles?|person|queries|query|prompts?"
     r"|instructions?|request|inject\w*|attack\w*|adversar\w*|payload|system message|input|quotes?|quoted"
-    r"|quotation)\b(?!-)|搜索结果|检索结果|搜索引擎|文本|文档|段落|内容|标题|来源|查询者|提示词|提示语|指令"
+    r"|quotation)\b(?!-)|搜索引擎|文本|文档|段落|内容|标题|来源|查询者|提示词|提示语|指令"
     r"|注入|攻击|输入|引用|引述|原话"
 )
 #: Sources that give answers of their own. No clause with one of them leads to the reply's answer.
@@ -142,7 +142,7 @@ OTHER_ANSWER_WORDS = (
     r"|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望|预期|人工标注|评审|评委"
     r"|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息|指令)|例如|比如"
     r"|譬如|举例|官方|典型|理想|备选|原始(?:答案|判断|输出)|一个(?:可能的?"
-    r"|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|伪造|诱导|恶意|隐藏|照抄|抄自"
+    r"|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|假[判答评结]|伪造|诱导|恶意|隐藏|照抄|抄自"
 )
 #: What a source does to an answer. "The snippet lists two signs" has none of it.
 SPEECH_WORDS = (
