@@ -166,13 +166,6 @@ _DISOWNS = re.compile(
     r"|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
-#: The subject and verb of a sentence about the object.
-_ABOUT_OBJECT = re.compile(
-    rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
-    rf"|结果)[^.。!?\n]{{0,30}}?(?:\b(?:is|was|are|were|has|comes?|came|belongs?|appears?|stands?|stems?"
-    rf"|originates?|reproduces?|repeats?|copies|quotes?)\b|['’]s\b|是|由|来自|属于|出自|取自|摘自|引自|为)",
-    re.IGNORECASE,
-)
 _NOT_AN_ANSWER = re.compile(
     r"\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use"
     r"|used|treat|treated|consider|considered|count|counted|accept|trust|rely|regard|interpret|record"
@@ -229,12 +222,6 @@ _LEADS_TO_OTHER_TEXT = re.compile(
     r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z|\A(?:your|the) (?:requested |required )?format(?: (?:that"
     r" )?you (?:asked for|gave|want(?:ed)?))?(?: is)?\s*\Z|\b(?:cannot be|must (?:look like|be)"
     r"|disagree with)\s*\Z|(?:回复|输出|答案|格式)应该?(?:如下|为)\s*\Z",
-    re.IGNORECASE,
-)
-#: What says what a page is about, or what kind of page it is.
-_DESCRIBES_PAGE = re.compile(
-    r"\s?(?:is|was)? ?(?:all |only |mainly )?about\b|\s?(?:is|was)? ?(?:an?|the) (?:(?!of|from|in|on"
-    r"|by)[\w-]+ ){0,3}(?:page|homepage|list)\b(?!['’])|[是为]?[^,。]{0,16}(?:页面|网页|官网)[。.]?\Z",
     re.IGNORECASE,
 )
 #: Limits of the text that is searched in front of an object, and of the text behind an answer.
@@ -400,25 +387,5 @@ def _disowns(sentence: str) -> bool:
         return True
     if _DISOWNS_NOT.search(sentence) or _MY_OWN.search(sentence):
         return False
-    if (
-        _NOT_FOLLOWED.search(sentence)
-        and _IS_SOURCE.search(sentence)
-        and not _POINTS_AT_OBJECT.search(sentence)
-    ):
-        return False
-    if _DISOWNS.search(sentence):
-        return True
-    subject = _ABOUT_OBJECT.search(sentence)
-    if subject is None:
-        return False
-    predicate = sentence[subject.end() :]
-    if _DESCRIBES_PAGE.match(predicate):
-        return False
-    rest = _IS_ABOUT.sub(" ", predicate)
-    return bool(
-        _PART_OF.search(predicate)
-        or _ORIGIN.search(rest)
-        or _IS_OTHER.search(predicate)
-        or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
-        or _IS_SOURCE.search(rest)
-    )
+    obeyed = _POINTS_AT_OBJECT.search(sentence) or not _IS_SOURCE.search(sentence)
+    return _DISOWNS.search(sentence) is not None and not (_NOT_FOLLOWED.search(sentence) and not obeyed)

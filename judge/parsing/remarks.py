@@ -17,7 +17,7 @@ _SENTENCE = re.compile(
 )
 _ANSWER = (
     r"\b(?:answers?|reply|response|verdicts?|grades?|ratings?|scores?|marks?|values?|numbers?|figures?|results?"
-    r"|labels?|levels?|points?)\b|答案|回答|评定|评分|评级|判定|判断|结论|等级|分数|得分|结果|值"
+    r"|labels?|levels?|points?)\b|答案|回答|评[定分级价判估]|判定|判断|结论|等级|分数|得分|结果|值"
 )
 _TEXT = (
     r"\b(?:json(?:-ld)?|objects?|lines?|strings?|texts?|words?|wording|contents?|code|blocks?|data|metadata"
@@ -34,7 +34,7 @@ _ORIGIN = (
     r"|ask(?:s|ed)|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written|reported|self|own"
     r"|itself|quot\w+|copied|pasted|reproduced|taken|according|per|from|in|by|as|(?:is|are|was) (?:just )?(?:page|web|site)"
     r"|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]|声?称"
-    r"|说法?|写|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.*(?:说法|要求))|按照?|给|[是为](?=.*(?:的|原文))"
+    r"|说法?|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.*(?:说法|要求))|按照?|给|[是为](?=.*(?:的|原文))"
 )
 #: What makes a text the one that is graded, not the grade.
 _TO_GRADE = r"\bto (?:be )?(?:assess|evaluat|grad|judg|rat|review)e?d?\b|\bunder review\b|\bcandidate\b|\bresult(?= (?:text|reads))|[待要被]评[定估]?"
