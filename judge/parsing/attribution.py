@@ -109,11 +109,11 @@ _LINE_WITH_TEXT = re.compile(
 )
 #: A clause in front of an announcement that says that the reply does not do what the snippet says.
 _IGNORES = re.compile(
-    r"\A\W*(?:(?:having |i |we )?(?:ignor|disregard|dismiss)(?:e|ing|ed)?\b|(?:setting|putting|leaving) aside|despite"
-    r"|(?:regardless|irrespective) of"
-    r"|without (?:follow|obey|heed|regard)\w*|not (?:follow|obey|heed|regard)\w*)[^,;:.]{1,80}[,;]"
+    r"\A\W*(?:(?:having |i |we )?(?:ignor|disregard|dismiss)(?:e|ing|ed)?\b|(?:setting|putting|leaving) aside"
+    r"|despite|(?:regardless|irrespective) of|(?:without|not) (?:follow|obey|heed|regard)\w*)"
+    r"[^,;:.]{1,80}[,;]"
     r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
-    r"|\A[^,;:。]{1,40}(?:已|均|都|被|予以|不予|不)(?:忽略|理会|采纳|执行)[,;]",
+    r"|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]",
     re.IGNORECASE,
 )
 _IS_SOURCE = re.compile(vocabulary.SOURCE_WORDS, re.IGNORECASE)
@@ -158,8 +158,9 @@ _DISOWNS = re.compile(
     r"|the (?:above|object|json|output)(?: above)?)\W{0,20}\Z|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中"
     r"|上)?(?:的)?(?:要求如此|原话|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)"
     r"|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
-    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\bi (?:refuse|decline|will not"
-    r"|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
+    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
+    r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade"
+    r"|judge|output|obey|do (?:that|so|this))"
     r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the)\b|(?:would"
     r"|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))"
     r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做"

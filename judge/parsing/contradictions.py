@@ -125,7 +125,8 @@ _GRADED_THINGS = (
 _UNITS_OF_TIME = "[天日年月周]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
 #: A grade that prose says the snippet asks for.
 _DEMANDED = re.compile(
-    r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|索要|要求给?)[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?"
+    r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|\b(?:tells?|told|wants?|makes?|gets?|urges?) (?:me|us"
+    r"|graders)\b|索要|要求给?|[让要叫]我[给打评判])[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?"
     r"|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
     r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导"
     r"|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
