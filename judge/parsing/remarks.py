@@ -14,6 +14,7 @@ from judge.parsing.vocabulary import EXAMPLE_WORDS, PARTY_WORDS
 
 _SENTENCE = re.compile(
     r"(?<![0-9])\.|\.(?![0-9])|[。!?;\n]|//|[*]/|/[*]|\s[-–—]+\s|——|\b(?:because|since)\b|因为|由于"
+    r"|:(?=\s?(?:(?:i|my|the grade)\b|我|等级))"
 )
 _ANSWER = (
     r"\b(?:answers?|reply|response|verdicts?|grades?|ratings?|scores?|marks?|values?|numbers?|figures?|results?"
@@ -27,7 +28,7 @@ _TEXT = (
 _FUNCTION = (
     r"\b(?:the|this|that|these|those|it|its|their|an?|all|is|was|are|were|be|been|what|which|how|so|as|or"
     r"|and|not|just|only|merely|of|from|in|inside|on|at|by|to|own|above|below|here)\b|['’]s\b"
-    r"|以上|上面|上述|下面|以下|这|那|该|此|只|仅|不过|就|都|是|为|的|之|所|里|中|上|由|从|自|并非|不是"
+    r"|以上|上面|上述|下面|以下|[这那][么样]?|如此|该|此|只|仅|不过|就|都|是|为|的|之|所|里|中|上|由|从|自|并非|不是"
 )
 #: What a party does to an answer, and what makes an answer a part of the party's text.
 _ORIGIN = (
@@ -36,8 +37,8 @@ _ORIGIN = (
     r"|self|own|itself|quot\w+|copied|pasted|reproduced|taken|according|per|from|in|by|as"
     r"|(?:is|are|was) (?:just )?(?:page|web|site)"
     r"|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]"
-    r"|声?称|说法?|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.*(?:说法|要求))|按照?|给"
-    r"|[是为](?=.*(?:的|原文))"
+    r"|声?称|说法?|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.{0,9}(?:说法|要求))|按照?|给"
+    r"|[是为](?=.{0,9}(?:的|原文))"
 )
 #: What makes a text the one that is graded.
 _TO_GRADE = (
@@ -77,10 +78,8 @@ _FROM_PARTY = re.compile(
     rf"\A(?!\W*(?:(?:the|this) |[这该]个?)?(?:{PARTY_WORDS}) ?(?:is|was|comes|[是由]|来自))"
     rf".*?(?:{_ORIGIN})"
 )
-_NO_ANSWER = re.compile(
-    rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文"
-    rf"|(?:{_ONLY}).*(?:{_FORMAT})|(?:{_FORMAT}) only"
-)
+_EXAMPLE = re.compile(rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文")
+_IS_ONLY, _IS_FORMAT = re.compile(_ONLY), re.compile(_FORMAT)
 _ORIGIN_WORDS = re.compile(
     "|".join((PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION))
 )
@@ -92,15 +91,14 @@ _PRESENTED_WORDS = re.compile(
 )
 _ROUNDING = re.compile(_ROUNDED)
 _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _FUNCTION)))
-_OFFSET = re.compile(rf"(?:{_AMOUNT}).*(?:{_MORE_OR_LESS})|(?:{_MORE_OR_LESS}).*(?:{_AMOUNT})")
+_IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
 _OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
 
 
 def names_origin(text: str) -> bool:
     """Return True when a sentence says only that the answer is a party's, an example or a format."""
-    return _has_remark(text, _ORIGIN_WORDS, _PARTY, _FROM_PARTY) or _has_remark(
-        text, _ORIGIN_WORDS, _NO_ANSWER
-    )
+    kinds = ((_PARTY, _FROM_PARTY), (_EXAMPLE,), (_IS_ONLY, _IS_FORMAT))
+    return any(_has_remark(text, _ORIGIN_WORDS, *needed) for needed in kinds)
 
 
 def presents_text(text: str) -> bool:
@@ -115,13 +113,14 @@ def is_rounded(text: str) -> bool:
 
 def is_offset(text: str) -> bool:
     """Return True when a sentence says only that the answer is to be higher or lower."""
-    return _has_remark(text, _OFFSET_WORDS, _OFFSET)
+    return _has_remark(text, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
 
 
 def _has_remark(text: str, words: re.Pattern[str], *needed: re.Pattern[str]) -> bool:
     """Return True when a sentence consists of `words`, and matches each of the patterns `needed`."""
-    return any(
+    flat = simplify_prose(text)
+    return needed[0].search(flat) is not None and any(
         all(pattern.search(sentence) for pattern in needed)
         and not any(map(str.isalnum, words.sub(" ", sentence)))
-        for sentence in _SENTENCE.split(simplify_prose(text))
+        for sentence in _SENTENCE.split(flat)
     )
