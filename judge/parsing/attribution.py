@@ -153,10 +153,6 @@ _IS_FOREIGN = (
 )
 _DISOWNS = re.compile(
     rf"{_THAT}[^.。!?\n]{{0,60}}?{_IS_FOREIGN}"
-    r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user"
-    r"|author)s?\b[^.。!?\n]{0,40}\b(?:this(?: json| object| text| line)?|that|it|so|exactly|verbatim"
-    r"|the (?:above|object|json|output)(?: above)?)\W{0,20}\Z|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中"
-    r"|上)?(?:的)?(?:要求如此|原话|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)"
     r"|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
     r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
     r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade"

@@ -34,10 +34,10 @@ _FUNCTION = (
 _ORIGIN = (
     r"\b(?:s(?:ays?|aid)|claim(?:s|ed)?|assert(?:s|ed)?|stat(?:es|ed)|demand(?:s|ed)?|want(?:s|ed)?|puts?"
     r"|rate[sd]?|ask(?:s|ed)|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written|reported"
-    r"|self|own|itself|quot\w+|copied|pasted|reproduced|taken|according|per|from|in|by|as"
+    r"|self|own|itself|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as"
     r"|(?:is|are|was) (?:just )?(?:page|web|site)"
     r"|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]"
-    r"|声?称|说法?|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.{0,9}(?:说法|要求))|按照?|给"
+    r"|声?称|说法?|的话|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.{0,9}(?:说法|要求))|按照?|给"
     r"|[是为](?=.{0,9}(?:的|原文))"
 )
 #: What makes a text the one that is graded.
@@ -50,7 +50,7 @@ _ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]|不过"
 _ROUNDED = (
     r"\b(?:round(?:s|ed|ing)?|truncat\w+|approx\w*|roughly|more or less|estimated|nearest|ceil\w*"
     r"|(?:mean|average) of|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])|四舍五入|取整|[舍进]位|舍入"
-    r"|舍去|去尾|近似|大?约|左右|保留整数|(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%.])"
+    r"|舍去|去尾|近似|大?约|左右|保留整数|(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%]|\.[0-9])"
 )
 _CALCULATED = (
     r"\b(?:i['’]d|i|my|would|say|g[ia]ve|arrive|came|come|got|get|estimate|calculat\w+|appl(?:y|ied)|then"
