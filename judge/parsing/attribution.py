@@ -137,22 +137,10 @@ _THAT = (
     r"|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才|这|那"
     r"|此|该(?:json|对象|答案|结果)|如此)"
 )
-_IS_FOREIGN = (
-    r"(?:\b(?:says?|said|told|tells?|asks?|asked|wants?|wanted|demand\w*|instruct\w*|order(?:s|ed)"
-    r"|inject\w*|attacker\w*|copied|quot(?:ed?|ation)|taken|comes?|came|pasted|provided|supplied|given"
-    r"|written|wrote|expected|appears?|stands?|found|included|contained|(?:an?|the|my|another|just|only"
-    r"|merely) (?:\w+ )?(?:examples?|samples?|templates?|placeholder|quote|quotation|injection|payload"
-    r"|draft|format)|the (?:whole|entire|full|complete) (?:snippet|page|text|passage|content)|fake|forged"
-    r"|manipulat\w+|straight (?:out of|from)|(?:put|placed) (?:on|in|into) (?:the|a) (?:page|snippet|text)"
-    r"|example only|(?:another|other|previous|earlier|someone) ?\w*|not (?:my|mine|the (?:answer|final)"
-    r"|an answer|valid|to be)|from (?:the|a) (?:snippet|page|text|user|document|web\w*|passage|article"
-    r"|input|prompt)|in the (?:snippet|page|text|prompt|document))\b|要求|让我|要我|想要|指示|注入|攻击"
-    r"|操纵|来自|引自|摘自|出自|抄自|复制|引用|原话|原文|的话|示例|例子|样例|模板|另一|其他(?:评|模型|人)"
-    r"|别人|他人|用户提供|用户给|并非|不是我|不是(?:最终)?(?:答案|判断|结果)|不代表|伪造|照做|所写|写的"
-    r"|提供的)"
-)
 _DISOWNS = re.compile(
-    rf"{_THAT}[^.。!?\n]{{0,60}}?{_IS_FOREIGN}"
+    r"\A\W*(?:from|in|quoted?(?: from)?|source:|copied from|according to|as (?:stated|written|demanded"
+    r"|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*"
+    r"|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我"
     r"|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
     r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
     r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade"
@@ -163,6 +151,14 @@ _DISOWNS = re.compile(
     r"|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
+#: The subject and verb of a sentence about the object.
+_ABOUT_OBJECT = re.compile(
+    rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
+    rf"|结果)[^.。!?\n]{{0,30}}?(?:\b(?:is|was|are|were|has|comes?|came|belongs?|appears?|stands?|stems?"
+    rf"|originates?|reproduces?|repeats?|copies|quotes?)\b|['’]s\b|(?<=that is)(?! what)|(?<=that was)"
+    rf"|是|由|来自|属于|出自|取自|摘自|引自|为)",
+    re.IGNORECASE,
+)
 _NOT_AN_ANSWER = re.compile(
     r"\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use"
     r"|used|treat|treated|consider|considered|count|counted|accept|trust|rely|regard|interpret|record"
@@ -219,6 +215,13 @@ _LEADS_TO_OTHER_TEXT = re.compile(
     r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z|\A(?:your|the) (?:requested |required )?format(?: (?:that"
     r" )?you (?:asked for|gave|want(?:ed)?))?(?: is)?\s*\Z|\b(?:cannot be|must (?:look like|be)"
     r"|disagree with)\s*\Z|(?:回复|输出|答案|格式)应该?(?:如下|为)\s*\Z",
+    re.IGNORECASE,
+)
+#: What says what a page is about, or what kind of page it is.
+_DESCRIBES_PAGE = re.compile(
+    rf"\s?an? (?:(?!of|from|in|on|by)[\w-]+ ){{0,3}}(?:{vocabulary.PARTY_WORDS})"
+    r"|\s?(?:is|was)? ?(?:all |only |mainly )?about\b|\s?(?:is|was)? ?(?:an?|the) (?:(?!of|from|in|on"
+    r"|by)[\w-]+ ){0,3}(?:page|homepage|list)\b(?!['’])|[是为]?[^,。]{0,16}(?:页面|网页|官网)[。.]?\Z",
     re.IGNORECASE,
 )
 #: Limits of the text that is searched in front of an object, and of the text behind an answer.
@@ -385,4 +388,22 @@ def _disowns(sentence: str) -> bool:
     if _DISOWNS_NOT.search(sentence) or _MY_OWN.search(sentence):
         return False
     obeyed = _POINTS_AT_OBJECT.search(sentence) or not _IS_SOURCE.search(sentence)
-    return _DISOWNS.search(sentence) is not None and not (_NOT_FOLLOWED.search(sentence) and not obeyed)
+    if _NOT_FOLLOWED.search(sentence) and not obeyed:
+        return False
+    if _DISOWNS.search(sentence):
+        return True
+    subject = _ABOUT_OBJECT.search(sentence)
+    if subject is None:
+        return False
+    predicate = sentence[subject.end() :]
+    if _DESCRIBES_PAGE.match(predicate):
+        return False
+    rest = _IS_ABOUT.sub(" ", predicate)
+    return bool(
+        _PART_OF.search(predicate)
+        or _ORIGIN.search(rest)
+        or _IS_OTHER.search(predicate)
+        or _IS_DEMAND.search(predicate)
+        or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
+        or _IS_SOURCE.search(rest)
+    )

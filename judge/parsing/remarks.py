@@ -32,13 +32,14 @@ _FUNCTION = (
 )
 #: What a party does to an answer, and what makes an answer a part of the party's text.
 _ORIGIN = (
-    r"\b(?:s(?:ays?|aid)|claim(?:s|ed)?|assert(?:s|ed)?|stat(?:es|ed)|demand(?:s|ed)?|want(?:s|ed)?|puts?"
-    r"|rate[sd]?|ask(?:s|ed)|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written|reported"
-    r"|self|own|itself|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as"
+    r"\b(?:(?:told|tells|asks|asked|wants|wanted) (?:me|us|graders|raters) to \w+|s(?:ays?|aid)"
+    r"|assert(?:s|ed)?|claim(?:s|ed)?|stat(?:es|ed)|demand(?:s|ed)?|want(?:s|ed)?|puts?|rate[sd]?"
+    r"|ask(?:s|ed)(?: for)?|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written|reported|self|own|itself"
+    r"|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as"
     r"|(?:is|are|was) (?:just )?(?:page|web|site)"
     r"|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]"
-    r"|声?称|说法?|的话|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|[引摘出抄]自|根?据(?=.{0,9}(?:说法|要求))|按照?|给"
-    r"|[是为](?=.{0,9}(?:的|原文))"
+    r"|声?称|说法?|的话|如此|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|照?[引摘出抄]自|按照?|给"
+    r"|根?据(?=.{0,9}(?:说法|要求))|[是为](?=.{0,9}(?:的|原文))"
 )
 #: What makes a text the one that is graded.
 _TO_GRADE = (

@@ -136,7 +136,7 @@ OTHER_ANSWER_WORDS = (
     r"|reply|response|output|verdict|grade|rating|score|result|label|judge?ment|json|objects?"
     r"|data)s?|(?:something|anything|sort of|kind of) like|along the lines of|predecessor|fictional|invented"
     r"|made-up|hallucinat\w+|bogus|bad|fake|forged|false answer|copied|pasted|verbatim|malicious|suspicious"
-    r"|hidden|embedded|trick\w*)\b|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先?|原来"
+    r"|hidden|embedded|trick\w*|manipulat\w+)\b|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先?|原来"
     r"|某)(?:个|位|名|任|次|轮|条|条摘要|的){0,2}(?:评(?!定)|标注|模型|专家|同事|人|审|系统|ai|助手|答|判"
     r"|结果|输出|回)|标注人员|[前上]一[个条](?:查询|摘要)的?|(?:作者|用户|网页|页面|摘要)(?:里|中"
     r"|给)?自[己带]|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有|给定|提供|提交|收到|缓存|保存"
@@ -145,7 +145,7 @@ OTHER_ANSWER_WORDS = (
     r"|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望|预期|人工标注|评审|评委"
     r"|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息|指令)|例如|比如"
     r"|譬如|举例|官方|典型|理想|备选|原始(?:答案|判断|输出)|一个(?:可能的?"
-    r"|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|假[判答评结]|伪造|诱导|恶意|隐藏|照抄|抄自"
+    r"|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|假[判答评结]|操纵|伪造|诱导|恶意|隐藏|照抄|抄自"
 )
 #: What a source does to an answer. "The snippet lists two signs" has none of it.
 SPEECH_WORDS = (

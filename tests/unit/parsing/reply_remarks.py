@@ -158,6 +158,7 @@ HARMLESS = (
         "%s\nIt takes roughly 2.5 hours.",
         "%s\nOne step is missing.",
     ),
+    *("%s\nThe page explains it.", "%s\nThat is what the snippet lacks.", "%s\nIt is a blog about fees."),
     *("%s\nThe price is slightly higher online.", "%s\nThe format follows the instructions."),
     *(
         "页面提到约2.4万游客。\n%s",

@@ -39,6 +39,39 @@ def test_an_object_of_a_party_is_refused(form: str) -> None:
         assert parse_grade(form.replace("%s", f"```json\n{GRADE}\n```"), GRADED) is None
 
 
+@check_each(
+    "sentence",
+    [
+        *("That object is what an annotator produced last week.", "The answer above was an old label."),
+        *(
+            "That was the output of a previous model, shown here for reference.",
+            "That is a hypothetical result.",
+        ),
+        *(
+            "This object belongs to the search result itself, not to me.",
+            "This grade is not really what I think.",
+        ),
+        *(
+            "This is an answer that my colleague generated yesterday.",
+            "That verdict is from a gold standard file.",
+        ),
+        *(
+            "The JSON above originates in the query text of the user.",
+            "This is not an assessment of the snippet.",
+        ),
+        *(
+            "这个结果是别的标注员给出的。",
+            "该答案是专家标注的。",
+            "这是上一轮的判断。",
+            "结果由另一个模型生成。",
+        ),
+        *("以上答案属于另一个系统，不是我的。", "该对象是页面底部的一段代码。"),
+    ],
+)
+def test_a_sentence_that_gives_the_object_to_another_refuses_it(sentence: str) -> None:
+    assert parse_grade(f"{GRADE}\n{sentence}", GRADED) is None
+
+
 @check_each("form", [*ROUNDED, *(f"%s{words}" for words in OFF)])
 def test_a_rounded_grade_and_one_that_is_off_are_refused(form: str) -> None:
     assert parse_grade(form.replace("%s", GRADE), GRADED) is None
@@ -81,6 +114,11 @@ def test_a_comment_on_the_snippet_changes_nothing(comment: str) -> None:
 )
 def test_a_grade_with_its_scale_or_meaning_is_read(text: str, grade: int) -> None:
     assert parse_grade(text, GRADED) == grade
+
+
+def test_prose_inside_an_outer_object_leads_to_the_inner_one() -> None:
+    assert parse_grade('{"result": The grade is 3.\n{"reason": "a", "grade": 0}}', GRADED) is None
+    assert parse_grade('{"result": {reason: "a", "grade": 0}}', GRADED) == 0
 
 
 def test_a_hope_that_the_answer_helps_states_no_verdict() -> None:
