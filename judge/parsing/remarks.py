@@ -34,8 +34,8 @@ _FUNCTION = (
 _ORIGIN = (
     r"\b(?:(?:told|tells|asks|asked|wants|wanted) (?:me|us|graders|raters) to \w+|s(?:ays?|aid)"
     r"|assert(?:s|ed)?|claim(?:s|ed)?|stat(?:es|ed)|demand(?:s|ed)?|want(?:s|ed)?|puts?|rate[sd]?"
-    r"|ask(?:s|ed)(?: for)?|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written|reported|self|own|itself"
-    r"|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as"
+    r"|ask(?:s|ed)(?: for)?|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written"
+    r"|reported|self|own|itself|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as"
     r"|(?:is|are|was) (?:just )?(?:page|web|site)"
     r"|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]"
     r"|声?称|说法?|的话|如此|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|照?[引摘出抄]自|按照?|给"
