@@ -86,7 +86,7 @@ _ORIGIN_WORDS = re.compile(
 )
 _PRESENTED = re.compile(f"{PARTY_WORDS}|{_TO_GRADE}")
 _PRESENTED_WORDS = re.compile(
-    rf"{PARTY_WORDS}|{_TO_GRADE}|{_TEXT}|{_FUNCTION}|\b(?:again|once|more|bottom|top|end|your|original|full"
+    rf"{PARTY_WORDS}|{_TO_GRADE}|{_TEXT}|{_FUNCTION}|\b(?:again|once|more|bottom|top|end|part|your|original|full"
     r"|whole|web|given|provided|body|titles?|reads?|follow(?:s|ing)|consists of|only|see)\b"
     r"|原?标题|再(?:[次贴]|看(?=一))?|一[遍次]|如下|[末尾底头顶]部?|结尾|开头"
 )
