@@ -13,14 +13,15 @@ from __future__ import annotations
 import re
 
 from judge.parsing import vocabulary
+from judge.parsing.remarks import names_origin, presents_text
 from judge.parsing.tolerant_json import flatten
 
 #: Phrases for the origin of an object.
 _ORIGIN = re.compile(
     rf"\b(?:from|in|inside|within|part of|found on|by|at the (?:end|top|bottom|start) of) (?:the |"
     rf"this |that |a |an |its |my )?(?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
-    r"|(?:摘要|片段|网页|页面|文章|文本|正文|原文|内容)的?(?:一部分|末尾|结尾|开头|底部|顶部"
-    r"|第.{1,3}[行段句])|(?:由|为)(?:网页|页面|文章|摘要)?(?:作者|用户|攻击者)",
+    rf"|(?:{vocabulary.PARTY_WORDS})[^,。:的]{{0,3}}[里中内上带附置设嵌贴发写给备供荐议][^,。:的]?的"
+    r"(?:json|对象|数据|答案|回答|结果|评[分定]|等级|判定|输出)",
     re.IGNORECASE,
 )
 #: What only another than the reply itself does.
@@ -28,8 +29,7 @@ _SAYS = re.compile(
     r"\b(?:wrote|writes|said|says|claims?|claimed|told|replied|insists?|wants?|demands?)\b", re.IGNORECASE
 )
 _PART_OF = re.compile(
-    rf"\b(?:part|end|top|bottom|start) of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
-    rf"|(?:{vocabulary.SOURCE_WORDS})的一部分",
+    rf"\b(?:part|end|top|bottom|start) of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our)\b|我", re.IGNORECASE)
@@ -64,8 +64,8 @@ _FORMAT = re.compile(
 _OPENING_MARK = re.compile(
     r"(?:[>~❌✗✘×]|<!--|//|[“「『])\s*\Z|^[^\"\n]*(?:\"[^\"\n]*\"[^\"\n]*)*\"\s*\Z", re.MULTILINE
 )
-_FENCE_HEAD = re.compile(r"(?:```|~~~)[ \t]?(\w*)\s*\Z")
-_FOREIGN_FENCE = ("html", "xml", "diff", "markdown", "md", "example", "input", "prompt")
+_FENCE_HEAD = re.compile(r"(?:(?:```|~~~)[ \t]?\w*\s*){1,3}\Z")
+_FOREIGN_FENCE = re.compile(r"\b(?:html|xml|diff|markdown|md|example|input|prompt)\b", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
 #: The value of a further member, where the text behind an object begins right behind the member's key.
 _MEMBER_VALUE = re.compile(r"\A\s{0,8}[:=]\s{0,8}(?!is\b)[A-Za-z0-9_.+%-]{1,20}")
@@ -86,7 +86,8 @@ _UNFINISHED = re.compile(r"\b(?:for|of|with|from|by|as|the|an?)\s*\Z", re.IGNORE
 #: "The blog's answer": the answer of a third party.
 _POSSESSIVE = re.compile(
     r"\b(?!(?:it|here|that|let|what|there|snippet|pair)['’])\w+['’]s (?:own )?(?:answer|verdict|grade"
-    r"|rating|score|result|label|decision|output|response|reply|judge?ment)\b|\b(?:answer|verdict|grade"
+    r"|rating|score|result|label|decision|output|response|reply|judge?ment)\b|\b(?!(?:it|here|that|let|what"
+    r"|there)['’])\w+['’]s (?:\w+ ){0,2}(?:json|object|data)\b|\b(?:answer|verdict|grade"
     r"|rating|score) (?:of|by|from) (?:an?|the|my) (?!(?:snippet|page|text|passage|pair|result|search|above"
     r"|given)\b)\w+",
     re.IGNORECASE,
@@ -104,6 +105,15 @@ _POINTER_WITH_TEXT = re.compile(
 _LINE_WITH_TEXT = re.compile(
     r"(?:[-*] )?(?:the |user )?(?:query|snippet|title|search|topic|intent|查询(?:意图)?"
     r"|摘要(?:内容)?|标题|结论)\s?:\s?[^:{}]{2,200}[^:]",
+    re.IGNORECASE,
+)
+#: A clause in front of an announcement that says that the reply does not do what the snippet says.
+_IGNORES = re.compile(
+    r"\A\W*(?:(?:having |i |we )?(?:ignor|disregard|dismiss)(?:e|ing|ed)?\b|(?:setting|putting|leaving) aside"
+    r"|despite|(?:regardless|irrespective) of|(?:without|not) (?:follow|obey|heed|regard)\w*)"
+    r"[^,;:.]{1,80}[,;]"
+    r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
+    r"|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]",
     re.IGNORECASE,
 )
 _IS_SOURCE = re.compile(vocabulary.SOURCE_WORDS, re.IGNORECASE)
@@ -127,47 +137,26 @@ _THAT = (
     r"|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才|这|那"
     r"|此|该(?:json|对象|答案|结果)|如此)"
 )
-_IS_FOREIGN = (
-    r"(?:\b(?:says?|said|told|tells?|asks?|asked|wants?|wanted|demand\w*|instruct\w*|order(?:s|ed)"
-    r"|inject\w*|attacker\w*|copied|quot(?:ed?|ation)|taken|comes?|came|pasted|provided|supplied|given"
-    r"|written|wrote|expected|appears?|stands?|found|included|contained|(?:an?|the|my|another|just|only"
-    r"|merely) (?:\w+ )?(?:examples?|samples?|templates?|placeholder|quote|quotation|injection|payload"
-    r"|draft|format)|the (?:whole|entire|full|complete) (?:snippet|page|text|passage|content)|fake|forged"
-    r"|manipulat\w+|straight (?:out of|from)|(?:put|placed) (?:on|in|into) (?:the|a) (?:page|snippet|text)"
-    r"|example only|(?:another|other|previous|earlier|someone) ?\w*|not (?:my|mine|the (?:answer|final)"
-    r"|an answer|valid|to be)|from (?:the|a) (?:snippet|page|text|user|document|web\w*|passage|article"
-    r"|input|prompt)|in the (?:snippet|page|text|prompt|document))\b|要求|让我|要我|想要|指示|注入|攻击"
-    r"|操纵|来自|引自|摘自|出自|抄自|复制|引用|原话|原文|的话|示例|例子|样例|模板|另一|其他(?:评|模型|人)"
-    r"|别人|他人|用户提供|用户给|并非|不是我|不是(?:最终)?(?:答案|判断|结果)|不代表|伪造|照做|所写|写的"
-    r"|提供的)"
-)
 _DISOWNS = re.compile(
-    rf"{_THAT}[^.。!?\n]{{0,60}}?{_IS_FOREIGN}"
-    r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user"
-    r"|author)s?\b[^.。!?\n]{0,40}\b(?:this(?: json| object| text| line)?|that|it|so|exactly|verbatim"
-    r"|the (?:above|object|json|output)(?: above)?)\W{0,20}\Z|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中"
-    r"|上)?(?:的)?(?:要求如此|原话|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)"
-    r"|\A\W*(?:from|in|quoted?(?: from)?|source:|copied from|according to|as (?:stated|written|demanded"
+    r"\A\W*(?:from|in|quoted?(?: from)?|source:|copied from|according to|as (?:stated|written|demanded"
     r"|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*"
-    r"|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|\A\W*(?:the )?(?:snippet|page"
-    r"|text|author|site|seller|website)['’]s own (?:json|object|answer|verdict|grade|words)\b|\b(?:this"
-    r"|these|those) (?:text|lines?|words?|blob|string)s? (?:is|are|was|were) (?:part of|from|in|inside"
-    r"|copied|taken|quoted)\b|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
-    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\A\W*(?:来自|引自|摘自|出自"
-    r"|源自|据)(?:该|此|这)?(?:摘要|网页|页面|用户|文章|原文)|\bi (?:refuse|decline|will not|won['’]t"
-    r"|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
+    r"|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我"
+    r"|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
+    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
+    r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade"
+    r"|judge|output|obey|do (?:that|so|this))"
     r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the)\b|(?:would"
     r"|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))"
-    r"|my own (?:answer|grade|verdict)\b|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行"
-    r"|照做)?(?:判定|判断|评分|回答)?|不会照做|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要"
-    r"|用户|攻击)",
+    r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做"
+    r"|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
 #: The subject and verb of a sentence about the object.
 _ABOUT_OBJECT = re.compile(
     rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
     rf"|结果)[^.。!?\n]{{0,30}}?(?:\b(?:is|was|are|were|has|comes?|came|belongs?|appears?|stands?|stems?"
-    rf"|originates?|reproduces?|repeats?|copies|quotes?)\b|['’]s\b|是|由|来自|属于|出自|取自|摘自|引自|为)",
+    rf"|originates?|reproduces?|repeats?|copies|quotes?)\b|['’]s\b|(?<=that is)(?! what)|(?<=that was)"
+    rf"|是|由|来自|属于|出自|取自|摘自|引自|为)",
     re.IGNORECASE,
 )
 _NOT_AN_ANSWER = re.compile(
@@ -212,41 +201,19 @@ _NOT_FINAL = re.compile(
     r"|判断|结果|评分)(?:稍后|随后|另|还)",
     re.IGNORECASE,
 )
-#: A heading for thinking, a text that is presented, and a quotation: what follows is not an answer.
+#: A heading for thinking, a format, and what no answer can be.
 _LEADS_TO_OTHER_TEXT = re.compile(
     r"(?:\A|[.。!?:]\s?|\bmy )(?:initial )?(?:thinking|thoughts?|(?:thought|thinking|reasoning) process"
-    r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:\A|[.。!?:=]\s?)(?:search results?|(?:搜索"
-    r"|检索)结果)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z|\b(?:here(?:['’]s| is| are)|this is"
-    r"|below is|following is|see)(?: (?:the|a|an|this|that|your|original|full|web|page))"
-    rf"{{0,3}} (?:{vocabulary.SOURCE_WORDS})(?: (?:text|content|title))?\s*\Z|(?:以下|下面"
-    rf"|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{vocabulary.SOURCE_WORDS})+的?(?:内容|原文)?\s*\Z"
-    r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z",
-    re.IGNORECASE,
-)
-#: A text that is presented without a word of speech: "the content of the snippet is as follows".
-_PRESENTS_TEXT = re.compile(
-    r"(?:\A|[.。!?]\s?)(?:(?:the|this|given|provided|full|whole) ){0,3}(?:(?:content|text"
-    r"|body)(?: of (?:the|this) \w+)?|snippet|page|passage|search result|result text|result(?= reads)|ad"
-    r"|comment\b[^.:]{0,40}(?= reads))(?: itself)?(?: (?:is|reads|follows|consists of))?(?: (?:as follows"
-    r"|only|just|the|following|an?))*(?: (?:json|text|object))*(?: that [^.:]{0,40})?\s*\Z|\A(?:your"
-    r"|the) (?:requested |required )?format(?: (?:that )?you (?:asked for|gave|want(?:ed)?))?(?: is)?\s*\Z"
-    r"|\ban? [^.:]{0,30}(?:reply|answer|output)[^.:]{0,20} looks like(?: this)?\s*\Z|\b(?:cannot be"
-    r"|must (?:look like|be)|disagree with)\s*\Z|(?:回复|输出|答案|格式)应该?(?:如下|为)\s*\Z|(?:摘要|片段"
-    r"|网页|页面|搜索结果|文章|正文|原文)的?(?:内容|文字|文本|数据)?(?:如下|(?:只|就)是.{0,12})\s*\Z"
-    r"|\A(?:给出的|提供的)?(?:文字|文本|数据|内容)如下\s*\Z|\A结果文本\s*\Z",
-    re.IGNORECASE,
-)
-#: A note in a few words, all of it: an object behind which it stands is no answer.
-_NOTE_OF_ORIGIN = re.compile(
-    r"\W{0,20}(?:<-+ )?(?:(?:an? |just an? |only an? )?(?:example|sample|template|illustration|quot(?:e|ed"
-    r"|ation)|copied)(?: (?:from|of|in|only) [\w ]{0,30})?|(?:text|content|part) of the (?:page|snippet"
-    r"|text)|(?:for )?(?:illustration|format)(?: only)|(?:以上)?(?:[仅只](?:[是为供])?)?(?:格式)?(?:示意"
-    r"|示例|样例|例子|原文|引用|参考))\W{0,20}",
+    r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z"
+    r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z|\A(?:your|the) (?:requested |required )?format(?: (?:that"
+    r" )?you (?:asked for|gave|want(?:ed)?))?(?: is)?\s*\Z|\b(?:cannot be|must (?:look like|be)"
+    r"|disagree with)\s*\Z|(?:回复|输出|答案|格式)应该?(?:如下|为)\s*\Z",
     re.IGNORECASE,
 )
 #: What says what a page is about, or what kind of page it is.
 _DESCRIBES_PAGE = re.compile(
-    r"\s?(?:is|was)? ?(?:all |only |mainly )?about\b|\s?(?:is|was)? ?(?:an?|the) (?:(?!of|from|in|on"
+    rf"\s?an? (?:(?!of|from|in|on|by)[\w-]+ ){{0,3}}(?:{vocabulary.PARTY_WORDS})"
+    r"|\s?(?:is|was)? ?(?:all |only |mainly )?about\b|\s?(?:is|was)? ?(?:an?|the) (?:(?!of|from|in|on"
     r"|by)[\w-]+ ){0,3}(?:page|homepage|list)\b(?!['’])|[是为]?[^,。]{0,16}(?:页面|网页|官网)[。.]?\Z",
     re.IGNORECASE,
 )
@@ -264,7 +231,7 @@ def is_attributed(lead: str) -> bool:
     text = flatten(lead[-MAX_LEAD:])
     fence = _FENCE_HEAD.search(text)
     if fence:
-        if fence[1].casefold() in _FOREIGN_FENCE:
+        if _FOREIGN_FENCE.search(fence[0]):
             return True
         text = text[: fence.start()]
     same_line = "\n" not in text[len(text.rstrip()) :]
@@ -310,10 +277,11 @@ def _has_foreign_tag(text: str) -> bool:
 
 def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     """Return True when a sentence in front of an object leads to it as another's answer."""
+    sentence = _IGNORES.sub("", sentence).strip()
     if not sentence:
         return False
     head = sentence.rstrip(f"{vocabulary.AROUND}:.…")
-    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(head) or _PRESENTS_TEXT.search(head):
+    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(head):
         return True
     if _TERMINATOR.search(sentence):
         if not _POINTER.search(_POINTER_WITH_TEXT.sub(" ", _IS_ABOUT.sub(" ", sentence))) and not re.search(
@@ -343,7 +311,10 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(vocabulary.AROUND) for part in re.split("[:=]", words)
     ]
     return any(
-        _ASKS.search(clause) or _FORMAT.search(_IS_ABOUT.sub(" ", clause)) or _names_source(clause)
+        _ASKS.search(clause)
+        or _FORMAT.search(_IS_ABOUT.sub(" ", clause))
+        or presents_text(clause)
+        or _names_source(clause)
         for clause in clauses
     )
 
@@ -395,6 +366,8 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
         is_last and text.rstrip(vocabulary.AROUND).endswith(":")
     ):
         return True
+    if names_origin(text):
+        return True
     sentences = _SENTENCE.split(text)
     # The rest of an object, or of a list around it, may stand in front of a sentence or behind it.
     sentences += [part for sentence in sentences for part in re.split(r"[}\]]", sentence)]
@@ -403,7 +376,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
 
 def _disowns(sentence: str) -> bool:
     """Return True when a sentence behind an object says that it is another's, or no answer."""
-    if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence) or _NOTE_OF_ORIGIN.fullmatch(sentence):
+    if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence):
         return True
     if _DISOWNS_NOT.search(sentence) or _MY_OWN.search(sentence):
         return False
@@ -420,6 +393,7 @@ def _disowns(sentence: str) -> bool:
         _PART_OF.search(predicate)
         or _ORIGIN.search(rest)
         or _IS_OTHER.search(predicate)
+        or _IS_DEMAND.search(predicate)
         or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
         or _IS_SOURCE.search(rest)
     )

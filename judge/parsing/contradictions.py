@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from judge.parsing.remarks import is_offset, is_rounded
 from judge.parsing.stated_scale import RUBRIC, drop_own_scale
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
@@ -23,7 +24,8 @@ from judge.records import Scale, ScaleName
 
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i"
-    r"|we) (?:cannot|can['’]?t|can not|won['’]?t|will not|must decline|am unable)|i['’]m unable|i decline"
+    r"|we) (?:cannot|can['’]?t|can not|(?:won['’]?t|will not)(?! (?:follow|obey|comply|heed)\b)"
+    r"|must decline|am unable)|i['’]m unable|i decline"
     r"|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
     r"|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)"
 )
@@ -123,7 +125,8 @@ _GRADED_THINGS = (
 _UNITS_OF_TIME = "[天日年月周]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
 #: A grade that prose says the snippet asks for.
 _DEMANDED = re.compile(
-    r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|索要|要求给?)[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?"
+    r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|\b(?:tells?|told|wants?|makes?|gets?|urges?) (?:me|us"
+    r"|graders)\b|索要|要求给?|[让要叫]我[给打评判])[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?"
     r"|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
     r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导"
     r"|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
@@ -256,7 +259,7 @@ _ABOUT_PART = (
     r"|is)[^,;]{0,20}\Z"
 )
 _DENIES_HELP = re.compile(
-    rf"{_ABOUT_PART}|\b(?:not|never|hardly|only|what|which|page|site|article|they|claims?)\b"
+    rf"{_ABOUT_PART}|希望|\b(?:hope|not|never|hardly|only|what|which|page|site|article|they|claims?)\b"
     rf"|n['’]t|不|没|未|无"
 )
 _DENIES_UNRELATED = re.compile(
@@ -286,7 +289,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str) -> bool:
     """Return True when prose behind an answer corrects it or takes it back."""
-    return _CORRECTION.search(_drop_input(simplify_prose(text))) is not None
+    return is_offset(text) or _CORRECTION.search(_drop_input(simplify_prose(text))) is not None
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:
@@ -308,6 +311,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     return (
         (scale.name == "graded" and str(grade) in denied)
         or bool(_find_values(stated, scale) - {grade})
+        or (scale.name == "graded" and is_rounded(text))
         or any(is_contrary(each["value"], grade, scale) for each in _VERDICT_LINE.finditer(flat))
         or (scale.name == "binary" and _states((_HELPS, _HELPS_NOT)[grade], _DENIES_HELP, flat))
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))

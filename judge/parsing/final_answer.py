@@ -17,7 +17,7 @@ from judge.records import is_complete_reply
 
 Answer = TypeVar("Answer")
 _TAG = (
-    r"(?:seed:)?(?:(?:thought|thinking|reasoning)[_ -]process|chain[_ -]of[_ -]thought"
+    r"(?:seed:)?(?:(?:thought|thinking|reasoning)[_ -]process|chain[_ -]of[_ -]thought|inner[_ -]monologue"
     r"|think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"
 )
 #: Some servers escape tags as HTML does.

@@ -12,6 +12,7 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
 from judge.parsing.contradictions import contradicts, find_stated_values, has_correction
 from judge.parsing.final_answer import strip_fence
+from judge.parsing.remarks import is_offset, is_rounded, names_origin
 from judge.parsing.stated_scale import names_other_scale
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
@@ -58,8 +59,8 @@ _ANSWERS_QUERY = re.compile(
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    r"[*_\s]{0,4}(?P<value>yes|no|是|否|[0-3])[*_]{0,2}(?:\s?[:]\s{0,2}|\s[-–—]{1,2}\s|[-–—]{2}"
-    r"|\s?\n\s{0,4}|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{4,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
+    r"[*_\s]{0,4}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{0,2}(?:\s?[:]\s{0,2}|\s[-–—]{1,2}\s|[-–—]{2}"
+    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _ABOUT_SNIPPET = re.compile(
@@ -137,8 +138,12 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         "\n".join(takewhile(lambda line: not _is_reason(line), each.split("\n")))
         for each in (stated.lead, stated.trail)
     )
+    parts = re.sub(r"[,;()]", "\n", trail.partition("\n")[0])
     if (
         len(stated.trail) > MAX_TRAIL
+        or names_origin(parts)
+        or is_offset(parts)
+        or (scale.name == "graded" and is_rounded(parts))
         or is_disowned("\n".join(line for line in stated.trail.split("\n") if not _is_reason(line)))
         or has_correction(stated.trail)
         or contradicts(flat, stated.grade, scale)

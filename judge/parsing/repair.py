@@ -238,6 +238,10 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
     if keys and may_wrap(keys[-1]["name"]) and _PROSE.fullmatch(before, keys[-1].end()):
         return None
     first = keys[0].start() if keys else max(before.find("{"), 0)
+    brace = before.rfind("{")
+    # Prose inside an outer object leads to the inner one: {"result": The grade is 3. {"grade": 2}}
+    if brace > first and not set(before[keys[0].end() if keys else first : brace]) & set(QUOTES):
+        first = brace
     # Prose may stand in front of any key that neither a brace nor a comma leads to.
     begins = [
         first,

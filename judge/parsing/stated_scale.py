@@ -41,7 +41,8 @@ _SCALE = (
     rf"| total)?(?: of)?) {_NUMBER}{_UNITS}?(?! (?!stars|points|marks|this|is|was|as|its|because"
     rf"|possible)[a-z]{{2,20}}s\b)|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}|(?:max(?:imum"
     rf"|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?\s?(?:is|of|[:="
-    rf"|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being"
+    rf"|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}|(?<=[0-9] )of {_NUMBER}{_CLOSER}"
+    rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being"
     rf"|is) (?:the )?(?:best|highest|top)\b{_CLOSER})|(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?"
     rf"|{_NUMBER}\s?(?:分|级)制|{_NUMBER}\s?分中的?\s?[0-9]|{_RANGE}\s?(?:分制?|级)"
 )
@@ -56,7 +57,7 @@ _MENTION = re.compile(
     rf"[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?", re.MULTILINE
 )
 #: Every mention holds one of these.
-_MENTION_WORDS = re.compile("scale|point|range|max|highest|out of|满分|总分|最高|[分级]制|[0-9][分级]")
+_MENTION_WORDS = re.compile("scale|point|range|max|highest|[0-9t] of|满分|总分|最高|[分级]制|[0-9][分级]")
 #: A mention that begins the text or a sentence.
 _LEADING_MENTION = re.compile(
     rf"(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}(?:(?:grade "

@@ -97,41 +97,55 @@ _PLACEHOLDER = re.compile(
 )  # fmt: skip
 
 
+#: Sites, texts and people whose words a snippet consists of.
+PARTY_WORDS = (
+    r"\b(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?"
+    r"|listings?|adverts?|search results?|html|authors?|editors?|publishers?|sellers?|vendors?|merchants?"
+    r"|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|attackers?|hackers?|bots?"
+    r"|texts?(?= (?:says?|claims?|demands?|wants?|asks?)\b)"
+    r"|(?<=by the )text|(?<=in the )text|(?<=from the )text)\b(?!-)"
+    r"|摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主|用户"
+    r"|[商卖店厂]家|广告[商主]|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
+)
+EXAMPLE_WORDS = (
+    r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|illustrat\w+)\b"
+    r"|示[例意]|例子|样[例本]|范例|模板|占位符?|演示"
+)
 #: Texts and people that may be the source of an object.
 SOURCE_WORDS = (
-    r"\b(?:snippets?|pages?|web ?(?:page|site)s?|sites?|passages?|texts?|documents?|articles?|sources?"
-    r"|contents?|html|titles?|search results?|users?|person|queries|query|prompts?|instructions?|request"
-    r"|inject\w*|attack\w*|adversar\w*|payload|hackers?|authors?|publishers?|system message|input|quotes?"
-    r"|quoted|quotation)\b(?!-)|搜索结果|检索结果|搜索引擎|帖子|论坛|博客|摘要|片段|网页|网站|页面|文章|文中"
-    r"|文本|正文|原文|文档|段落|内容|标题|来源|用户|查询者|提示词|提示语|指令|注入|攻击者?|作者|输入|引用"
-    r"|引述|原话"
+    rf"{PARTY_WORDS}|\b(?:texts?|sources?|contents?|titles?|person|queries|query|prompts?"
+    r"|instructions?|request|inject\w*|attack\w*|adversar\w*|payload|system message|input|quotes?|quoted"
+    r"|quotation)\b(?!-)|搜索引擎|文本|文档|段落|内容|标题|来源|查询者|提示词|提示语|指令"
+    r"|注入|攻击|输入|引用|引述|原话"
 )
 #: Sources that give answers of their own. No clause with one of them leads to the reply's answer.
 OTHER_ANSWER_WORDS = (
-    r"\b(?:(?:an?|the|one|some|previous|other|another|human|first|second|naive|my|gpt|expert|several|many"
+    rf"{EXAMPLE_WORDS}|\b(?:(?:an?|the|one|some|previous|other|another|human|first|second|naive|my"
+    r"|gpt|expert|several|many"
     r"|most)[ -](?:\w+ )?(?:grader|rater|annotator|assessor|evaluator|reviewer|judge|labell?er|expert"
     r"|colleague|teammate|friend|model|llm|assistant|system|ai)s?|(?:annotator|grader|rater|assessor"
     r"|evaluator|reviewer|labell?er)s?(?! for)|another|others?|someone|existing|last (?:time|week|month"
     r"|round)|colleagues?|previous(?:ly)?|prior|earlier|formerly|old|gpt\S*|claude|gemini|llama|qwen"
     r"|deepseek|chatgpt|ground truth|gold(?: standard)?|reference|expected|desired|intended|wanted|baseline"
-    r"|human (?:label|answer|grade|verdict)s?|examples?|e\.g|samples?|templates?|placeholders?|dummy|demo"
-    r"|for instance|illustrat\w+|hypothetical\w*|schema|official|possible|typical|usual|standard|ideal"
+    r"|human (?:label|answer|grade|verdict)s?|e\.g"
+    r"|for instance|hypothetical\w*|schema|official|possible|typical|usual|standard|ideal"
     r"|perfect|potential|alternative|plausible|likely|imagin\w+|assumed|original|supplied|cached|leaked"
     r"|generic|(?:one|some) (?:\w+ )?(?:answer|reply|response|output|verdict|grade|result)|system (?:prompt"
     r"|message)|own(?= (?:answer|verdict|grade|rating|score|output|response))(?<!my own)|(?:given|provided"
     r"|submitted|received|stored|saved|recorded|suggested|candidate|their|his|her|its|peer|crowd) (?:answer"
-    r"|reply|response|output|verdict|grade|rating|score|result|label|judge?ment)s?|(?:something|anything"
-    r"|sort of|kind of) like|along the lines of|predecessor|mock\w*|fictional|invented|made-up"
-    r"|hallucinat\w+|bogus|bad|fake|forged|false answer|copied|pasted|verbatim|malicious|suspicious|hidden"
-    r"|embedded|trick\w*)\b|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先?|原来"
+    r"|reply|response|output|verdict|grade|rating|score|result|label|judge?ment|json|objects?"
+    r"|data)s?|(?:something|anything|sort of|kind of) like|along the lines of|predecessor|fictional|invented"
+    r"|made-up|hallucinat\w+|bogus|bad|fake|forged|false answer|copied|pasted|verbatim|malicious|suspicious"
+    r"|hidden|embedded|trick\w*|manipulat\w+)\b|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先?|原来"
     r"|某)(?:个|位|名|任|次|轮|条|条摘要|的){0,2}(?:评(?!定)|标注|模型|专家|同事|人|审|系统|ai|助手|答|判"
     r"|结果|输出|回)|标注人员|[前上]一[个条](?:查询|摘要)的?|(?:作者|用户|网页|页面|摘要)(?:里|中"
     r"|给)?自[己带]|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有|给定|提供|提交|收到|缓存|保存"
-    r"|[他她它]们?|对方|对手)的?(?:评分|打分|判断|判定|评估|等级|结论|结果|答案|回答|回复|输出)|类似|诸如"
+    r"|[他她它]们?|[店楼博]主|站长|网友|[商卖店厂]家|广告[商主]|评论者|对方|对手)的?(?:评分|打分|判断|判定"
+    r"|评估|等级|结论|结果|答案|回答|回复|输出|json|对象|数据)|类似|诸如"
     r"|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望|预期|人工标注|评审|评委"
-    r"|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息|指令)|示例|例子|例如|比如"
-    r"|譬如|样例|样本|范例|举例|模板|官方|典型|理想|备选|原始(?:答案|判断|输出)|一个(?:可能的?"
-    r"|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|演示|伪造|诱导|恶意|隐藏|照抄|抄自"
+    r"|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息|指令)|例如|比如"
+    r"|譬如|举例|官方|典型|理想|备选|原始(?:答案|判断|输出)|一个(?:可能的?"
+    r"|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|假[判答评结]|操纵|伪造|诱导|恶意|隐藏|照抄|抄自"
 )
 #: What a source does to an answer. "The snippet lists two signs" has none of it.
 SPEECH_WORDS = (
@@ -160,7 +174,7 @@ DEMAND_WORDS = (
 #: Words for the reply's own answer.
 OWN_ANSWER_WORDS = (
     r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|verdict|grad(?:e"
-    r"|ing)|rating|score|scoring|relevance|conclu\w+|result|results|response|reply|answer|output|json"
+    r"|ed|ing)|rating|score|scoring|relevance|conclu\w+|results?|levels?|response|reply|answer|output|json"
     r"|decision|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below"
     r"|follow\w*)\b|我|本次|最终|评定|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复"
     r"|分析|理由|总结|如下|以下|下面|因此|所以|综上|故|json|\b(?:assistant|sure|ok(?:ay)?|alright|yes"

@@ -40,7 +40,7 @@ _UNITS = (
     *("::", "yes ", "so ", "or ", "3 ", "a,", "if ", "no. ", "|3", "- ", "相关", "所以", "我", "<a>"),
     *("{a} ", "```\n", "<think>", "</think>", '{"grade": 1} ', '{"grade": 1, ', '"grade": 1 '),
     *('"grade":', '"reason": "', '{"a":', "the verdict is ", "that was ", "it is\n", "so\n", " \n"),
-    *("page ", '"}', "[[", "grade grade "),
+    *("page ", '"}', "[[", "grade grade ", "too ", "only ", "one lower ", "rounded ", "据"),
 )
 
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
-from judge.records import BINARY
+from judge.records import BINARY, GRADED
 from tests.unit.parsing import reply_asides as asides
+from tests.unit.parsing import reply_remarks as remarks
 from tests.unit.parsing import reply_words as words
 from tests.unit.parsing.reply import CLOSE, OPEN, Case, Reply
 
@@ -162,6 +163,42 @@ def write_quoted_object(reply: Reply) -> None:
     reply.spoil()
 
 
+def write_attributed_object(reply: Reply) -> None:
+    """The only object is one that a remark gives to the page, its author or an example."""
+    rival = reply.write_object(reply.spell_grade(reply.other), reply.escape_reason())
+    reply.text = reply.rng.choice(remarks.ATTRIBUTED).replace("%s", rival)
+    reply.exotic = True
+    reply.spoil()
+
+
+def write_comment(reply: Reply) -> None:
+    """A labelled grade with a comment that gives it to a party, rounds it, or explains it."""
+    comments = reply.rng.choice(
+        (remarks.ATTRIBUTED_COMMENTS, remarks.ROUNDED_COMMENTS, remarks.HARMLESS_COMMENTS)
+    )
+    reply.scale, reply.key, reply.truth = GRADED, "grade", reply.rng.randint(0, GRADED.top)
+    reply.other = (reply.truth + 1) % (GRADED.top + 1)
+    reply.value = str(reply.truth)
+    label = reply.rng.choice(("Grade: ", "**Grade:** ", "等级：", "Reason: names a part.\nGrade: "))
+    reply.text = f"{label}{OPEN}{reply.value}{CLOSE}{reply.rng.choice(comments)}"
+    reply.exotic, reply.recoverable = True, comments is remarks.HARMLESS_COMMENTS
+    if not reply.recoverable:
+        reply.spoil()
+
+
+def add_rounding(reply: Reply) -> None:
+    """A remark says that the grade is rounded, or by how much it is off."""
+    if reply.truth is not None and reply.scale is GRADED:
+        form = reply.rng.choice((*remarks.ROUNDED, *(f"%s{words}" for words in remarks.OFF)))
+        reply.text = form.replace("%s", reply.text)
+        reply.spoil()
+
+
+def add_harmless_remark(reply: Reply) -> None:
+    """A sentence about the snippet in the words of a remark on the answer."""
+    reply.text = reply.rng.choice(remarks.HARMLESS).replace("%s", reply.text)
+
+
 def write_foreign_key(reply: Reply) -> None:
     """The only verdict stands under a key that makes it someone else's."""
     key, answer = (
@@ -248,6 +285,8 @@ SHAPES: tuple[Change, ...] = (
         write_exotic_form,
         write_quoted_object,
         write_quoted_object,
+        write_attributed_object,
+        write_comment,
         repeat_key,
         write_foreign_key,
         add_opposed_member,
@@ -271,6 +310,8 @@ DAMAGES: tuple[Change, ...] = (
         add_agreeing_object,
         add_conflicting_value,
         add_correction,
+        add_rounding,
+        add_harmless_remark,
         write_blanks,
         repeat_reply,
         add_noise,
@@ -287,8 +328,9 @@ def make(seed: str) -> Case:
     damages = reply.rng.sample(DAMAGES, reply.rng.choice((0, 1, 1, 2, 2, 3)))
     for damage in sorted(damages, key=(add_thought, add_endless_thought, add_noise).__contains__):
         if not (
-            shape is write_bare_value
-            and damage in (add_prose, add_trailing_comma, add_wrapper, add_noise, drop_brace)
+            shape in (write_bare_value, write_comment)
+            and damage
+            in (add_prose, add_harmless_remark, add_trailing_comma, add_wrapper, add_noise, drop_brace)
         ):
             damage(reply)
     if reply.rng.random() < 0.15:

@@ -1,0 +1,127 @@
+"""Sentences that speak of the answer alone: where it comes from, that it is rounded, that it is too high.
+
+Such a sentence has a word for one of these, and besides it only words for an answer and its text. Any other
+word gives it another subject: "rounded from 2.4" and "rounded corners", "says the page" and "the page says
+when it opens".
+"""
+
+from __future__ import annotations
+
+import re
+
+from judge.parsing.tolerant_json import simplify_prose
+from judge.parsing.vocabulary import EXAMPLE_WORDS, PARTY_WORDS
+
+_SENTENCE = re.compile(
+    r"(?<![0-9])\.|\.(?![0-9])|[。!?;\n]|//|[*]/|/[*]|\s[-–—]+\s|——|\b(?:because|since)\b|因为|由于"
+    r"|:(?=\s?(?:(?:i|my|the grade)\b|我|等级))"
+)
+_ANSWER = (
+    r"\b(?:answers?|reply|response|verdicts?|grades?|ratings?|scores?|marks?|values?|numbers?|figures?|results?"
+    r"|labels?|levels?|points?)\b|答案|回答|评[定分级价判估]|判定|判断|结论|等级|分数|得分|结果|值"
+)
+_TEXT = (
+    r"\b(?:json(?:-ld)?|objects?|lines?|strings?|texts?|words?|wording|contents?|code|blocks?|data|metadata"
+    r"|microdata|markup|copy|item|input|output)\b|json|对象|文字|文本|内容|数据|代码|源码|原话|[行段条句个]|话"
+    r"|一部分"
+)
+_FUNCTION = (
+    r"\b(?:the|this|that|these|those|it|its|their|an?|all|is|was|are|were|be|been|what|which|how|so|as|or"
+    r"|and|not|just|only|merely|of|from|in|inside|on|at|by|to|own|above|below|here)\b|['’]s\b"
+    r"|以上|上面|上述|下面|以下|[这那][么样]?|如此|该|此|只|仅|不过|就|都|是|为|的|之|所|里|中|上|由|从|自|并非|不是"
+)
+#: What a party does to an answer, and what makes an answer a part of the party's text.
+_ORIGIN = (
+    r"\b(?:(?:told|tells|asks|asked|wants|wanted) (?:me|us|graders|raters) to \w+|s(?:ays?|aid)"
+    r"|assert(?:s|ed)?|claim(?:s|ed)?|stat(?:es|ed)|demand(?:s|ed)?|want(?:s|ed)?|puts?|rate[sd]?"
+    r"|ask(?:s|ed)(?: for)?|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written"
+    r"|reported|self|own|itself|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as"
+    r"|(?:is|are|was) (?:just )?(?:page|web|site)"
+    r"|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]"
+    r"|声?称|说法?|的话|如此|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|照?[引摘出抄]自|按照?|给"
+    r"|根?据(?=.{0,9}(?:说法|要求))|[是为](?=.{0,9}(?:的|原文))"
+)
+#: What makes a text the one that is graded.
+_TO_GRADE = (
+    r"\bto (?:be )?(?:assess|evaluat|grad|judg|rat|review)e?d?\b|\bunder review\b|\bcandidate\b"
+    r"|\bresult(?= (?:text|reads))|[待要被]评[定估]?"
+)
+_FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
+_ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]|不过"
+_ROUNDED = (
+    r"\b(?:round(?:s|ed|ing)?|truncat\w+|approx\w*|roughly|more or less|estimated|nearest|ceil\w*"
+    r"|(?:mean|average) of|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])|四舍五入|取整|[舍进]位|舍入"
+    r"|舍去|去尾|近似|大?约|左右|保留整数|(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%]|\.[0-9])"
+)
+_CALCULATED = (
+    r"\b(?:i['’]d|i|my|would|say|g[ia]ve|arrive|came|come|got|get|estimate|calculat\w+|appl(?:y|ied)|then"
+    r"|really|actually|exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|before|after|between|whole"
+    r"|integer|final)\b|[0-9]|我|到|至|经|过|[前后]|得[来出]?|而来|[分级取算出数]|估计|实际?|原|平均|精?确?值"
+    r"|小数|整数?|向[上下]|故|所以|因此|给|评|判|打|了"
+)
+_MORE_OR_LESS = (
+    r"\b(?:lower|higher|less|down|up|off|minus|plus|high|low|deduct|subtract|add|drop|bump|cut|below|above"
+    r"|generous|harsh|strict|lenient)\b|低|高|[减加扣降升调]|[多少](?=给|评|一|半)"
+)
+_AMOUNT = (
+    r"\b(?:one|two|half|slightly|somewhat|too|a (?:bit|little|notch|grade|level|point|step|mark)|[12])\b"
+    r"|[一二两半12]个?[级分档等点些]"
+)
+_CHANGED = (
+    r"\b(?:i['’](?:d|ll)|i|me|my|let|make|take|knock|go|put|set|say|think|guess|maybe|perhaps|actually|fact"
+    r"|rather|really|better|should|would|could|be|second|reading|reflection|thought|look|come|for|step"
+    r"|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再|更|好|应该?|当|我|改|一下"
+    r"|吧|了|往|向|下|给|评|判|打|得|偏|去|刚才|仔细|想|可以|合适|太|过"
+)
+_PARTY = re.compile(PARTY_WORDS)
+#: "The post is from a forum" speaks of the post, not of the answer.
+_FROM_PARTY = re.compile(
+    rf"\A(?!\W*(?:(?:the|this) |[这该]个?)?(?:{PARTY_WORDS}) ?(?:is|was|comes|[是由]|来自))"
+    rf".*?(?:{_ORIGIN})"
+)
+_EXAMPLE = re.compile(rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文")
+_IS_ONLY, _IS_FORMAT = re.compile(_ONLY), re.compile(_FORMAT)
+_ORIGIN_WORDS = re.compile(
+    "|".join((PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION))
+)
+_PRESENTED = re.compile(f"{PARTY_WORDS}|{_TO_GRADE}")
+_PRESENTED_WORDS = re.compile(
+    rf"{PARTY_WORDS}|{_TO_GRADE}|{_TEXT}|{_FUNCTION}|\b(?:again|once|more|bottom|top|end|part|your|original|full"
+    r"|whole|web|given|provided|body|titles?|reads?|follow(?:s|ing)|consists of|only|see)\b"
+    r"|原?标题|再(?:[次贴]|看(?=一))?|一[遍次]|如下|[末尾底头顶]部?|结尾|开头"
+)
+_ROUNDING = re.compile(_ROUNDED)
+_ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _FUNCTION)))
+_IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
+_OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
+
+
+def names_origin(text: str) -> bool:
+    """Return True when a sentence says only that the answer is a party's, an example or a format."""
+    kinds = ((_PARTY, _FROM_PARTY), (_EXAMPLE,), (_IS_ONLY, _IS_FORMAT))
+    return any(_has_remark(text, _ORIGIN_WORDS, *needed) for needed in kinds)
+
+
+def presents_text(text: str) -> bool:
+    """Return True when a sentence names only a text: "the passage again", "text to grade"."""
+    return _has_remark(text, _PRESENTED_WORDS, _PRESENTED)
+
+
+def is_rounded(text: str) -> bool:
+    """Return True when a sentence says only that the answer is rounded, or was a fraction."""
+    return _has_remark(text, _ROUNDING_WORDS, _ROUNDING)
+
+
+def is_offset(text: str) -> bool:
+    """Return True when a sentence says only that the answer is to be higher or lower."""
+    return _has_remark(text, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
+
+
+def _has_remark(text: str, words: re.Pattern[str], *needed: re.Pattern[str]) -> bool:
+    """Return True when a sentence consists of `words`, and matches each of the patterns `needed`."""
+    flat = simplify_prose(text)
+    return needed[0].search(flat) is not None and any(
+        all(pattern.search(sentence) for pattern in needed)
+        and not any(map(str.isalnum, words.sub(" ", sentence)))
+        for sentence in _SENTENCE.split(flat)
+    )
