@@ -32,7 +32,7 @@ from itertools import product
 
 import numpy as np
 
-from judge.measure.arrays import NO_GRADE, Arrays, RankedLists
+from judge.measure.arrays import NO_GRADE, RankedLists
 from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains, dcg, divide
 from judge.measure.measures import Measure
 from judge.records import Scale
@@ -292,18 +292,6 @@ class IncompleteLists:
     lists: RankedLists
     topics: Ints
     scale: Scale
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays, unsure: Bools, scale: Scale) -> IncompleteLists:
-        """Return the lists of `arrays` on the topics that `unsure` (topics,) marks."""
-        topics = np.where(unsure, np.cumsum(unsure) - 1, -1)
-        return cls(
-            arrays.results.engines,
-            arrays.results.queries,
-            arrays.lists.select_topics(unsure),
-            topics.reshape(len(arrays.results.queries), len(arrays.repeats)),
-            scale,
-        )
 
     def bound_differences(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
         """Return the (pairs, topics) lowest and highest value of engine `one` minus the value of `two`.
