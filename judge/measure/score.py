@@ -170,7 +170,13 @@ def score_columns(
     arrays = build_arrays(results, judgments, scale)
     lists = arrays.lists
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
-    value, low, high = _impute_and_bound(arrays, measures, scale, unsure)
+    incomplete = None
+    if np.any(unsure):
+        topics = np.where(unsure, np.cumsum(unsure) - 1, -1).reshape(-1, len(arrays.repeats))
+        incomplete = values.IncompleteLists(
+            results.engines, results.queries, lists.select_topics(unsure), topics, scale
+        )
+    value, low, high = _impute_and_bound(arrays, measures, scale, incomplete)
     judged = np.stack([values.compute_judged_shares(measure, lists) for measure in measures], axis=-1)
     shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
@@ -194,19 +200,19 @@ def score_columns(
         judged,
         arrays.coverage,
         tuple(find_largest_value(measure, scale, results.depth) for measure in measures),
-        values.IncompleteLists.from_arrays(arrays, unsure, scale) if np.any(unsure) else None,
+        incomplete,
     )
 
 
 def _impute_and_bound(
-    arrays: Arrays, measures: Sequence[Measure], scale: Scale, unsure: Bools
+    arrays: Arrays, measures: Sequence[Measure], scale: Scale, incomplete: values.IncompleteLists | None
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the (engines, topics, measures) values and bounds; `unsure` marks topics with unjudged pairs."""
+    """Return the (engines, topics, measures) values and bounds."""
     lists = arrays.lists
     value = np.stack([values.compute_values(measure, lists, scale) for measure in measures], axis=-1)
     low, high = value.copy(), value.copy()
-    if np.any(unsure):
-        part = lists.select_topics(unsure)
+    if incomplete is not None:
+        part, unsure = incomplete.lists, incomplete.topics.ravel() >= 0
         bounds = [
             values.bound_values(measure, part, scale, value[:, unsure, index])
             for index, measure in enumerate(measures)

@@ -32,7 +32,7 @@ from itertools import product
 
 import numpy as np
 
-from judge.measure.arrays import NO_GRADE, Arrays, RankedLists
+from judge.measure.arrays import NO_GRADE, RankedLists
 from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains, dcg, divide
 from judge.measure.measures import Measure
 from judge.records import Scale
@@ -186,7 +186,13 @@ class _View:
     def from_lists(cls, lists: RankedLists, cutoff: int) -> _View:
         # Where the document at each rank is in an array of (topics, documents).
         documents = np.arange(lists.best.shape[0])[:, None], lists.document
-        undecided, rival = _find_rivals(lists, documents)
+        engine, topic, rank = np.nonzero(lists.unjudged)
+        # A list alone is a topic, so the pairs of one topic have numbers that another has, too.
+        pairs = topic * (int(lists.unjudged_index.max(initial=0)) + 1)
+        pairs += lists.unjudged_index[engine, topic, rank]
+        _, once = np.unique(pairs, return_index=True)
+        count = np.zeros(lists.best.shape, np.int64)
+        np.add.at(count, (topic[once], lists.document[engine, topic, rank][once]), 1)
         seen = np.where(lists.first, lists.grade, NO_GRADE)
         down_to = (..., slice(cutoff))
         return cls(
@@ -194,23 +200,10 @@ class _View:
             grade=seen[down_to],
             open=lists.open[down_to],
             elsewhere=lists.best[documents][down_to],
-            rival=rival[down_to],
+            rival=(lists.open & (count[documents] > 1))[down_to],
             best=lists.best,
-            undecided=undecided,
+            undecided=count > 0,
         )
-
-
-def _find_rivals(lists: RankedLists, documents: tuple[Ints, Ints]) -> tuple[Bools, Bools]:
-    """Return the documents with an unjudged snippet, and the ranks whose document has a second one."""
-    engine, topic, rank = np.nonzero(lists.unjudged)
-    cell = topic, lists.document[engine, topic, rank]
-    number = lists.snippet[engine, topic, rank]
-    lowest = np.full(lists.best.shape, np.iinfo(np.int64).max)
-    highest = np.full(lists.best.shape, -1)
-    np.minimum.at(lowest, cell, number)
-    np.maximum.at(highest, cell, number)
-    rival = lists.open & ((lowest[documents] != lists.snippet) | (highest[documents] != lists.snippet))
-    return highest >= 0, rival
 
 
 def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
@@ -292,18 +285,6 @@ class IncompleteLists:
     lists: RankedLists
     topics: Ints
     scale: Scale
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays, unsure: Bools, scale: Scale) -> IncompleteLists:
-        """Return the lists of `arrays` on the topics that `unsure` (topics,) marks."""
-        topics = np.where(unsure, np.cumsum(unsure) - 1, -1)
-        return cls(
-            arrays.results.engines,
-            arrays.results.queries,
-            arrays.lists.select_topics(unsure),
-            topics.reshape(len(arrays.results.queries), len(arrays.repeats)),
-            scale,
-        )
 
     def bound_differences(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
         """Return the (pairs, topics) lowest and highest value of engine `one` minus the value of `two`.
