@@ -334,7 +334,7 @@ def test_a_refused_batch_is_explained_and_submitted_again(tmp_path: Path) -> Non
         assert result.returncode == 3
         assert "refuses the batch" in result.stderr
         assert "this one is not judged in batches" in result.stderr
-        assert "; 1 new call, " in result.stdout
+        assert "; 1 new call; " in result.stdout
         server.rules.refusal = None
         assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)
