@@ -143,6 +143,10 @@ class Coverage:
     pooled: Ints
     unique: Ints
 
+    def __repr__(self) -> str:
+        engines, queries, repeats = self.graded.shape
+        return f"Coverage(engines={engines}, queries={queries}, repeats={repeats})"
+
     @property
     def without_list(self) -> Bools:
         """Return True where there is no list to measure; an empty list is a list."""
