@@ -14,7 +14,7 @@ from judge.parsing.vocabulary import EXAMPLE_WORDS, PARTY_WORDS
 
 _SENTENCE = re.compile(
     r"(?<![0-9])\.|\.(?![0-9])|[。!?;\n]|//|[*]/|/[*]|\s[-–—]+\s|——|\b(?:because|since)\b|因为|由于"
-    r"|:(?=\s?(?:(?:i|my|the grade)\b|我|等级))"
+    r"|(?<=如下):|(?<=follows):|:(?=\s?(?:(?:i|my|the grade)\b|我|等级))"
 )
 _ANSWER = (
     r"\b(?:answers?|reply|response|verdicts?|grades?|ratings?|scores?|marks?|values?|numbers?|figures?|results?"

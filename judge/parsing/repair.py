@@ -75,6 +75,8 @@ _LED_TO = re.compile(r"[{,\[]\s*\Z")
 _LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
 _BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
 _BEHIND_MEMBER = re.compile(rf"[{QUOTES},\]}}]\s*\Z")
+#: In a word, as in "it's", this mark quotes nothing.
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
 _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
 #: Each mention is compared with the whole text.
 _MAX_MENTIONS = 40
@@ -220,7 +222,7 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
     """Return the prose before and behind the object if the value is its last member, else None."""
     before = flat[: mention.start]
     end = _END_OF_OBJECT.match(flat, mention.end)
-    inner = before.rpartition("{")[2]
+    inner = _APOSTROPHE.sub("", before.rpartition("{")[2])
     if (
         cut
         or end is None

@@ -264,6 +264,8 @@ def truncate_reply(reply: Reply) -> None:
     if words.BOUNDARY_TRAP in reply.reason or reply.spoiled:
         return
     end = reply.rng.randint(0, len(reply.text))
+    if "{" in reply.reason and OPEN not in reply.text[:end]:
+        return  # the object in the reason would be the only one
     around = reply.text.replace(reply.reason, " " * len(reply.reason))[
         :end
     ]  # an object in the reason is whole

@@ -123,3 +123,7 @@ def test_prose_inside_an_outer_object_leads_to_the_inner_one() -> None:
 
 def test_a_hope_that_the_answer_helps_states_no_verdict() -> None:
     assert parse_grade('{"reason": "off topic", "verdict": "no"}\n希望对您有帮助', BINARY) == 0
+
+
+def test_an_apostrophe_in_a_word_opens_no_object() -> None:
+    assert parse_grade('2分 - it\'s about another city, "grade": 1}', GRADED) is None
