@@ -64,7 +64,7 @@ def parse_response(
     """
     try:
         json_body = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):  # it is stricter than json
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # it is stricter than json
         json_body = _parse_json(_decode(body))
     if 200 <= status < 300 and isinstance(json_body, dict) and not _has_error(json_body):
         return json_body  # `read_chat_completion` removes secrets from what it takes

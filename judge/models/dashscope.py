@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from judge.errors import SetupError
 from judge.models import DASHSCOPE, chat_messages
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error, make_timeout_error
-from judge.models.negotiation import Negotiation, build_sampling_params
+from judge.models.negotiation import CONCESSIONS, Concession, Negotiation, build_sampling_params
 from judge.models.server import ServerAccess, find_proxy
 from judge.records import Completion, Prompt, Sampling
 
@@ -59,7 +59,9 @@ class DashScope:
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = model
         self._server = server
-        self._negotiation = Negotiation(params, ("json_object", "text"))
+        # The SDK has no other name for a parameter, so one that the server refuses is dropped.
+        dropped = [Concession(each.parameter) for each in CONCESSIONS]
+        self._negotiation = Negotiation(params, ("json_object", "text"), dropped)
         # The SDK's own pool keeps 20 connections; further calls would each need a new handshake.
         limits = httpx.Limits(
             max_connections=access.concurrency, max_keepalive_connections=access.concurrency

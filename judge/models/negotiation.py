@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -88,8 +88,14 @@ class Negotiation:
     `forms` are the answer formats to try, the best one first.
     """
 
-    def __init__(self, params: Mapping[str, Any], forms: tuple[Form, ...]) -> None:
+    def __init__(
+        self,
+        params: Mapping[str, Any],
+        forms: tuple[Form, ...],
+        concessions: Sequence[Concession] = CONCESSIONS,
+    ) -> None:
         self._forms = forms
+        self._concessions = concessions
         self.params = RequestParams(params, forms[0])
 
     def step_down(self, refused_params: RequestParams, response: ErrorResponse) -> ParametersRejected | None:
@@ -107,7 +113,7 @@ class Negotiation:
     def _reduce(self, params: RequestParams, message: str) -> RequestParams | None:
         if re.search(_ABOUT_FORM, message, re.I) and params.form != self._forms[-1]:
             return RequestParams(params.params, self._forms[self._forms.index(params.form) + 1])
-        for concession in CONCESSIONS:
+        for concession in self._concessions:
             if concession.parameter in params.params and concession.is_in(message):
                 remaining = dict(params.params)
                 value = remaining.pop(concession.parameter)

@@ -67,6 +67,19 @@ def test_the_answer_format_steps_down_once_and_is_remembered() -> None:
     assert "response_format" not in answers[1].params
 
 
+def test_a_limit_of_tokens_that_the_model_refuses_is_left_out() -> None:
+    def answer(request: ChatRequest) -> Reply:
+        if "max_tokens" in (request.body or {})["parameters"]:
+            refusal = {"code": "InvalidParameter", "message": "Unsupported parameter: 'max_tokens'"}
+            return Reply(status=400, body=json.dumps(refusal))
+        return Reply(text=GRADE)
+
+    with LoopbackServer(answer) as server:
+        [completion] = ask(open_at("dashscope", server))
+    assert "max_tokens" not in completion.params
+    assert "max_completion_tokens" not in completion.params
+
+
 def test_a_plain_text_output_is_read() -> None:
     body = {"output": {"text": GRADE, "finish_reason": "stop"}, "request_id": "r"}
     with serve_reply(Reply(body=json.dumps(body))) as server:

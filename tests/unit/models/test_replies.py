@@ -60,6 +60,18 @@ def test_any_bytes_are_an_answer_or_a_failed_call(body: bytes) -> None:
         assert isinstance(parse_response(200, body, {}), dict | ErrorResponse)
 
 
+@check_each("encoding", ["latin-1", "gbk", "utf-8"])
+def test_bytes_that_are_not_utf8_are_replaced(encoding: str) -> None:
+    body = '{"choices": [{"message": {"content": "§ '.encode(encoding) + b'\xe9"}}]}'
+    answer = parse_response(200, body, {})
+    assert isinstance(answer, dict)
+    assert read_chat_completion(answer, {}).text.endswith(" \ufffd")
+    error = '{"error": {"message": "§", "code": "invalid_api_key"}}'.encode(encoding)
+    refusal = parse_response(401, error, {})
+    assert isinstance(refusal, ErrorResponse)
+    assert classify(refusal).kind == "auth"
+
+
 @check_each("body", [b"", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"])
 def test_a_success_without_a_whole_object_is_a_broken_transport(body: bytes) -> None:
     with pytest.raises(RetryableError, match="no whole JSON object"):
