@@ -19,6 +19,7 @@ from judge.config.option_checks import (
     NumberValue,
     ShareValue,
     TextValue,
+    VariableName,
     option,
     raise_input_errors,
     validate_table,
@@ -74,7 +75,7 @@ class WebhookOptions(BaseModel, frozen=True):
         Field(description=Message("json, feishu, dingtalk or slack")),
     ] = "json"
     url_env: Annotated[
-        str,
+        VariableName,
         Field(
             description=Message(
                 "the name of the environment variable that holds the address, which is a secret and must not"
@@ -82,7 +83,9 @@ class WebhookOptions(BaseModel, frozen=True):
             )
         ),
     ]
-    secret_env: Annotated[str, Field(description=Message("the name of an environment variable"))] = ""
+    secret_env: Annotated[VariableName, Field(description=Message("the name of an environment variable"))] = (
+        ""
+    )
     link: str = ""
 
 

@@ -187,6 +187,8 @@ def open_webhook(table: dict[str, Any], environ: Mapping[str, str]) -> Webhook:
         ({"kind": "slack"}, "url_env is missing"),
         ({"url_env": "HOOK", "url": "https://x.example/secret"}, "unknown option 'url'"),
         ({"url_env": 3}, "url_env is 3; it is the name of the environment variable"),
+        ({"url_env": "https://x.example/s"}, "url_env is not a name such as MY_KEY .its value"),
+        ({"url_env": "HOOK", "secret_env": "SEC" + 64 * "0"}, "secret_env is not a name"),
         ({"url_env": "NONE"}, "the environment variable 'NONE' is not set"),
         ({"url_env": "FILE"}, r"\$FILE holds no https:// address"),
         ({"url_env": "HOOK", "secret_env": "NONE"}, "'NONE' is not set"),
