@@ -22,7 +22,7 @@ from judge.measure.score import Scores, compute_nan_mean, score_columns
 from judge.records import Scale
 
 #: A smaller difference of means is not worth a warning.
-_MIN_DIFFERENCE = 0.02
+MIN_DIFFERENCE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _make_check(
         return None
     pooled, alone, relevant = values[..., shared].mean(-1)
     # Own lists are misleading where the better engine has more relevant results, by a clear margin.
-    clear = pooled[0] - pooled[1] >= _MIN_DIFFERENCE and alone[1] - alone[0] >= _MIN_DIFFERENCE
+    clear = pooled[0] - pooled[1] >= MIN_DIFFERENCE and alone[1] - alone[0] >= MIN_DIFFERENCE
     if not clear or relevant[0] <= relevant[1]:
         return None
     return OwnListReversal(
@@ -149,8 +149,9 @@ class FlaggedWinners:
 class FlaggedEffect:
     """What the `pairs` that may contain prompt injection do to the order of the engines by `measure`.
 
-    Of each of the `swapped` pairs the first engine has the higher mean as it is, and the lower one in another
-    way. `order_changes` also covers another winner. A query without a relevant snippet does not count.
+    Of each of the `swapped` pairs the first engine has the higher mean as it is, by at least
+    `MIN_DIFFERENCE`, and the lower one in another way. `order_changes` also covers another winner. A query
+    without a relevant snippet does not count.
     """
 
     measure: str
@@ -202,11 +203,11 @@ def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> st
 
 
 def _find_swapped(engines: Mapping[str, FlaggedMeans]) -> Iterator[tuple[str, str]]:
-    def is_better(first: float | None, second: float | None) -> bool:
-        return first is not None and second is not None and first - second > TIE
+    def is_better(first: float | None, second: float | None, least: float = TIE) -> bool:
+        return first is not None and second is not None and first - second > least
 
     for (one, first), (two, second) in permutations(engines.items(), 2):
-        if is_better(first.unchanged, second.unchanged) and (
+        if is_better(first.unchanged, second.unchanged, MIN_DIFFERENCE - TIE) and (
             is_better(second.zeroed, first.zeroed) or is_better(second.dropped, first.dropped)
         ):
             yield one, two

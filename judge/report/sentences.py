@@ -15,7 +15,13 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_pair_outcome
 from judge.measure.formulas import TIE
 from judge.measure.segments import SegmentContrast, SegmentResult
-from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
+from judge.measure.sensitivity import (
+    MIN_DIFFERENCE,
+    FlaggedEffect,
+    FlaggedMeans,
+    FlaggedWinners,
+    OwnListReversal,
+)
 from judge.messages import Translator, make_text
 from judge.pricing import RunCost
 from judge.records import CONTENT_FILTER
@@ -315,9 +321,11 @@ def describe_flagged_effect(t: Translator, summary: Summary) -> str:
     if effect is None or effect.order_changes:
         return ""
     return t(
-        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
+        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same, except"
+        " perhaps where their means differ by less than {least:g}.",
         pairs=_count_flagged(t, effect.pairs),
         measure=effect.measure,
+        least=MIN_DIFFERENCE,
     )
 
 
