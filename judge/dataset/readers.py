@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import date, datetime, time
-from itertools import repeat
+from itertools import repeat, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
@@ -169,8 +169,8 @@ _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 def _read_sheet(path: Path, warn: Warn | None) -> Iterator[tuple[str, list[str]]]:
     """Yield the location `path: sheet 'NAME' row N` and the texts of each row of the first visible sheet.
 
-    A formula is never evaluated: its cell has the value saved in the file, or the text of the formula if
-    there is none. Raise InputError for a file that is not a workbook, SetupError without the extra.
+    A formula is never evaluated: its cell has the value saved in the file. Raise InputError for a file that
+    is not a workbook and for a formula without a saved value, SetupError without the extra.
     """
     try:
         import openpyxl  # noqa: F401
@@ -231,10 +231,12 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn | None) -> Itera
         with closing(load_workbook(content, read_only=True, data_only=True)) as saved_book:
             saved = saved_book[sheet.title]
             saved.reset_dimensions()
-            values = saved.iter_rows(values_only=True) if _has_formulas(content) else repeat(())
-            for number, (row, saved_row) in enumerate(zip(sheet.iter_rows(), values, strict=False), start=1):
+            saved_rows = saved.iter_rows() if _has_formulas(content) else repeat(())
+            rows_with_values = zip(sheet.iter_rows(), saved_rows, strict=False)
+            for number, (row, saved_row) in enumerate(rows_with_values, start=1):
                 location = f"{path}: sheet {sheet.title!r} row {number}"
-                texts = [_format_cell(_read_cell(cell, saved_row, index)) for index, cell in enumerate(row)]
+                cells = zip_longest(row, saved_row[: len(row)])
+                texts = [_format_cell(_read_cell(location, cell, saved)) for cell, saved in cells]
                 is_empty &= not any(texts)
                 yield location, texts
             if is_empty and book.worksheets[1:]:
@@ -260,11 +262,18 @@ def _has_formulas(content: IO[bytes]) -> bool:
     return False
 
 
-def _read_cell(cell: Any, saved_values: tuple[Any, ...], index: int) -> Any:  # noqa: ANN401  # a cell may hold any value
-    """Return the value of a cell; for a formula the saved value, if there is one."""
-    if cell.data_type == "f" and index < len(saved_values) and saved_values[index] is not None:
-        return saved_values[index]
-    return cell.value
+def _read_cell(location: str, cell: Any, saved_cell: Any) -> Any:  # noqa: ANN401  # a cell may hold any value
+    """Return the value of a cell; for a formula the saved value, which may be an empty text."""
+    if cell.data_type != "f":
+        return cell.value
+    if saved_cell is None or (saved_cell.value is None and saved_cell.data_type != "str"):
+        raise InputError(
+            "{place}: cell {cell} has a formula without a saved value; open the workbook in a spreadsheet"
+            " program and save it, or replace the formula with its value",
+            place=location,
+            cell=cell.coordinate,
+        )
+    return saved_cell.value
 
 
 def _format_cell(value: object) -> str:
