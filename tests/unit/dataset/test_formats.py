@@ -193,6 +193,7 @@ def test_chinese_that_is_not_utf8_is_gb18030_and_one_warning_says_so(
     ("content", "words"),
     [
         ("query,snippet\nété,déjà vu à côté\n".encode("latin-1"), "d.csv:2: is not UTF-8 at byte 1"),
+        ("query,snippet\n紅茶的功效,每天喝一杯紅茶\n".encode("big5"), "d.csv:2: is not UTF-8 at byte 1"),
         ("query,snippet\nq,一二三四五六".encode()[:-1], "d.csv:2: is not UTF-8 at byte 18"),
         (codecs.BOM_UTF8 + b"query,snippet\nq,a\nq,\xff\xfe\n", "d.csv:3: is not UTF-8 at byte 3"),
         ("query,snippet\nq,s\n".encode("utf-16")[:-1], "d.csv:2: is not UTF-16 at byte 7"),
