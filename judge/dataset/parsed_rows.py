@@ -224,8 +224,10 @@ def _format_other(location: str, name: str, value: object) -> str | None:
 
 def _parse_query(row: InputRow) -> tuple[str, str]:
     raw = row.values.get("query")
-    if not isinstance(raw, str):
-        problem = Message("is missing") if raw is None else Message("is {value!r:.80}, not text", value=raw)
+    if not isinstance(raw, str) or not raw.strip():
+        problem = Message("is {value!r:.80}, not text", value=raw)
+        if raw is None or isinstance(raw, str):
+            problem = Message("is missing") if raw is None else Message("is empty")
         raise InputError(
             "{place} {problem}; every row needs the query's text{reason}",
             place=row.locate_field("query"),
