@@ -14,9 +14,15 @@ from typing import IO, Any
 
 from judge.dataset import rows, textfile
 from judge.dataset.rows import InputRow
-from judge.dataset.textfile import Warn, check_column_names, read_table, read_text_file
+from judge.dataset.textfile import (
+    Warn,
+    check_column_names,
+    make_header_error,
+    read_table,
+    read_text_file,
+)
 from judge.errors import InputError, SetupError, explain_error
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, NameList, SeparatedNames, join_messages
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 
@@ -88,17 +94,14 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
     required = {name: name for name in ("query", "snippet") if name not in columns}
     if "error" in cells:
         required.pop("snippet", None)
-    for field, name in {**columns, **required}.items():
-        if name not in cells:
-            raise InputError(
-                "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Rename the right"
-                " one (upper case, lower case and blanks count), or for judge run say which one it is:"
-                " --columns {field}=NAME",
-                place=location,
-                name=name,
-                columns=cells[:20],
-                field=field,
-            )
+    missing = {field: name for field, name in {**columns, **required}.items() if name not in cells}
+    if missing:
+        advice = Message(
+            "Rename the right one (upper case, lower case and blanks count), or for judge run say which one"
+            " it is: --columns {columns}",
+            columns=",".join(f"{field}=NAME" for field in missing),
+        )
+        raise make_header_error(location, NameList(map(repr, missing.values())), cells, advice)
     return cells
 
 
@@ -112,13 +115,19 @@ def _name_cells(header: list[str], cells: list[str], columns: Mapping[str, str])
 def _read_xlsx(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
     """Yield the rows of the first visible sheet of a workbook, with all cells as text."""
     header: list[str] = []
-    for location, cells in _read_sheet(path, warn):
+    sheet_warnings: list[str] = []
+    for location, cells in _read_sheet(path, sheet_warnings.append):
         if not any(cells):
             continue
         if not header:
             while cells and not cells[-1]:
                 cells.pop()
-            header = _check_header(location, cells, columns)
+            try:
+                header = _check_header(location, cells, columns)
+            except InputError as error:
+                raise InputError(join_messages([error.message, *sheet_warnings])) from None
+            for warning in sheet_warnings if warn else ():
+                warn(warning)
             continue
         if any(cells[len(header) :]):
             raise InputError(
@@ -166,7 +175,7 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
-def _read_sheet(path: Path, warn: Warn | None) -> Iterator[tuple[str, list[str]]]:
+def _read_sheet(path: Path, warn: Warn) -> Iterator[tuple[str, list[str]]]:
     """Yield the location `path: sheet 'NAME' row N` and the texts of each row of the first visible sheet.
 
     A formula is never evaluated: its cell has the value saved in the file. Raise InputError for a file that
@@ -207,7 +216,7 @@ def _check_workbook(path: Path, content: IO[bytes]) -> None:
         )
 
 
-def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn | None) -> Iterator[tuple[str, list[str]]]:
+def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tuple[str, list[str]]]:
     from openpyxl import load_workbook
 
     with closing(load_workbook(content, read_only=True)) as book:
@@ -217,7 +226,7 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn | None) -> Itera
                 "{file}: the workbook has no sheet with cells; put the rows in its first sheet", file=path
             )
         sheet = visible[0]
-        if visible[1:] and warn:
+        if visible[1:]:
             warn(
                 Message(
                     "{file}: only its first visible sheet {name!r} is read, not {others}",

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from judge.errors import InputError, explain_error
 from judge.filesystem import open_for_read
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -364,6 +364,21 @@ def check_column_names(location: str, names: Iterable[str]) -> None:
                 "{place}: column {name!r:.80} is given twice; rename one", place=location, name=name
             )
         seen.add(name)
+
+
+def make_header_error(location: str, missing: str, cells: Sequence[str], advice: str = "") -> InputError:
+    """Return the error of a header without a column, with `advice` unless another cause is likely."""
+    if any(re.search("[，；]", cell) for cell in cells):
+        advice = Message("Separate the columns with half-width commas")
+    elif len(list(filter(None, cells))) == 1:
+        advice = Message("The first row must be the header, with a column for each field")
+    return InputError(
+        "{place}: the header lacks {missing}; its columns are {columns}. {advice}",
+        place=location,
+        missing=missing,
+        columns=SeparatedNames(f"{cell!r:.60}" for cell in cells[:20]),
+        advice=advice or Message("Rename the right one"),
+    )
 
 
 def check_cell_count(location: str, cells: Sequence[str], columns: int, separator: str) -> None:

@@ -245,7 +245,12 @@ def test_columns_reach_into_nested_rows(tmp_path: Path) -> None:
     ("content", "words"),
     [
         ("q,text,place\ntea,green,zero\n", "d.csv:2: field 'place' is 'zero'"),
-        ("q,txt,place\ntea,green,1\n", "d.csv:1: there is no column 'text'; the columns are ['q', 'txt',"),
+        ("q,txt,place\ntea,green,1\n", "d.csv:1: the header lacks 'text'; its columns are 'q', 'txt', 'place'."),
+        ("a,b\n", "lacks 'q', 'text' and 'place'; its columns are 'a', 'b'. Rename"),
+        ("a,b\n", "--columns query=NAME,snippet=NAME,rank=NAME"),
+        ("Results of May\nq,text,place\n", "'Results of May'. The first row must be the header"),
+        ("q，text，place\ntea,green,1\n", "'q，text，place'. Separate the columns with half-width commas"),
+        ("q,text，place\n", "'q', 'text，place'. Separate the columns with half-width commas"),
         ("q|text|place\ntea|green|1|2\n", "d.csv:2: has 4 cells for 3 columns of the header"),
     ],
 )  # fmt: skip
@@ -314,6 +319,10 @@ def test_the_first_visible_sheet_is_read_and_named_where_there_are_others(tmp_pa
     data = read_file(path)
     assert [query.text for query in data.queries.values()] == ["tea"]
     assert data.warnings[0] == f"{path}: only its first visible sheet 'Data' is read, not 'More'"
+    book["Data"].delete_rows(1)
+    book.save(path)
+    assert "lacks 'query' and 'snippet'; its columns are 'tea', 'leaf'. Rename" in get_refusal(path)
+    assert get_refusal(path).endswith("only its first visible sheet 'Data' is read, not 'More'")
     book["Data"].sheet_state = "hidden"
     book.active.sheet_state = "visible"
     book.move_sheet("More", -2)
