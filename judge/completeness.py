@@ -124,8 +124,8 @@ def _advise(failures: Iterable[Judgment]) -> str:
         )
     if CONTENT_FILTER in kinds:
         return Message(
-            "the same command asks again for the rest, except for {count:,} that a content filter refused: for"
-            " these use another model, or lower --min-coverage",
+            "the same command asks again for the rest, except for {count:,} that a content filter refused:"
+            " for these use another model, or lower --min-coverage",
             count=counts[CONTENT_FILTER],
         )
     return Message("the same command asks again for the rest")

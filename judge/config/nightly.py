@@ -71,8 +71,8 @@ class WebhookOptions(BaseModel, frozen=True):
     model_config = STRICT
 
     kind: Annotated[
-        Literal["json", "feishu", "dingtalk", "slack"],
-        Field(description=Message("json, feishu, dingtalk or slack")),
+        Literal["json", "feishu", "dingtalk", "wecom", "slack"],
+        Field(description=Message("json, feishu, dingtalk, wecom or slack")),
     ] = "json"
     url_env: Annotated[
         VariableName,
