@@ -152,6 +152,15 @@ class RunFolder:
             why = explain_error(error)
             if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
                 raise make_damage_error("{place}: {error}", place=path, error=why) from error
+            if self.path.is_file():
+                raise InputError(
+                    "{file}: is a file; name the folder that contains it", file=self.path
+                ) from error
+            if error.errno == errno.ENOENT and (self.path / "config.json").exists():
+                raise InputError(
+                    "{folder}: the run is not finished; run the same judge run command again",
+                    folder=self.path,
+                ) from error
             raise InputError(
                 "{file}: {error}; is {folder!r} the folder of a finished run?",
                 file=path,
