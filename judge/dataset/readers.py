@@ -21,7 +21,7 @@ from judge.dataset.textfile import (
     read_table,
     read_text_file,
 )
-from judge.errors import InputError, SetupError, explain_error
+from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.messages import Message, NameList, SeparatedNames, join_messages
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
@@ -145,7 +145,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Ite
         from pyarrow import parquet
     except ImportError:
         raise SetupError(
-            "{file}: Parquet needs pyarrow: pip install 'search-judge[parquet]'", file=path
+            "{file}: Parquet needs pyarrow: {command}", file=path, command=advise_install("parquet")
         ) from None
     snippet = columns.get("snippet", "snippet")
     try:
@@ -184,7 +184,9 @@ def _read_sheet(path: Path, warn: Warn) -> Iterator[tuple[str, list[str]]]:
     try:
         import openpyxl  # noqa: F401
     except ImportError:
-        raise SetupError("{file}: XLSX needs openpyxl: pip install 'search-judge[xlsx]'", file=path) from None
+        raise SetupError(
+            "{file}: XLSX needs openpyxl: {command}", file=path, command=advise_install("xlsx")
+        ) from None
     with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
         packed = not file.seekable()  # gzip, whatever its name
         content: IO[bytes] = io.BytesIO(file.read()) if packed else file
