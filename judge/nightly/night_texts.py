@@ -341,7 +341,8 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
     )
     if canaries.compared:
         text += t(
-            " (baseline {canaries.baseline_mean:.2f}), {canaries.changed:,} of {canaries.compared:,} changed",
+            " (baseline {canaries.baseline_mean:.2f}), {canaries.changed:,} of {canaries.compared:,} changed"
+            " (median of the repeats)",
             canaries=canaries,
         )
     return text + (t(", the assessor has drifted") if canaries.drift else "")

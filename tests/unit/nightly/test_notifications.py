@@ -36,7 +36,7 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
         " 100 queries",
         "- `baidu` improvement: AP@10 +0.030 (0.570 to 0.600; 95%: +0.015 to +0.045), p (Holm) below 0.001,"
         " 100 queries",
-        "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed",
+        "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed (median of the repeats)",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
         "- this night made 240 calls, canaries included: $0.0412",
         "- [report](<report.html>)",
@@ -75,7 +75,8 @@ def test_a_night_that_blames_nobody_says_why() -> None:
     assert message.lines[:3] == (
         "the served model changed: 'b', 'a' at the baseline",
         "29 of 60 canaries changed",
-        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed, the assessor has drifted",
+        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed (median of the repeats), the"
+        " assessor has drifted",
     )
 
 
@@ -100,8 +101,8 @@ def test_canaries_that_were_judged_in_part_are_counted() -> None:
     record = make_night("2026-05-20")
     record["canaries"] |= {"judged": 5, "failed": 175, "compared": 2, "changed": 0}
     assert (
-        "canaries: 60 pairs, 5 of 180 judged, mean grade 1.50 (baseline 1.50), 0 of 2 changed"
-        in make_message(parse_record(record)).lines
+        "canaries: 60 pairs, 5 of 180 judged, mean grade 1.50 (baseline 1.50), 0 of 2 changed (median of the"
+        " repeats)" in make_message(parse_record(record)).lines
     )
 
 
