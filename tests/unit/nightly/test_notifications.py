@@ -51,17 +51,18 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
     rows = [
         make_row("bing", "AP@10", 0.62, 0.611, n=120, detectable=0.0413),
         make_row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
-        make_row("baidu", "AP@10", 0.57, 0.57, n=120, detectable=0.039),
+        make_row("baidu", "AP@10", 0.57, 0.57, n=121, detectable=0.039),
     ]
     fine = make_night("2026-05-20", regression_test={**make_regression()["regression_test"], "rows": rows})
     lines = [format_plain(line) for line in make_message(parse_record(fine)).lines]
     assert lines[:4] == [
-        "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
-        "on these queries (120 or more) the test detects a drop of AP@10 by about 0.041 or of sDCG@10 by"
+        "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10 (below, the"
+        " change is in brackets)",
+        "on these 120 or more queries the test detects a drop of AP@10 by about 0.041 or of sDCG@10 by"
         " about 0.021 with a probability of 80%, if it is similar on all of them; it can miss a smaller one,"
         " or one on a part of the queries, and detects none on fewer than 9 queries",
-        "bing: AP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002) against the baseline",
-        "baidu: AP@10 0.570 (+0.000) against the baseline",
+        "bing: AP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002)",
+        "baidu: AP@10 0.570 (+0.000)",
     ]
     # A record of an older version does not have the figure.
     assert "would not have been detected" not in str(
