@@ -43,7 +43,7 @@ CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
     "prompt": ("P", make_text("another prompt")),
     "scale": ("S", make_text("another scale, depth or number of repeats")),
     "assessor": ("A", make_text("another assessor")),
-    "baseline": ("B", make_text("new baseline")),
+    "baseline": ("B", make_text("first compared with a new baseline")),
     "queries": ("Q", make_text("other queries")),
 }
 #: The most characters of a stored sentence that are shown on the page, and of one in a message.

@@ -48,6 +48,8 @@ def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
     what = trend.measure or t("no measure")
     if trend.kind == "change":
         what += t(", change from the baseline on one pool")
+    elif trend.measure:
+        what += t(", which needs no pool, so nights compare; for others: --measure NAME")
     yield t(
         "{nights}, {first} to {last}: {what}",
         nights=t.translate_plural("{count:,} night", "{count:,} nights", len(trend.nights)),

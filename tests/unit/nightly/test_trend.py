@@ -45,7 +45,10 @@ def test_a_sparkline_has_a_bar_a_night_and_a_blank_where_there_is_no_value() -> 
 
 def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:
     lines = render_trend(make_trend(trend.read_history(write_nights(tmp_path, make_month()))))
-    assert lines[0] == "29 nights, 2026-05-01 to 2026-05-30: sDCG@10"
+    assert lines[0] == (
+        "29 nights, 2026-05-01 to 2026-05-30: sDCG@10, which needs no pool, so nights compare; for others:"
+        " --measure NAME"
+    )
     status, changed = (find_cell(lines, head, "night by night") for head in ("status", "changed"))
     assert status == "-·······~····?···!!!!!!······"
     assert [at for at, sign in enumerate(changed) if sign == "^"] == [1, 8, 9, 23]
