@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from judge.analysis.label_agreement import LabelAgreement
@@ -40,23 +40,26 @@ class Fact(NamedTuple):
 class ReportExtras:
     """What a report shows besides the run: what labels say, how the run was asked, its night.
 
-    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset, `night_exit`
-    and `night_banner` the exit code of the night that the run belongs to, and the sentences on it.
+    `prompts` are the names of the prompts by language, `dataset` the file and the digest of the dataset,
+    `night_exit` and `night_banner` the exit code of the night that the run belongs to, and the sentences on
+    it.
     """
 
     agreement: LabelAgreement | None = None
     order: PlannedComparison | None = None
-    prompts: tuple[str, ...] = ()
+    prompts: Mapping[str, str] = field(default_factory=dict)
     dataset: tuple[str, ...] = ()
     night_exit: int = 0
     night_banner: tuple[Text, ...] = ()
 
 
-def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
-    """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
+def list_facts(summary: Summary, extras: ReportExtras, languages: Collection[str]) -> Iterator[Fact]:
+    """Yield the facts: who judged what and how, stability, agreement with labels, cost.
+
+    `languages` are those of the queries; the prompt of another one was not used.
+    """
     yield Fact(make_text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
-    if extras.prompts:
-        prompts = [*map(fit_on_line, extras.prompts)]
+    if prompts := [fit_on_line(name) for lang, name in extras.prompts.items() if lang in languages]:
         yield Fact(make_text("prompt"), [build_text(Translator.list_names, prompts)])
     scale = make_text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
     yield Fact(
