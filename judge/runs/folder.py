@@ -156,10 +156,12 @@ class RunFolder:
                 raise InputError(
                     "{file}: is a file; name the folder that contains it", file=self.path
                 ) from error
-            if error.errno == errno.ENOENT and (self.path / "config.json").exists():
+            begun, finished = ((self.path / name).exists() for name in ("config.json", "results.json"))
+            if begun and not finished:
                 raise InputError(
-                    "{folder}: the run is not finished; run the same judge run command again",
-                    folder=self.path,
+                    "{file}: {error}; the run is not finished: run the command that made it again",
+                    file=path,
+                    error=why,
                 ) from error
             raise InputError(
                 "{file}: {error}; is {folder!r} the folder of a finished run?",

@@ -142,7 +142,7 @@ def test_what_is_no_run_is_said_to_be_none(tmp_path: Path) -> None:
         judge.score(tmp_path / "typo")
     assert not (tmp_path / "typo").exists()
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match=f"{tmp_path}: the run is not finished; run the same"):
+    with pytest.raises(InputError, match=r"summary.json: No such file or directory; the run is not finished"):
         judge.score(tmp_path)
     with pytest.raises(InputError, match=r"config.json: is a file; name the folder that contains it"):
         judge.score(tmp_path / "config.json")
