@@ -126,8 +126,9 @@ def _read_xlsx(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Ite
                 header = _check_header(location, cells, columns)
             except InputError as error:
                 raise InputError(join_messages([error.message, *sheet_warnings])) from None
-            for warning in sheet_warnings if warn else ():
-                warn(warning)
+            for warning in sheet_warnings:
+                if warn:
+                    warn(warning)
             continue
         if any(cells[len(header) :]):
             raise InputError(

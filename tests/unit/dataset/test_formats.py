@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -271,12 +272,11 @@ def test_a_formula_counts_as_what_was_saved_with_it(tmp_path: Path) -> None:
     )
     # Excel and LibreOffice write t="str" for a text, which may be empty.
     for cell, value, text in ((b"", b"2", "2"), (b' t="str"', b"two", "two"), (b' t="str"', b"", "")):
+        computed = b'<c r="B2"%b><f>1+1</f><v>%b</v>' % (cell, value)
         saved = change_workbook(
             (tmp_path / "d.xlsx").read_bytes(),
             "xl/worksheets/sheet1.xml",
-            lambda xml, cell=cell, value=value: re.sub(
-                b"<c r=.B2.><f>1.1</f><v(?: /|></v)>", b'<c r="B2"%b><f>1+1</f><v>%b</v>' % (cell, value), xml
-            ),
+            partial(re.compile(b"<c r=.B2.><f>1.1</f><v(?: /|></v)>").sub, computed),
         )
         (ranking,) = read_file(write_content(tmp_path, "s.xlsx", saved)).rankings
         assert [snippet.text for snippet in ranking.snippets] == [text]
