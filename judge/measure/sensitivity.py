@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -149,9 +149,9 @@ class FlaggedWinners:
 class FlaggedEffect:
     """What the `pairs` that may contain prompt injection do to the order of the engines by `measure`.
 
-    Of each of the `swapped` pairs the first engine has the higher mean as it is, by at least
-    `MIN_DIFFERENCE`, and the lower one in another way. `order_changes` also covers another winner. A query
-    without a relevant snippet does not count.
+    Of each of the `swapped` pairs the first engine has the higher mean as it is, and the lower one in another
+    way. `order_changes` says whether one of them loses a lead of at least `MIN_DIFFERENCE`, or the winner is
+    another one. A query without a relevant snippet does not count.
     """
 
     measure: str
@@ -191,10 +191,9 @@ def measure_flagged_sensitivity(
     engines = {engine: FlaggedMeans(*(each[engine] for each in means)) for engine in scores.engines}
     winners = FlaggedWinners(*(_find_winner(each, among) for each in treated))
     swapped = tuple(_find_swapped(engines))
-    same_winner = winners.unchanged == winners.zeroed == winners.dropped
-    return FlaggedEffect(
-        str(measure), int(flagged.sum()), engines, winners, swapped, bool(swapped) or not same_winner
-    )
+    leads = ((engines[one].unchanged or 0.0) - (engines[two].unchanged or 0.0) for one, two in swapped)
+    order_changes = len(set(astuple(winners))) > 1 or max(leads, default=0.0) >= MIN_DIFFERENCE
+    return FlaggedEffect(str(measure), int(flagged.sum()), engines, winners, swapped, order_changes)
 
 
 def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
@@ -203,11 +202,11 @@ def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> st
 
 
 def _find_swapped(engines: Mapping[str, FlaggedMeans]) -> Iterator[tuple[str, str]]:
-    def is_better(first: float | None, second: float | None, least: float = TIE) -> bool:
-        return first is not None and second is not None and first - second > least
+    def is_better(first: float | None, second: float | None) -> bool:
+        return first is not None and second is not None and first - second > TIE
 
     for (one, first), (two, second) in permutations(engines.items(), 2):
-        if is_better(first.unchanged, second.unchanged, MIN_DIFFERENCE - TIE) and (
+        if is_better(first.unchanged, second.unchanged) and (
             is_better(second.zeroed, first.zeroed) or is_better(second.dropped, first.dropped)
         ):
             yield one, two

@@ -316,16 +316,23 @@ def warn_flagged(t: Translator, summary: Summary) -> str:
 
 
 def describe_flagged_effect(t: Translator, summary: Summary) -> str:
-    """Return that flagged snippets do not change the order; empty where they do, or there are none."""
+    """Return that flagged snippets do not change the order, or nearly; empty where they do or are none."""
     effect = summary.flagged_sensitivity
     if effect is None or effect.order_changes:
         return ""
+    pairs = _count_flagged(t, effect.pairs)
+    if effect.swapped:
+        return t(
+            "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
+            " differ by less than {least:g}.",
+            pairs=pairs,
+            measure=effect.measure,
+            least=MIN_DIFFERENCE,
+        )
     return t(
-        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same, except"
-        " perhaps where their means differ by less than {least:g}.",
-        pairs=_count_flagged(t, effect.pairs),
+        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
+        pairs=pairs,
         measure=effect.measure,
-        least=MIN_DIFFERENCE,
     )
 
 

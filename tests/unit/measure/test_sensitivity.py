@@ -75,7 +75,7 @@ def test_a_lead_that_is_too_small_to_count_is_not_lost() -> None:
     result = measure_effect(dataset, ("q00", "loud"), ("q01", "loud"))
     assert result is not None
     assert result.engines["loud"].zeroed == 1 / 64 < 2 / 64 == result.engines["quiet"].zeroed
-    assert (result.swapped, result.order_changes) == ((), False)
+    assert (result.swapped, result.order_changes) == ((("loud", "quiet"),), False)
 
 
 def test_what_is_dropped_lets_the_rest_move_up_and_what_is_zeroed_does_not() -> None:
