@@ -111,7 +111,8 @@ def describe_unanswered_questions(dimension: str, questions: DimensionQuestions)
 
 def _advise(failures: Iterable[Judgment]) -> str:
     """Return what the user can do to get grades for the pairs that have none."""
-    kinds = {judgment.error for judgment in failures}
+    counts = Counter(judgment.error for judgment in failures)
+    kinds = set(counts)
     if kinds == {"text_cut"}:
         return Message("raise max_chars and name another --out: stored judgments are not paid again")
     if kinds <= {"no_text", "text_cut"}:
@@ -120,6 +121,12 @@ def _advise(failures: Iterable[Judgment]) -> str:
         return Message(
             "the refusal of a content filter is final: use another model, another --store to ask again, or a"
             " lower --min-coverage"
+        )
+    if CONTENT_FILTER in kinds:
+        return Message(
+            "the same command asks again for the rest, except for {count:,} that a content filter refused:"
+            " for these use another model, or lower --min-coverage",
+            count=counts[CONTENT_FILTER],
         )
     return Message("the same command asks again for the rest")
 

@@ -183,6 +183,13 @@ def explain_error(error: BaseException) -> Message:
     return Message(text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…")
 
 
+def advise_install(extra: str) -> Message:
+    """Return the command that installs an extra of the package, and the one for a clone of the repository."""
+    return Message(
+        "pip install 'search-judge[{extra}]' (in a clone: uv sync --inexact --extra {extra})", extra=extra
+    )
+
+
 def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield the error, its cause or context, and so on, down to the first one."""
     while error is not None:

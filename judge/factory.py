@@ -30,7 +30,7 @@ from judge.config.environment import (
 )
 from judge.config.run import Config
 from judge.dataset.label_files import read_examples
-from judge.errors import InputError, SetupError
+from judge.errors import InputError, SetupError, advise_install
 from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.models import FORMS, PROVIDERS, Model, open_model
@@ -184,8 +184,8 @@ def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:
             from judge.assess.deepeval_assessor import DeepEvalAssessor
     except ImportError as error:
         raise SetupError(
-            "--assessor deepeval needs an extra: pip install 'search-judge[deepeval]' (in a checkout: uv sync"
-            " --extra deepeval) ({error})",
+            "--assessor deepeval needs an extra: {command} ({error})",
+            command=advise_install("deepeval"),
             error=error,
         ) from error
     return DeepEvalAssessor(model, config.as_of)

@@ -22,7 +22,7 @@ from judge.analysis.label_agreement import check_without_labels
 from judge.annotate.guard import make_policy
 from judge.annotate.label_log import open_labels
 from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
-from judge.errors import InputError, SetupError, explain_error
+from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.filesystem import write_file
 from judge.messages import ENGLISH, NameList, Translator
 from judge.report.display_text import count_queries
@@ -123,8 +123,9 @@ def _check_extra() -> None:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise SetupError(
-            "judge annotate needs {packages}: pip install 'search-judge[web]'",
+            "judge annotate needs {packages}: {command}",
             packages=NameList(missing),
+            command=advise_install("web"),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +20,7 @@ from judge.cli.terminal import (
     print_message,
 )
 from judge.config import NIGHTS_FOLDER
+from judge.errors import InputError
 from judge.messages import ENGLISH
 
 baseline = typer.Typer(
@@ -99,10 +101,13 @@ def set_(
 ) -> None:
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
     from judge.nightly import job, stores
-    from judge.nightly.baseline import find_nights_folder
+    from judge.nightly.baseline import find_nights_folder, read_pointer
     from judge.report.display_text import count_queries
 
     folder = folder or find_nights_folder(run)
+    earlier = None
+    with suppress(InputError):  # a damaged one is replaced, too
+        earlier = read_pointer(folder)
     pointer = job.set_baseline(run, folder)
     print_message(
         "baseline of {folder}: {run} ({queries}, {pointer.assessor})",
@@ -111,6 +116,8 @@ def set_(
         queries=count_queries(get_ui_translator(), pointer.queries),
         pointer=pointer,
     )
+    if earlier and earlier.id != pointer.id:
+        print_message("it replaces the baseline {name}", name=earlier.name)
     if not pointer.canaries:
         print_message(
             "it has no canaries, so only the served model name, and pairs that both runs judged, can show"

@@ -26,12 +26,16 @@ _NAME_WIDTH = 22
 
 @dataclass(frozen=True, slots=True)
 class ProgressWords:
-    """The messages of a progress display: the activity, the same with a count of one or more, the state."""
+    """The messages of a progress display: the activity, the same with a count of one or more, the state.
+
+    `subject` is what a repeat is of, empty for the pairs of a run.
+    """
 
     activity: str
     one: str
     many: str
     state: str
+    subject: str = ""
 
 
 JUDGING = ProgressWords(
@@ -42,6 +46,7 @@ CANARIES = ProgressWords(
     "judging {count:,} canary pair",
     "judging {count:,} canary pairs",
     "{done:,} of {total:,} canary pairs judged",
+    "canaries",
 )
 #: What is asked for stands before them.
 QUESTIONS = ProgressWords(
@@ -109,7 +114,7 @@ class ProgressBar:
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print a line above the bar."""
-        self._progress.console.print(Text(_describe_repeat(self._t, repeat)))
+        self._progress.console.print(Text(_describe_repeat(self._t, repeat, self._words)))
 
     def end(self) -> None:
         """Remove the bar."""
@@ -185,7 +190,7 @@ class ProgressLines:
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print the result of the repeat."""
-        self._print(_describe_repeat(self._t, repeat))
+        self._print(_describe_repeat(self._t, repeat, self._words))
 
     def end(self) -> None:
         """Print nothing; the command prints the result."""
@@ -204,7 +209,7 @@ def _truncate_name(name: str, width: int) -> str:
     return text.plain
 
 
-def _describe_repeat(t: Translator, repeat: RepeatProgress) -> str:
+def _describe_repeat(t: Translator, repeat: RepeatProgress, words: ProgressWords) -> str:
     parts = [
         t.translate_plural(
             "repeat {repeat.number} of {repeat.repeats}: {count:,} pair judged",
@@ -217,4 +222,5 @@ def _describe_repeat(t: Translator, repeat: RepeatProgress) -> str:
         parts.append(t(", {failed:,} failed", failed=repeat.failed))
     if repeat.judged:
         parts.append(t("; {share:.1%} of the judged are relevant", share=repeat.relevant / repeat.judged))
-    return "".join(parts)
+    text = "".join(parts)
+    return t("{name}: {value}", name=t(words.subject), value=text) if words.subject else text

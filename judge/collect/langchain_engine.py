@@ -21,7 +21,7 @@ import aiohttp
 
 from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, hash_settings, remove_secrets
 from judge.collect.responses import ResponseShape
-from judge.errors import InputError, RequestRejected, SetupError
+from judge.errors import InputError, RequestRejected, SetupError, advise_install
 from judge.json_text import dump_json
 from judge.messages import Message, SeparatedNames
 from judge.models.error_mapping import make_transport_error
@@ -179,11 +179,12 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         why = " ".join(mask(_describe_error(error), *secrets).split())
         raise SetupError(
-            "langchain:{name} cannot be made from {module!r}: {why:.200} (pip install"
-            " 'search-judge[langchain]' and its package; options: [collect.engines.{name}.options])",
+            "langchain:{name} cannot be made from {module!r}: {why:.200}; check its options in"
+            " [collect.engines.{name}.options], and install its package and an extra: {command}",
             name=class_name,
             module=module,
             why=why,
+            command=advise_install("langchain"),
         ) from None
 
 

@@ -10,7 +10,14 @@ from typing import Any
 from judge.characters import SURROGATE
 from judge.dataset import clean
 from judge.dataset.rows import convert_values, parse_object, read_nonblank_lines
-from judge.dataset.textfile import Warn, check_column_names, check_is_file, find_format, read_table
+from judge.dataset.textfile import (
+    Warn,
+    check_column_names,
+    check_is_file,
+    find_format,
+    make_header_error,
+    read_table,
+)
 from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
@@ -128,8 +135,4 @@ def _read_csv(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
         header = stripped
         check_column_names(place, header)
         if "query" not in header:
-            raise InputError(
-                "{place}: there is no column 'query'; the columns are {columns!r:.160}",
-                place=place,
-                columns=header,
-            )
+            raise make_header_error(place, "'query'", header)

@@ -27,7 +27,7 @@ from judge.collect.engines import (
 from judge.collect.responses import ResponseShape
 from judge.config import suggest_name
 from judge.config.collect import CollectConfig
-from judge.config.option_checks import STRICT, CountValue, OneOrMore, validate_table
+from judge.config.option_checks import STRICT, CountValue, OneOrMore, VariableName, validate_table
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
 from judge.json_text import dump_json
@@ -164,7 +164,7 @@ class EngineTable(BaseModel, frozen=True):
 
     url: str = ""
     method: str = ""
-    key: str = ""
+    key: Annotated[VariableName, Field(description=Message("the name of an environment variable"))] = ""
     headers: _TextTable = {}
     secrets: _TextTable = {}
     params: _TextTable = {}

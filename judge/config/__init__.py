@@ -22,6 +22,8 @@ from judge.errors import InputError, explain_error
 from judge.filesystem import read_bytes
 from judge.messages import ENGLISH, Message, Translator
 
+#: Marks that word processors and Chinese keyboards write in place of ".
+_TYPOGRAPHIC_QUOTES = ("“", "”", "‘", "’", "＂", "＇")
 #: The groups of options, in the order of help.
 ASSESSOR = "Assessor"
 INPUT = "Input"
@@ -183,13 +185,19 @@ def name_keys(template: str, words: Mapping[str, str]) -> str:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; raise InputError when it cannot be read or a table is misspelt."""
     try:
-        content = tomllib.loads(read_bytes(path, follow=True).decode("utf-8-sig"))
+        text = read_bytes(path, follow=True).decode("utf-8-sig")
+        content = tomllib.loads(text)
     except OSError as error:
         raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
     except UnicodeDecodeError as error:
         raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path) from error
     except tomllib.TOMLDecodeError as error:
-        raise InputError("{file}: is not TOML: {error}", file=path, error=explain_error(error)) from error
+        raise InputError(
+            "{file}: is not TOML: {error}{advice}",
+            file=path,
+            error=explain_error(error),
+            advice=_advise_on_quotes(text, str(error)),
+        ) from error
     for name, value in content.items():
         near = get_close_matches(name, TABLES, n=1)
         if isinstance(value, dict) and near and name not in TABLES:
@@ -200,6 +208,16 @@ def read_toml(path: Path) -> dict[str, Any]:
                 suggestion=near[0],
             )
     return content
+
+
+def _advise_on_quotes(text: str, error: str) -> str:
+    """Return what is wrong with the quotation marks of a text where tomllib found an error, empty if none."""
+    if re.search(r"Illegal character '\\n'|Unterminated string|Expected \"'", error):
+        return Message("; a text lacks its closing quotation mark")
+    place = re.search(r"line (\d+), column (\d+)", error)
+    if place and text.split("\n")[int(place[1]) - 1][int(place[2]) - 1 :].startswith(_TYPOGRAPHIC_QUOTES):
+        return Message('; write texts in straight quotation marks: "text"')
+    return ""
 
 
 def read_section(toml: Path, name: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from judge.config.option_checks import (
     NumberValue,
     ShareValue,
     TextValue,
+    VariableName,
     option,
     raise_input_errors,
     validate_table,
@@ -69,11 +70,11 @@ class WebhookOptions(BaseModel, frozen=True):
     model_config = STRICT
 
     kind: Annotated[
-        Literal["json", "feishu", "dingtalk", "slack"],
-        Field(description=Message("json, feishu, dingtalk or slack")),
+        Literal["json", "feishu", "dingtalk", "wecom", "slack"],
+        Field(description=Message("json, feishu, dingtalk, wecom or slack")),
     ] = "json"
     url_env: Annotated[
-        str,
+        VariableName,
         Field(
             description=Message(
                 "the name of the environment variable that holds the address, which is a secret and must not"
@@ -81,7 +82,9 @@ class WebhookOptions(BaseModel, frozen=True):
             )
         ),
     ]
-    secret_env: Annotated[str, Field(description=Message("the name of an environment variable"))] = ""
+    secret_env: Annotated[VariableName, Field(description=Message("the name of an environment variable"))] = (
+        ""
+    )
     link: str = ""
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -23,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import ArgsKwargs, ErrorDetails
+from pydantic_core import ArgsKwargs, ErrorDetails, PydanticCustomError
 
 from judge.config import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option, suggest_name
 from judge.errors import InputError
@@ -45,6 +46,9 @@ _EXPECTED = {
 }
 #: Those that an example of the option makes clear.
 _SHOWN_BY_EXAMPLE = frozenset({"string_type", "int_type", "tuple_type"})
+#: The names that a shell takes for a variable and GitHub for a secret; a longer one is a secret itself.
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_NOT_A_VARIABLE = "not_a_variable"
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _Table = TypeVar("_Table", bound=BaseModel)
 
@@ -63,6 +67,14 @@ def _read_whole_number(value: Any) -> Any:  # noqa: ANN401 - any value
         return value
 
 
+def _check_variable(name: str) -> str:
+    if name and not VARIABLE.fullmatch(name):
+        raise PydanticCustomError(_NOT_A_VARIABLE, "not a name of a variable")
+    return name
+
+
+#: The name of an environment variable, or no text.
+VariableName = Annotated[str, AfterValidator(_check_variable)]
 #: Takes a text as a list of one.
 OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
 WholeNumber = Annotated[int, BeforeValidator(_read_whole_number)]
@@ -185,6 +197,13 @@ def _describe_invalid(
     requirement = _describe_requirement(detail, fields[name], key)
     if detail["type"] == "missing":
         return Message("{key} is missing; {requirement}", key=key, requirement=requirement)
+    if detail["type"] == _NOT_A_VARIABLE:
+        return Message(
+            "{key} is not a name such as MY_KEY (its value is not shown, since it may be a secret);"
+            " {requirement}",
+            key=key,
+            requirement=requirement,
+        )
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
         value = _format_toml(detail["input"])

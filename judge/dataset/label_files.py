@@ -21,6 +21,7 @@ from judge.dataset.textfile import (
     check_cell_count,
     check_column_names,
     detect_separator,
+    make_header_error,
     normalise_column_name,
     read_records,
     read_text_file,
@@ -126,12 +127,7 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
         )
     if item is None or value not in header:
         missing = value if item else join_messages(_ITEM_COLUMNS, "{left} or {right}")
-        raise InputError(
-            "{place}: there is no column {missing}; the columns are {columns!r:.160}",
-            place=location,
-            missing=missing,
-            columns=list(header),
-        )
+        raise make_header_error(location, missing, header)
     wanted = ("query_id", item, value)
     check_column_names(location, [name for name in header if name in wanted])
     return {name: header.index(name) for name in wanted}

@@ -94,7 +94,7 @@ class RowsByQuery:
             for number, row in enumerate(rows):
                 parsed = parse_row(number, row)
                 self._check_blanks(row)
-                self._add(parsed)
+                self._add(parsed, row)
         except InputError as error:
             self.error = error
         self._write()
@@ -112,13 +112,14 @@ class RowsByQuery:
                 places[is_given] = row.locate_field(name)
             if len(places) > 1:
                 raise InputError(
-                    "{place} is missing, and {other_place} is given; fill it in every row, or in none. Merged"
-                    " cells of a sheet have a value in the first row only: unmerge and fill them",
+                    "{place} is missing, and {other_place} is given; fill it in every row, or in"
+                    " none{reason}",
                     place=places[False],
                     other_place=places[True],
+                    reason=row.explain_blank(),
                 )
 
-    def _check_query_id(self, row: ParsedRow) -> None:
+    def _check_query_id(self, row: ParsedRow, input_row: InputRow) -> None:
         """Raise InputError where a new query has the text of another one, and one of them has no id."""
         text_id = make_query_id(row.query)
         place = row.locate_field("query_id")
@@ -128,16 +129,16 @@ class RowsByQuery:
                 place, other_place, other_id = other_place, place, row.query_id
             raise InputError(
                 "{place} is missing, and the same query has the id {query_id!r} at {other_place}; write the"
-                " id in every row of the query. Merged cells of a sheet have a value in the first row only:"
-                " unmerge and fill them",
+                " id in every row of the query{reason}",
                 place=place,
                 query_id=other_id,
                 other_place=other_place,
+                reason=input_row.explain_blank(),
             )
 
-    def _add(self, row: ParsedRow) -> None:
+    def _add(self, row: ParsedRow, input_row: InputRow) -> None:
         if row.query_id not in self._queries:
-            self._check_query_id(row)
+            self._check_query_id(row, input_row)
         query = self._queries.setdefault(row.query_id, len(self._queries))
         group = query // _QUERIES
         if group == len(self._waiting):
@@ -223,12 +224,15 @@ def _format_other(location: str, name: str, value: object) -> str | None:
 
 def _parse_query(row: InputRow) -> tuple[str, str]:
     raw = row.values.get("query")
-    if not isinstance(raw, str):
-        problem = Message("is missing") if raw is None else Message("is {value!r:.80}, not text", value=raw)
+    if not isinstance(raw, str) or not raw.strip():
+        problem = Message("is {value!r:.80}, not text", value=raw)
+        if raw is None or isinstance(raw, str):
+            problem = Message("is missing") if raw is None else Message("is empty")
         raise InputError(
-            "{place} {problem}; every row needs the query's text",
+            "{place} {problem}; every row needs the query's text{reason}",
             place=row.locate_field("query"),
             problem=problem,
+            reason=row.explain_blank() if raw is None else "",
         )
     given = row.values.get("query_id")
     otherwise = make_query_id(raw) if given is None else ""

@@ -8,15 +8,21 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import date, datetime, time
-from itertools import repeat
+from itertools import repeat, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
 from judge.dataset import rows, textfile
 from judge.dataset.rows import InputRow
-from judge.dataset.textfile import Warn, check_column_names, read_table, read_text_file
-from judge.errors import InputError, SetupError, explain_error
-from judge.messages import Message, OptionName, SeparatedNames
+from judge.dataset.textfile import (
+    Warn,
+    check_column_names,
+    make_header_error,
+    read_table,
+    read_text_file,
+)
+from judge.errors import InputError, SetupError, advise_install, explain_error
+from judge.messages import Message, NameList, OptionName, SeparatedNames, join_messages
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 
@@ -88,16 +94,14 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
     required = {name: name for name in ("query", "snippet") if name not in columns}
     if "error" in cells:
         required.pop("snippet", None)
-    for field, name in {**columns, **required}.items():
-        if name not in cells:
-            raise InputError(
-                "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Rename the right"
-                " one (upper case, lower case and blanks count), or say which one it is: {option}",
-                place=location,
-                name=name,
-                columns=cells[:20],
-                option=OptionName(f"--columns {field}=NAME"),
-            )
+    missing = {field: name for field, name in {**columns, **required}.items() if name not in cells}
+    if missing:
+        advice = Message(
+            "Rename the right one (upper case, lower case and blanks count), or say which one it is:"
+            " {option}",
+            option=OptionName(f"--columns {','.join(f'{field}=NAME' for field in missing)}"),
+        )
+        raise make_header_error(location, NameList(map(repr, missing.values())), cells, advice)
     return cells
 
 
@@ -111,13 +115,20 @@ def _name_cells(header: list[str], cells: list[str], columns: Mapping[str, str])
 def _read_xlsx(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
     """Yield the rows of the first visible sheet of a workbook, with all cells as text."""
     header: list[str] = []
-    for location, cells in _read_sheet(path, warn):
+    sheet_warnings: list[str] = []
+    for location, cells in _read_sheet(path, sheet_warnings.append):
         if not any(cells):
             continue
         if not header:
             while cells and not cells[-1]:
                 cells.pop()
-            header = _check_header(location, cells, columns)
+            try:
+                header = _check_header(location, cells, columns)
+            except InputError as error:
+                raise InputError(join_messages([error.message, *sheet_warnings])) from None
+            for warning in sheet_warnings:
+                if warn:
+                    warn(warning)
             continue
         if any(cells[len(header) :]):
             raise InputError(
@@ -135,7 +146,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Ite
         from pyarrow import parquet
     except ImportError:
         raise SetupError(
-            "{file}: Parquet needs pyarrow: pip install 'search-judge[parquet]'", file=path
+            "{file}: Parquet needs pyarrow: {command}", file=path, command=advise_install("parquet")
         ) from None
     snippet = columns.get("snippet", "snippet")
     try:
@@ -165,16 +176,18 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
-def _read_sheet(path: Path, warn: Warn | None) -> Iterator[tuple[str, list[str]]]:
+def _read_sheet(path: Path, warn: Warn) -> Iterator[tuple[str, list[str]]]:
     """Yield the location `path: sheet 'NAME' row N` and the texts of each row of the first visible sheet.
 
-    A formula is never evaluated: its cell has the value saved in the file, or the text of the formula if
-    there is none. Raise InputError for a file that is not a workbook, SetupError without the extra.
+    A formula is never evaluated: its cell has the value saved in the file. Raise InputError for a file that
+    is not a workbook and for a formula without a saved value, SetupError without the extra.
     """
     try:
         import openpyxl  # noqa: F401
     except ImportError:
-        raise SetupError("{file}: XLSX needs openpyxl: pip install 'search-judge[xlsx]'", file=path) from None
+        raise SetupError(
+            "{file}: XLSX needs openpyxl: {command}", file=path, command=advise_install("xlsx")
+        ) from None
     with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
         packed = not file.seekable()  # gzip, whatever its name
         content: IO[bytes] = io.BytesIO(file.read()) if packed else file
@@ -206,7 +219,7 @@ def _check_workbook(path: Path, content: IO[bytes]) -> None:
         )
 
 
-def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn | None) -> Iterator[tuple[str, list[str]]]:
+def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tuple[str, list[str]]]:
     from openpyxl import load_workbook
 
     with closing(load_workbook(content, read_only=True)) as book:
@@ -216,7 +229,7 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn | None) -> Itera
                 "{file}: the workbook has no sheet with cells; put the rows in its first sheet", file=path
             )
         sheet = visible[0]
-        if visible[1:] and warn:
+        if visible[1:]:
             warn(
                 Message(
                     "{file}: only its first visible sheet {name!r} is read, not {others}",
@@ -230,10 +243,12 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn | None) -> Itera
         with closing(load_workbook(content, read_only=True, data_only=True)) as saved_book:
             saved = saved_book[sheet.title]
             saved.reset_dimensions()
-            values = saved.iter_rows(values_only=True) if _has_formulas(content) else repeat(())
-            for number, (row, saved_row) in enumerate(zip(sheet.iter_rows(), values, strict=False), start=1):
+            saved_rows = saved.iter_rows() if _has_formulas(content) else repeat(())
+            rows_with_values = zip(sheet.iter_rows(), saved_rows, strict=False)
+            for number, (row, saved_row) in enumerate(rows_with_values, start=1):
                 location = f"{path}: sheet {sheet.title!r} row {number}"
-                texts = [_format_cell(_read_cell(cell, saved_row, index)) for index, cell in enumerate(row)]
+                cells = zip_longest(row, saved_row[: len(row)])
+                texts = [_format_cell(_read_cell(location, cell, saved)) for cell, saved in cells]
                 is_empty &= not any(texts)
                 yield location, texts
             if is_empty and book.worksheets[1:]:
@@ -259,11 +274,18 @@ def _has_formulas(content: IO[bytes]) -> bool:
     return False
 
 
-def _read_cell(cell: Any, saved_values: tuple[Any, ...], index: int) -> Any:  # noqa: ANN401  # a cell may hold any value
-    """Return the value of a cell; for a formula the saved value, if there is one."""
-    if cell.data_type == "f" and index < len(saved_values) and saved_values[index] is not None:
-        return saved_values[index]
-    return cell.value
+def _read_cell(location: str, cell: Any, saved_cell: Any) -> Any:  # noqa: ANN401  # a cell may hold any value
+    """Return the value of a cell; for a formula the saved value, which may be an empty text."""
+    if cell.data_type != "f":
+        return cell.value
+    if saved_cell is None or (saved_cell.value is None and saved_cell.data_type != "str"):
+        raise InputError(
+            "{place}: cell {cell} has a formula without a saved value; open the workbook in a spreadsheet"
+            " program and save it, or replace the formula with its value",
+            place=location,
+            cell=cell.coordinate,
+        )
+    return saved_cell.value
 
 
 def _format_cell(value: object) -> str:

@@ -40,12 +40,14 @@ class InputRow:
 
     A row without `snippet` in `values` is about the request to the engine: with an `error` the engine failed,
     without one it returned the results of other rows, or none. `latency_ms` is the duration of the request.
+    `is_of_table` is True when the values are cells, which may be blank where a sheet has merged ones.
     """
 
     location: str
     values: Mapping[str, Any]
     extra: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    is_of_table: bool = False
 
     def find_column(self, name: str) -> str:
         """Return the name of the field `name` in the file."""
@@ -54,6 +56,15 @@ class InputRow:
     def locate_field(self, name: str) -> str:
         """Return the location of the field `name`, for messages."""
         return Message("{place}: field {name!r}", place=self.location, name=self.find_column(name))
+
+    def explain_blank(self) -> str:
+        """Return why a cell may be blank, for messages; empty for a row that has no cells."""
+        if not self.is_of_table:
+            return ""
+        return Message(
+            ". Merged cells of a sheet have a value in the first row only: unmerge them, and fill in every"
+            " row"
+        )
 
 
 def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Iterator[InputRow]:
@@ -180,7 +191,7 @@ def expand_cells(
     if not is_test_case(header, columns):
         name = columns.get("query_id", "query_id")
         blank = {name: None} if name in header else {}
-        return iter([_make_flat_row(location, {**blank, **cells}, columns)])
+        return iter([_make_flat_row(location, {**blank, **cells}, columns, is_of_table=True)])
     no_results = {name: "" for name in header if name in _CONTEXT_FIELDS}
     return _read_test_case(location, {**no_results, **cells})
 
@@ -194,12 +205,14 @@ def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Map
     return {**rest, **{name: record[column] for name, column in columns.items() if column in record}}
 
 
-def _make_flat_row(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> InputRow:
+def _make_flat_row(
+    location: str, record: Mapping[str, Any], columns: Mapping[str, str], *, is_of_table: bool = False
+) -> InputRow:
     """Return the row of a flat record; raise InputError without a snippet and an error."""
     record = _rename_fields(record, columns)
     values = {name: value for name, value in record.items() if name in _FIELDS}
     extra = {name: value for name, value in record.items() if name not in _FIELDS}
-    row = InputRow(location, values, extra, columns)
+    row = InputRow(location, values, extra, columns, is_of_table)
     if values.get("error") in (None, ""):
         values.pop("error", None)
         if "snippet" not in values:

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from judge.errors import InputError, explain_error
 from judge.filesystem import open_for_read
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -36,6 +36,7 @@ _BYTE_ORDER_MARKS = {
 }
 _GZIP = b"\x1f\x8b"
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
+_PRIVATE_USE = re.compile("[\ue000-\uf8ff]+")
 
 
 class _BoundedReader(io.RawIOBase):
@@ -192,15 +193,15 @@ def _is_utf8(head: bytes, file: IO[bytes]) -> bool:
 
 
 def _may_be_gb18030(path: Path) -> bool:
-    """Return True when the file is valid GB18030, and probably neither damaged UTF-8 nor a Latin encoding.
+    """Return True when the file is valid GB18030, and probably not damaged UTF-8, a Latin encoding or Big5.
 
     Damaged UTF-8 has more valid characters than invalid ones. In a Latin text a byte that is not ASCII is
     followed by an ASCII letter, which GB18030 reads as the second byte of a character; in Chinese at most a
-    third of the second bytes are ASCII.
+    third of the second bytes are ASCII. Of the characters in Big5, GB18030 reads half as private-use ones.
     """
     chinese = codecs.getincrementaldecoder("gb18030")()
     broken = codecs.getincrementaldecoder("utf-8")("replace")
-    letters = ascii_letters = valid = invalid = 0
+    letters = ascii_letters = private = valid = invalid = 0
     with open_bytes(path) as file:
         while True:
             chunk = file.read(_CHUNK)
@@ -209,12 +210,14 @@ def _may_be_gb18030(path: Path) -> bool:
             except UnicodeDecodeError:
                 return False
             letters += len(other)
+            private += len(other) - len(_PRIVATE_USE.sub("", other))
             ascii_letters += sum(0x40 <= byte < 0x80 for byte in other.encode("gb18030"))
             utf8 = "".join(_NOT_ASCII.findall(broken.decode(chunk, final=not chunk)))
             invalid += utf8.count("\ufffd")
             valid += len(utf8) - utf8.count("\ufffd")
             if not chunk:
-                return valid <= invalid and ascii_letters <= letters * 2 / 3
+                is_chinese = ascii_letters <= letters * 2 / 3 and private <= letters / 10
+                return valid <= invalid and is_chinese
 
 
 def _make_decode_error(path: Path, encoding: str) -> InputError:
@@ -361,6 +364,21 @@ def check_column_names(location: str, names: Iterable[str]) -> None:
                 "{place}: column {name!r:.80} is given twice; rename one", place=location, name=name
             )
         seen.add(name)
+
+
+def make_header_error(location: str, missing: str, cells: Sequence[str], advice: str = "") -> InputError:
+    """Return the error of a header without a column, with `advice` unless another cause is likely."""
+    if any(re.search("[，；]", cell) for cell in cells):
+        advice = Message("Separate the columns with half-width commas")
+    elif len(list(filter(None, cells))) == 1:
+        advice = Message("The first row must be the header, with a column for each field")
+    return InputError(
+        "{place}: the header lacks {missing}; its columns are {columns}. {advice}",
+        place=location,
+        missing=missing,
+        columns=SeparatedNames(f"{cell!r:.60}" for cell in cells[:20]),
+        advice=advice or Message("Rename the right one"),
+    )
 
 
 def check_cell_count(location: str, cells: Sequence[str], columns: int, separator: str) -> None:

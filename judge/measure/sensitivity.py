@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -22,7 +22,7 @@ from judge.measure.score import Scores, compute_nan_mean, score_columns
 from judge.records import Scale
 
 #: A smaller difference of means is not worth a warning.
-_MIN_DIFFERENCE = 0.02
+MIN_DIFFERENCE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _make_check(
     cutoff = measures[0].choose_cutoff(depth)
     pooled, alone, relevant = values[..., shared].mean(-1).tolist()
     # Own lists are misleading where the better engine has more relevant results, by a clear margin.
-    clear = pooled[0] - pooled[1] >= _MIN_DIFFERENCE and alone[1] - alone[0] >= _MIN_DIFFERENCE
+    clear = pooled[0] - pooled[1] >= MIN_DIFFERENCE and alone[1] - alone[0] >= MIN_DIFFERENCE
     if not clear or relevant[0] <= relevant[1]:
         return None
     return OwnListReversal(
@@ -147,7 +147,8 @@ class FlaggedEffect:
     """What the `pairs` that may contain prompt injection do to the order of the engines by `measure`.
 
     Of each of the `swapped` pairs the first engine has the higher mean as it is, and the lower one in another
-    way. `order_changes` also covers another winner. A query without a relevant snippet does not count.
+    way. `order_changes` says whether one of them loses a lead of at least `MIN_DIFFERENCE`, or the winner is
+    another one. A query without a relevant snippet does not count.
     """
 
     measure: str
@@ -187,10 +188,9 @@ def measure_flagged_sensitivity(
     engines = {engine: FlaggedMeans(*(each[engine] for each in means)) for engine in scores.engines}
     winners = FlaggedWinners(*(_find_winner(each, among) for each in treated))
     swapped = tuple(_find_swapped(engines))
-    same_winner = winners.unchanged == winners.zeroed == winners.dropped
-    return FlaggedEffect(
-        str(measure), int(flagged.sum()), engines, winners, swapped, bool(swapped) or not same_winner
-    )
+    leads = ((engines[one].unchanged or 0.0) - (engines[two].unchanged or 0.0) for one, two in swapped)
+    order_changes = len(set(astuple(winners))) > 1 or max(leads, default=0.0) >= MIN_DIFFERENCE
+    return FlaggedEffect(str(measure), int(flagged.sum()), engines, winners, swapped, order_changes)
 
 
 def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import SetupError
+from judge.errors import SetupError, advise_install
 from judge.models import DASHSCOPE, chat_messages
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error, make_timeout_error
 from judge.models.negotiation import CONCESSIONS, Concession, Negotiation, build_sampling_params
@@ -24,8 +24,7 @@ try:
     from dashscope.v2.errors import APIConnectionError
 except ImportError as error:
     raise SetupError(
-        "dashscope: models need an extra: pip install 'search-judge[dashscope]'"
-        " (in a checkout: uv sync --extra dashscope)"
+        "{form}: models need an extra: {command}", form="dashscope", command=advise_install("dashscope")
     ) from error
 
 

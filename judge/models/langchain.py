@@ -11,7 +11,7 @@ from contextvars import copy_context
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import CallError, ParametersRejected, SetupError
+from judge.errors import CallError, ParametersRejected, SetupError, advise_install
 from judge.models import DASHSCOPE, FORMS, OPENAI, error_mapping
 from judge.models.chat_messages import build_messages, read_chat_completion
 from judge.models.negotiation import NEGOTIABLE, build_sampling_params
@@ -34,8 +34,7 @@ try:
     from pydantic import SecretStr
 except ImportError as error:
     raise SetupError(
-        "langchain: models need an extra: pip install 'search-judge[langchain]'"
-        " (in a checkout: uv sync --extra langchain)"
+        "{form}: models need an extra: {command}", form="langchain", command=advise_install("langchain")
     ) from error
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from judge.errors import ConnectionFailed, SetupError
+from judge.errors import ConnectionFailed, SetupError, advise_install
 from judge.models import Model
 from judge.models.redaction import mask
 from judge.models.worker_model import PromptWorker, Result, Worker, WorkerLost
@@ -17,9 +17,7 @@ try:
     import ray
     from ray.exceptions import RayError
 except ImportError as error:
-    raise SetupError(
-        "--on ray needs an extra: pip install 'search-judge[ray]' (in a checkout: uv sync --extra ray)"
-    ) from error
+    raise SetupError("--on ray needs an extra: {command}", command=advise_install("ray")) from error
 
 #: Bytes of the object store of a cluster on this machine, about the least that Ray accepts.
 _OBJECT_STORE = 80_000_000

@@ -14,7 +14,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any, Literal
 
-from judge.errors import ParametersRejected, RequestRejected, SetupError
+from judge.errors import ParametersRejected, RequestRejected, SetupError, advise_install
 from judge.models.chat_messages import as_mapping, encode_json, parse_response, read_count
 from judge.models.error_mapping import (
     ErrorResponse,
@@ -147,9 +147,9 @@ def check_sentence_transformers(form: str, library: str = _LIBRARY) -> None:
     """Raise SetupError when the library of local models, which are written as `form`, is not installed."""
     if find_spec(library) is None:
         raise SetupError(
-            "{form}: models need an extra: pip install 'search-judge[rerank]' (in a checkout: uv pip install"
-            " sentence-transformers)",
+            "{form}: models need an extra: {command}",
             form=form,
+            command=advise_install("rerank"),
         )
 
 

@@ -43,7 +43,7 @@ CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
     "prompt": ("P", make_text("another prompt")),
     "scale": ("S", make_text("another scale, depth or number of repeats")),
     "assessor": ("A", make_text("another assessor")),
-    "baseline": ("B", make_text("new baseline")),
+    "baseline": ("B", make_text("first compared with a new baseline")),
     "queries": ("Q", make_text("other queries")),
 }
 #: The most characters of a stored sentence that are shown on the page, and of one in a message.
@@ -297,7 +297,8 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
     """Yield what was compared, the drops it could have missed, and a line with the scores of each engine."""
     measures = record.regression_test.measures if record.regression_test else ()
     yield t(
-        "no drop was found from the baseline {baseline}: {comparisons} by {measures}",
+        "no drop was found from the baseline {baseline}: {comparisons} by {measures} (below, the change is in"
+        " brackets)",
         baseline=isolate(record.baseline.name if record.baseline else "None"),
         comparisons=t.translate_plural("{count:,} comparison", "{count:,} comparisons", len(record.outcomes)),
         measures=t.list_names(measures),
@@ -309,18 +310,22 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
         largest[outcome.measure] = max(largest.get(outcome.measure, 0.0), drop)
     if tested and record.regression_test:
         tests = sum(outcome.p_holm is not None for outcome in record.outcomes)
+        counts = {outcome.n for outcome, _ in tested}
+        queries = count_queries(t, min(counts))
+        if len(counts) > 1:
+            queries = t("{count:,} or more queries", count=min(counts))
         fewest = count_fewest_queries(tests, record.regression_test.alpha)
         drops = t(" or ").join(
             t("of {measure} by about {drop}", measure=measure, drop=format_number(drop))
             for measure, drop in largest.items()
         )
         yield t(
-            "on these queries ({least} or more) the test detects a drop {drops} with a probability of 80%, if"
+            "on these {queries} the test detects a drop {drops} with a probability of 80%, if"
             " it is similar on all of them; it can miss a smaller one, or one on a part of the queries, and"
             " detects none on fewer than {fewest} queries",
             drops=drops,
             fewest=fewest,
-            least=f"{min(outcome.n for outcome, _ in tested):,}",
+            queries=queries,
         )
     engines: dict[str, list[str]] = {}
     for outcome in record.outcomes:
@@ -328,9 +333,7 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
             score = f"{outcome.measure} {format_number(outcome.tonight)} ({_format_signed(outcome.change)})"
             engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
-        yield t(
-            "{engine}: {scores} against the baseline", engine=isolate(engine), scores=t(", ").join(scores)
-        )
+        yield t("{name}: {value}", name=isolate(engine), value=t(", ").join(scores))
     for outcome in record.outcomes:
         if outcome.ci95 and outcome.ci95[1] < 0 and outcome.p_holm is not None and record.regression_test:
             yield t(
@@ -358,7 +361,8 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
     )
     if canaries.compared:
         text += t(
-            " (baseline {canaries.baseline_mean:.2f}), {canaries.changed:,} of {canaries.compared:,} changed",
+            " (baseline {canaries.baseline_mean:.2f}), {canaries.changed:,} of {canaries.compared:,} changed"
+            " (median of the repeats)",
             canaries=canaries,
         )
     return text + (t(", the assessor has drifted") if canaries.drift else "")

@@ -3,7 +3,7 @@
 All of it is made from night.json, and changes neither the decision of the night nor the exit code. Elements
 and attributes of the JUnit XML are those of Jenkins' junit-10.xsd. Annotations follow GitHub's "Workflow
 commands for GitHub Actions", which shows at most ten of a kind per step. The address of a webhook is secret.
-Feishu (Lark) and DingTalk answer 200 to a message that they reject; the body says so.
+Feishu (Lark), DingTalk and WeCom answer 200 to a message that they reject; the body says so.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ from judge.runs.folder import RunFolder
 
 #: The last message sent to the webhook; the same message is not sent twice.
 _SENT_FILE = "webhook.txt"
-#: The most characters of a message; Feishu and DingTalk take 20 kB.
-_MESSAGE_LENGTH = 4_000
+#: The most bytes of a message in UTF-8; Feishu and DingTalk take 20 kB, WeCom less.
+_MESSAGE_BYTES = 12_000
+_WECOM_BYTES = 4_096
 #: The most annotations of a kind.
 _ANNOTATIONS = 10
 #: A step's summary may hold a mebibyte, and a Chinese character takes three bytes.
@@ -124,9 +125,9 @@ def _send(
     except InputError as error:
         return t("webhook: not sent: {error}", error=escape_controls(t(error.message)))
     link = webhook.link.replace("{date}", record.date.isoformat()) or _make_job_url(environ)
-    text = "\n".join(
-        (*_truncate_lines(map(format_plain, (message.title, *message.lines))), *filter(None, [link]))
-    )
+    most = (_WECOM_BYTES if webhook.kind == "wecom" else _MESSAGE_BYTES) - len(f"\n{link}".encode())
+    lines = _truncate_lines(map(format_plain, (message.title, *message.lines)), most)
+    text = "\n".join((*lines, *filter(None, [link])))
     sent = f"{webhook.kind}\n{text}\n"
     with suppress(OSError, UnicodeDecodeError):
         if read_text(files.path / _SENT_FILE) == sent:
@@ -140,11 +141,11 @@ def _send(
     return t("webhook: {kind} message was sent", kind=webhook.kind)
 
 
-def _truncate_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the first lines, up to `_MESSAGE_LENGTH` characters, and an ellipsis for the rest."""
-    left = _MESSAGE_LENGTH
+def _truncate_lines(lines: Iterable[str], most: int) -> Iterator[str]:
+    """Yield the first lines, up to `most` bytes with an ellipsis for the rest."""
+    left = most - len("…".encode())
     for line in lines:
-        left -= len(line) + 1
+        left -= len(f"{line}\n".encode())
         if left < 0:
             yield "…"
             return
@@ -304,7 +305,7 @@ async def _post(kind: str, url: str, body: Mapping[str, Any], seconds: float) ->
         ):
             if response.status >= 300:
                 return _Attempt(f"HTTP {response.status}", retryable=response.status in _RETRYABLE)
-            rejects_with_200 = kind in ("feishu", "dingtalk")
+            rejects_with_200 = kind in ("feishu", "dingtalk", "wecom")
             return _Attempt(_read_rejection(await _read_beginning(response)) if rejects_with_200 else "")
     except (OSError, aiohttp.ClientError, ValueError) as error:
         return _Attempt(_explain_no_answer(error), retryable=not isinstance(error, ValueError))
@@ -333,7 +334,7 @@ async def _read_beginning(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _read_rejection(raw: bytes) -> str:
-    """Return why Feishu (code) or DingTalk (errcode) rejected the message, empty when it did not."""
+    """Return why Feishu (code), DingTalk or WeCom (errcode) rejected the message, empty if it did not."""
     try:
         body = json.loads(raw)
         if not isinstance(body, dict):
@@ -365,6 +366,11 @@ def _make_dingtalk_message(webhook: Webhook, text: str, _: NightRecord) -> tuple
     return url, {"msgtype": "text", "text": {"content": text}}
 
 
+def _make_wecom_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
+    # <@all> notifies all members.
+    return webhook.url, {"msgtype": "markdown", "markdown": {"content": re.sub("<+@", "@", text)}}
+
+
 def _sign(key: str, text: str) -> str:
     return base64.b64encode(hmac.new(key.encode(), text.encode(), hashlib.sha256).digest()).decode()
 
@@ -374,5 +380,6 @@ FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str,
     "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": record_to_json(record)}),
     "feishu": _make_feishu_message,
     "dingtalk": _make_dingtalk_message,
+    "wecom": _make_wecom_message,
     "slack": lambda webhook, text, _: (webhook.url, {"text": escape(text, quote=False)}),
 }

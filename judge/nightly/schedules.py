@@ -5,7 +5,6 @@ The workflow names what the job needs on another machine: secrets, packages and 
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from judge.config import read_section
 from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
+from judge.config.option_checks import VARIABLE
 from judge.config.run import Config
 from judge.errors import InputError
 from judge.json_text import dump_json
@@ -24,8 +24,6 @@ from judge.messages import ENGLISH, SeparatedNames, Translator
 from judge.models import PROVIDERS, find_provider
 
 KINDS = ("cron", "systemd", "github")
-#: The names that a shell takes for a variable and GitHub for a secret.
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: The providers of LangChain that read the variables of a provider.
 _SAME_VARIABLES = {"openai": "openai", "tongyi": "dashscope"}
 #: The extra of the package that reads a dataset with this suffix.
@@ -118,7 +116,7 @@ def _read_needs(toml: Path) -> _JobNeeds:
         (*_list_model_variables(config), *_list_engine_variables(toml, collect), *filter(None, webhook))
     )
     for name in variables:
-        if not _VARIABLE.fullmatch(name):
+        if not VARIABLE.fullmatch(name):
             raise InputError(
                 "{file}: {name!r} is not a name of an environment variable", file=toml, name=name
             )
@@ -150,7 +148,7 @@ def _list_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterato
     if not collect:
         return
     from judge.collect.langchain_engine import KNOWN_CLASSES
-    from judge.collect.registry import KNOWN
+    from judge.collect.registry import KNOWN, read_custom_engine
     from judge.config.collect import CollectConfig
 
     config = CollectConfig.load(toml, out="data.jsonl")
@@ -161,7 +159,7 @@ def _list_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterato
             if not KNOWN[spec].base_url and spec not in config.base_urls:
                 yield KNOWN[spec].base_env
         elif kind == "http":
-            yield from filter(None, (str(config.engine_tables.get(name, {}).get("key", "")),))
+            yield from filter(None, (read_custom_engine(name, config.engine_tables.get(name, {})).key,))
         elif kind == "langchain":
             known = KNOWN_CLASSES.get(name.rpartition(":")[2])
             yield from filter(None, (known and known.key,))

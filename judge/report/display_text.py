@@ -203,7 +203,7 @@ def count_pairs(t: Translator, summary: Summary) -> str:
 
 def format_interval(t: Translator, ends: Interval | None, form: str = "z.4f") -> str:
     """Return ` (95%: low to high)`; empty where there is no interval or both ends are equal."""
-    if not ends or ends[0] >= ends[1]:
+    if not ends or ends[0] >= ends[1] or is_whole_range(ends):
         return ""
     return t(" (95%: {low} to {high})", low=format(ends[0], form), high=format(ends[1], form))
 
@@ -214,8 +214,16 @@ def format_number(value: float | None, form: str = ".3f") -> str:
 
 
 def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
-    """Return both ends of a range; a dash for None."""
-    return f"{format_number(ends[0], form)} … {format_number(ends[1], form)}" if ends else NOTHING
+    """Return both ends of a range; a dash for None and for one that says nothing."""
+    if not ends or is_whole_range(ends):
+        return NOTHING
+    return f"{format_number(ends[0], form)} … {format_number(ends[1], form)}"
+
+
+def is_whole_range(ends: Sequence[float | None]) -> bool:
+    """Return whether an interval of a difference says nothing: it is -1 to 1 where too few queries differ."""
+    low, high = ends
+    return low is not None and high is not None and high == -low >= 1
 
 
 def format_share(value: float | None, nothing: str = NOTHING) -> str:

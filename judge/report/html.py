@@ -29,7 +29,7 @@ from judge.report.statements import NightBanner, ReportExtras
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunConfig, load_agreement, load_labelled_order, read_config_if_there
-from judge.runs.results_file import ReadQueries
+from judge.runs.results_file import QueryEntry, ReadQueries
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
 #: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.
@@ -65,7 +65,7 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
     return ReportExtras(
         agreement if agreement and agreement.grades == summary.grades else None,
         order if order and order.grades == summary.grades else None,
-        prompts=tuple(inputs.prompts.values()),
+        prompts=inputs.prompts,
         dataset=tuple(filter(None, (PurePath(source).name if source else "", inputs.dataset))),
         night=night,
     )
@@ -85,7 +85,13 @@ def render_report(
     """
     extras = extras or ReportExtras()
     chart_data = ChartData.start(summary)
-    page_data = select_queries(read_queries, summary, limits or PageLimits(), chart_data.add)
+    languages: set[str] = set()
+
+    def add(entry: QueryEntry) -> None:
+        chart_data.add(entry)
+        languages.add(entry.lang)
+
+    page_data = select_queries(read_queries, summary, limits or PageLimits(), add)
     named_summary = use_display_names(summary)
     yield from render_page(
         "judge.report",
@@ -104,7 +110,7 @@ def render_report(
         differences=_describe_differences(named_summary),
         engines=page_tables.make_engines_table(named_summary),
         warnings=[warning for warning in build_texts(statements.list_warnings, named_summary) if warning.en],
-        facts=list(statements.list_facts(summary, extras)),
+        facts=list(statements.list_facts(summary, extras, languages)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(page_tables.list_pair_tables(named_summary)),
         segment_tables=list(page_tables.list_segment_tables(named_summary)),

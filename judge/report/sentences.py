@@ -15,7 +15,13 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.segments import SegmentContrast, SegmentResult
-from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
+from judge.measure.sensitivity import (
+    MIN_DIFFERENCE,
+    FlaggedEffect,
+    FlaggedMeans,
+    FlaggedWinners,
+    OwnListReversal,
+)
 from judge.messages import Translator, make_text
 from judge.pricing import RunCost
 from judge.records import CONTENT_FILTER
@@ -321,13 +327,22 @@ def warn_flagged(t: Translator, summary: Summary) -> str:
 
 
 def describe_flagged_effect(t: Translator, summary: Summary) -> str:
-    """Return that flagged snippets do not change the order; empty where they do, or there are none."""
+    """Return that flagged snippets do not change the order, or nearly; empty where they do or are none."""
     effect = summary.flagged_sensitivity
     if effect is None or effect.order_changes:
         return ""
+    pairs = _count_flagged(t, effect.pairs)
+    if effect.swapped:
+        return t(
+            "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
+            " differ by less than {least:g}.",
+            pairs=pairs,
+            measure=effect.measure,
+            least=MIN_DIFFERENCE,
+        )
     return t(
         "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
-        pairs=_count_flagged(t, effect.pairs),
+        pairs=pairs,
         measure=effect.measure,
     )
 

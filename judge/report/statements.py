@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
@@ -41,22 +41,26 @@ class NightBanner:
 class ReportExtras:
     """What a report shows besides the run: what labels say, how the run was asked, its night.
 
-    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset, `night` is about
-    the night that the run belongs to.
+    `prompts` are the names of the prompts by language, `dataset` the file and the digest of the dataset,
+    `night` is about the night that the run belongs to.
     """
 
     agreement: LabelAgreement | None = None
     order: PlannedComparison | None = None
-    prompts: tuple[str, ...] = ()
+    prompts: Mapping[str, str] = field(default_factory=dict)
     dataset: tuple[str, ...] = ()
     night: NightBanner = NightBanner()
 
 
-def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[tuple[Text, Sequence[Text]]]:
-    """Yield the name and the texts of each fact: who judged what and how, stability, labels, cost."""
+def list_facts(
+    summary: Summary, extras: ReportExtras, languages: Collection[str]
+) -> Iterator[tuple[Text, Sequence[Text]]]:
+    """Yield the name and the texts of each fact: who judged what and how, stability, labels, cost.
+
+    `languages` are those of the queries; the prompt of another one was not used.
+    """
     yield make_text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))]
-    if extras.prompts:
-        prompts = [*map(fit_on_line, extras.prompts)]
+    if prompts := [fit_on_line(name) for lang, name in extras.prompts.items() if lang in languages]:
         yield make_text("prompt"), [build_text(Translator.list_names, prompts)]
     graded = make_text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
     is_binary = summary.scale == "binary"

@@ -152,6 +152,17 @@ class RunFolder:
             why = explain_error(error)
             if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
                 raise make_damage_error("{place}: {error}", place=path, error=why) from error
+            if self.path.is_file():
+                raise InputError(
+                    "{file}: is a file; name the folder that contains it", file=self.path
+                ) from error
+            begun, finished = ((self.path / name).exists() for name in ("config.json", "results.json"))
+            if begun and not finished:
+                raise InputError(
+                    "{file}: {error}; the run is not finished: run the command that made it again",
+                    file=path,
+                    error=why,
+                ) from error
             raise InputError(
                 "{file}: {error}; is {folder!r} the folder of a finished run?",
                 file=path,

@@ -65,7 +65,7 @@ def test_the_sum_of_the_events_decides_by_kind(events: Path) -> None:
             "query_id,document,feedback\nq,d,up\nq,d,踩\n",
             "every item has as many positive as negative events",
         ),
-        ("query_id,document,grade\nq,d,1\n", "there is no column feedback"),
+        ("query_id,document,grade\nq,d,1\n", "the header lacks feedback"),
         ("q 0 d 1\n", "user feedback is a CSV whose header names"),
     ],
 )

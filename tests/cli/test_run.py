@@ -164,6 +164,7 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         assert low < engine["measures"]["nDCG@10"]["mean"] < high
         assert result["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
         assert "40.00%" in completed.stderr
+        assert "asks again for the rest, except for 1 that a content filter refused" in completed.stderr
         # Failed pairs are judged again, others are not; the refusal of a filter is final.
         run_judge(*make_words(data, server), "--out", out, *SURE)
         assert len(server.requests) == 9

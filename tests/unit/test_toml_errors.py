@@ -21,6 +21,7 @@ from judge.config.run import Config
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Message
 from judge.nightly import job
+from tests.support.cases import check_each
 from tests.support.command_line import run_judge
 from tests.support.factories import read_results, write_rows
 from tests.unit.test_messages_catalogue import load_catalogue
@@ -454,3 +455,26 @@ def test_a_file_in_another_encoding_says_what_to_do(tmp_path: Path) -> None:
     path.write_bytes('model = "lexical"  # 评测'.encode("gb18030"))
     with pytest.raises(InputError, match=r"judge\.toml: is not UTF-8; save the file as UTF-8"):
         Config.load(path)
+
+
+@check_each(
+    ("text", "words"),
+    [
+        ("model = “lexical”", 'column 9); write texts in straight quotation marks: "text"'),
+        (
+            "depth = 3\nmodel = ‘lexical’",
+            'line 2, column 9); write texts in straight quotation marks: "text"',
+        ),
+        ('model = "lexical\ndepth = 3', "column 17); a text lacks its closing quotation mark"),
+        ('model = "lexical\r\ndepth = 3', "a text lacks its closing quotation mark"),
+        ("model = 'lexical", "a text lacks its closing quotation mark"),
+        ('model = "lexical', "a text lacks its closing quotation mark"),
+        ("model = lexical", "column 9)"),
+    ],
+)
+def test_wrong_quotation_marks_are_explained(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "judge.toml"
+    path.write_bytes(text.encode())
+    with pytest.raises(InputError) as error:
+        Config.load(path)
+    assert str(error.value).endswith(words)

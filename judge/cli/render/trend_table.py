@@ -13,7 +13,7 @@ from judge.cli.render import escape_line, make_table, measure_width, print_lines
 from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
-from judge.nightly.trend import NightTrend, Trend, make_axes
+from judge.nightly.trend import Change, NightTrend, Trend, make_axes
 from judge.nightly.trend_drawing import format_value
 from judge.report.charts.plot import Axis, make_axis
 from judge.report.display_text import fit_on_line, format_number, truncate_with_ellipsis
@@ -30,6 +30,8 @@ _SIGNS: Mapping[Status, str] = {
     "engine settings changed": "?",
     "no baseline": "-",
 }
+#: The change that a status names itself.
+_NAMED_CHANGES: Mapping[Status, Change] = {"assessor drift": "assessor", "queries changed": "queries"}
 _REASON_LENGTH = 300
 
 
@@ -46,6 +48,8 @@ def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
     what = trend.measure or t("no measure")
     if trend.kind == "change":
         what += t(", change from the baseline on one pool")
+    elif trend.measure:
+        what += t(", which needs no pool, so nights compare; for others: --measure NAME")
     yield t(
         "{nights}, {first} to {last}: {what}",
         nights=t.translate_plural("{count:,} night", "{count:,} nights", len(trend.nights)),
@@ -143,8 +147,14 @@ def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
 
 def _list_news(nights: Sequence[NightTrend], t: Translator) -> Iterator[str]:
     """Yield a line for each night that is not fine or on which something changed."""
+    after_drift = False
     for night in nights:
-        parts = [t(CHANGE_TEXTS[change][1].en) for change in night.changed]
+        changed = (change for change in night.changed if change != _NAMED_CHANGES.get(night.status))
+        names = {change: t(CHANGE_TEXTS[change][1].en) for change in changed}
+        if after_drift and "assessor" in names and "baseline" not in names:
+            names["assessor"] = t("the baseline's assessor again")
+        after_drift = night.status == "assessor drift"
+        parts = list(names.values())
         if EXIT_CODES[night.status]:
             if night.regressed:
                 engines = t.join(map(fit_on_line, night.regressed))

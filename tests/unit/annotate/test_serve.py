@@ -260,7 +260,10 @@ def test_without_the_web_extra_it_says_what_to_install(run: Path, missing: str) 
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == f"judge: judge annotate needs {missing}: pip install 'search-judge[web]'\n"
+    assert done.stderr == (
+        f"judge: judge annotate needs {missing}: pip install 'search-judge[web]' (in a clone: uv sync"
+        " --inexact --extra web)\n"
+    )
 
 
 def test_the_rest_of_judge_starts_without_the_web_extra() -> None:

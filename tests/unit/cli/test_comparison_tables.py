@@ -185,6 +185,15 @@ def test_chinese_has_the_same_lines_and_numbers_and_no_english_word(three_engine
             assert sorted(re.findall(r"\d+\.\d+", line)) == sorted(re.findall(r"\d+\.\d+", translation))
 
 
+def test_engines_that_return_the_same_have_no_interval(tmp_path: Path) -> None:
+    rows = make_rows(("bing",))
+    result = summarise_run(tmp_path / "run", [*rows, *({**row, "engine": "sogou"} for row in rows)])
+    output = render_tables(result)
+    assert "they differ on 0 queries; a test needs 6 or more); +0.0000; ahead on 0 of" in output
+    assert re.search(r"\nbing ≈ sogou +\+0\.0000 +- +0/", output)
+    assert "-1.0000" not in output
+
+
 def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     output = render_tables(summarise_run(tmp_path / "run", make_rows(("alone",))))
     assert "1 engine," in output

@@ -53,7 +53,7 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
         ("q.tsv", "a\ttea\ten\n", r"q.tsv:1: is 'a\\ttea\\ten'; .*names, such as query_id and query"),
         ("q.tsv", "a\ttea\na\twine\n", "q.tsv:2: query 'a' .* is already at .*q.tsv:1"),
         ("q.txt", "tea\ntea\n", "is already at .*; give"),
-        ("q.csv", "question\ntea\n", "no column 'query'"),
+        ("q.csv", "question\ntea\n", "the header lacks 'query'"),
         ("q.csv", "query,query\ntea,x\n", "given twice"),
         ("q.csv", "query,topic\ntea\n", "has 1 cells for 2 columns"),
         ("q.csv", "query,topic\n,food\n", "field 'query' is missing"),

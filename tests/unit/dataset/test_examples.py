@@ -113,7 +113,7 @@ def test_a_pair_with_the_same_grade_again_is_one_example(tmp_path: Path) -> None
 def test_a_missing_column_is_to_be_renamed_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_text("q,snippet,grade,reason\ntea,x,1,r\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"no column 'query'.* Rename the right one"):
+    with pytest.raises(InputError, match=r"lacks 'query'.* Rename the right one"):
         read_examples(path, GRADED, lang="auto", max_chars=4000, dates=False)
 
 

@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,7 @@ def test_chinese_that_is_not_utf8_is_gb18030_and_one_warning_says_so(
     ("content", "words"),
     [
         ("query,snippet\nété,déjà vu à côté\n".encode("latin-1"), "d.csv:2: is not UTF-8 at byte 1"),
+        ("query,snippet\n紅茶的功效,每天喝一杯紅茶\n".encode("big5"), "d.csv:2: is not UTF-8 at byte 1"),
         ("query,snippet\nq,一二三四五六".encode()[:-1], "d.csv:2: is not UTF-8 at byte 18"),
         (codecs.BOM_UTF8 + b"query,snippet\nq,a\nq,\xff\xfe\n", "d.csv:3: is not UTF-8 at byte 3"),
         ("query,snippet\nq,s\n".encode("utf-16")[:-1], "d.csv:2: is not UTF-16 at byte 7"),
@@ -244,7 +246,12 @@ def test_columns_reach_into_nested_rows(tmp_path: Path) -> None:
     ("content", "words"),
     [
         ("q,text,place\ntea,green,zero\n", "d.csv:2: field 'place' is 'zero'"),
-        ("q,txt,place\ntea,green,1\n", "d.csv:1: there is no column 'text'; the columns are ['q', 'txt',"),
+        ("q,txt,place\ntea,green,1\n", "d.csv:1: the header lacks 'text'; its columns are 'q', 'txt',"),
+        ("a,b\n", "lacks 'q', 'text' and 'place'; its columns are 'a', 'b'. Rename"),
+        ("a,b\n", "--columns query=NAME,snippet=NAME,rank=NAME"),
+        ("Results of May\nq,text,place\n", "'Results of May'. The first row must be the header"),
+        ("q，text，place\ntea,green,1\n", "'q，text，place'. Separate the columns with half-width commas"),
+        ("q,text，place\n", "'q', 'text，place'. Separate the columns with half-width commas"),
         ("q|text|place\ntea|green|1|2\n", "d.csv:2: has 4 cells for 3 columns of the header"),
     ],
 )  # fmt: skip
@@ -253,22 +260,26 @@ def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words:
     assert words in get_refusal(path, columns={"query": "q", "snippet": "text", "rank": "place"})
 
 
-def test_a_formula_counts_as_what_was_saved_with_it_or_as_its_text(tmp_path: Path) -> None:
+def test_a_formula_counts_as_what_was_saved_with_it(tmp_path: Path) -> None:
     import openpyxl
 
     book = openpyxl.Workbook()
     book.active.append(["query", "snippet"])
     book.active.append(["tea", "=1+1"])
     book.save(tmp_path / "d.xlsx")
-    (ranking,) = read_file(tmp_path / "d.xlsx").rankings
-    assert [snippet.text for snippet in ranking.snippets] == ["=1+1"]
-    saved = change_workbook(
-        (tmp_path / "d.xlsx").read_bytes(),
-        "xl/worksheets/sheet1.xml",
-        lambda xml: re.sub(b"(<f>1.1</f>)<v(?: /|></v)>", rb"\1<v>2</v>", xml),
+    assert "sheet 'Sheet' row 2: cell B2 has a formula without a saved value" in get_refusal(
+        tmp_path / "d.xlsx"
     )
-    (ranking,) = read_file(write_content(tmp_path, "s.xlsx", saved)).rankings
-    assert [snippet.text for snippet in ranking.snippets] == ["2"]
+    # Excel and LibreOffice write t="str" for a text, which may be empty.
+    for cell, value, text in ((b"", b"2", "2"), (b' t="str"', b"two", "two"), (b' t="str"', b"", "")):
+        computed = b'<c r="B2"%b><f>1+1</f><v>%b</v>' % (cell, value)
+        saved = change_workbook(
+            (tmp_path / "d.xlsx").read_bytes(),
+            "xl/worksheets/sheet1.xml",
+            partial(re.compile(b"<c r=.B2.><f>1.1</f><v(?: /|></v)>").sub, computed),
+        )
+        (ranking,) = read_file(write_content(tmp_path, "s.xlsx", saved)).rankings
+        assert [snippet.text for snippet in ranking.snippets] == [text]
 
 
 def test_bytes_and_decimals_of_a_parquet_file_are_texts_and_whole_numbers(tmp_path: Path) -> None:
@@ -308,6 +319,10 @@ def test_the_first_visible_sheet_is_read_and_named_where_there_are_others(tmp_pa
     data = read_file(path)
     assert [query.text for query in data.queries.values()] == ["tea"]
     assert data.warnings[0] == f"{path}: only its first visible sheet 'Data' is read, not 'More'"
+    book["Data"].delete_rows(1)
+    book.save(path)
+    assert "lacks 'query' and 'snippet'; its columns are 'tea', 'leaf'. Rename" in get_refusal(path)
+    assert get_refusal(path).endswith("only its first visible sheet 'Data' is read, not 'More'")
     book["Data"].sheet_state = "hidden"
     book.active.sheet_state = "visible"
     book.move_sheet("More", -2)

@@ -320,7 +320,8 @@ ROW: dict[str, Any] = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, 
         ({"rank": 10**9}, "field 'rank' is 1000000000"),
         ({"rank": float("nan")}, "field 'rank' is nan"),
         ({"rank": [1]}, "field 'rank' is [1]"),
-        ({"query": ""}, "field 'query' is ''"),
+        ({"query": ""}, "field 'query' is empty"),
+        ({"query": "", "query_id": "0"}, "field 'query' is empty"),
         ({"query": " \u200b "}, "field 'query' is"),
         ({"query": None}, "field 'query' is missing"),
         ({"query": 7}, "field 'query' is 7"),
@@ -785,6 +786,20 @@ def test_a_blank_cell_among_ids_is_refused(tmp_path: Path) -> None:
     for source in (with_null, write_rows(tmp_path / "d.jsonl", with_null)):
         with pytest.raises(InputError, match=r"1: field 'query_id' is missing, and .*2: field 'query_id' is"):
             load(source)
+
+
+def test_merged_cells_explain_a_blank_field_of_a_table_alone(tmp_path: Path) -> None:
+    rows = [{**ROW, "query": "tea"}, {**ROW, "rank": 2}]
+    for field in ("query", "query_id", "engine"):
+        rows[1] = {**ROW, "query": "tea", "rank": 2, field: None}
+        path = write_rows(tmp_path / "d.jsonl", rows)
+        assert "Merged cells" not in get_refusal(path)
+        path = tmp_path / "d.csv"
+        lines = [",".join("" if value is None else str(value) for value in row.values()) for row in rows]
+        path.write_text("\n".join([",".join(ROW), *lines]), "utf-8")
+        refusal = get_refusal(path)
+        assert f"{path}:3: field '{field}' is missing" in refusal
+        assert "Merged cells of a sheet have a value in the first row only" in refusal
 
 
 def test_queries_without_an_id_stand_beside_others_with_one() -> None:

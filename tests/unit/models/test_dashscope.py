@@ -103,7 +103,7 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "pip install 'search-judge[dashscope]'" in output
-    assert "uv sync --extra dashscope" in output
+    assert "uv sync --inexact --extra dashscope" in output
 
 
 def test_no_warning_and_no_file_of_the_home_directory(

@@ -60,7 +60,11 @@ def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(
     assert first["reasons"][0].endswith(f"to set one: judge baseline set {place}")
     done = run_judge("baseline", "set", place)
     assert (done.returncode, f"baseline of {small_project.nights}" in done.stdout) == (0, True)
+    assert "replaces" not in done.stdout
     assert small_project.run_night(small_project.begin_day())["status"] == "fine"
+    assert "replaces" not in run_judge("baseline", "set", place).stdout
+    done = run_judge("baseline", "set", small_project.nights / "2026-05-02")
+    assert "it replaces the baseline 2026-05-01\n" in done.stdout
 
 
 def remove_cedar(row: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
         " 100 queries",
         "- `baidu` improvement: AP@10 +0.030 (0.570 to 0.600; 95%: +0.015 to +0.045), p (Holm) below 0.001,"
         " 100 queries",
-        "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed",
+        "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed (median of the repeats)",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
         "- this night made 240 calls, canaries included: $0.0412",
         "- [report](<report.html>)",
@@ -51,17 +51,18 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
     rows = [
         make_row("bing", "AP@10", 0.62, 0.611, n=120, detectable=0.0413),
         make_row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
-        make_row("baidu", "AP@10", 0.57, 0.57, n=120, detectable=0.039),
+        make_row("baidu", "AP@10", 0.57, 0.57, n=121, detectable=0.039),
     ]
     fine = make_night("2026-05-20", regression_test={**make_regression()["regression_test"], "rows": rows})
     lines = [format_plain(line) for line in make_message(parse_record(fine)).lines]
     assert lines[:4] == [
-        "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
-        "on these queries (120 or more) the test detects a drop of AP@10 by about 0.041 or of sDCG@10 by"
+        "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10 (below, the"
+        " change is in brackets)",
+        "on these 120 or more queries the test detects a drop of AP@10 by about 0.041 or of sDCG@10 by"
         " about 0.021 with a probability of 80%, if it is similar on all of them; it can miss a smaller one,"
         " or one on a part of the queries, and detects none on fewer than 9 queries",
-        "bing: AP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002) against the baseline",
-        "baidu: AP@10 0.570 (+0.000) against the baseline",
+        "bing: AP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002)",
+        "baidu: AP@10 0.570 (+0.000)",
     ]
     # A record of an older version does not have the figure.
     assert "would not have been detected" not in str(
@@ -75,7 +76,8 @@ def test_a_night_that_blames_nobody_says_why() -> None:
     assert message.lines[:3] == (
         "the served model changed: 'b', 'a' at the baseline",
         "29 of 60 canaries changed",
-        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed, the assessor has drifted",
+        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed (median of the repeats), the"
+        " assessor has drifted",
     )
 
 
@@ -100,8 +102,8 @@ def test_canaries_that_were_judged_in_part_are_counted() -> None:
     record = make_night("2026-05-20")
     record["canaries"] |= {"judged": 5, "failed": 175, "compared": 2, "changed": 0}
     assert (
-        "canaries: 60 pairs, 5 of 180 judged, mean grade 1.50 (baseline 1.50), 0 of 2 changed"
-        in make_message(parse_record(record)).lines
+        "canaries: 60 pairs, 5 of 180 judged, mean grade 1.50 (baseline 1.50), 0 of 2 changed (median of the"
+        " repeats)" in make_message(parse_record(record)).lines
     )
 
 

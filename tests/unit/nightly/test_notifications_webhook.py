@@ -11,18 +11,20 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 
 import pytest
 
-from judge.config.nightly import NightlyConfig
+from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.errors import InputError
-from judge.nightly.notifications import FORMATS, Webhook, post_message
+from judge.messages import CHINESE
+from judge.nightly.notifications import FORMATS, Webhook, post_message, publish
 from judge.nightly.record import record_to_json
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.nightly.records import make_night, parse_record
+from tests.unit.nightly.records import make_night, make_regression, make_row, parse_record
 
 RECORD = parse_record(make_night("2026-05-02"))
 TEXT = 'judge 2026-05-02: fine\na <at user_id="all"></at> & b > c'
@@ -43,7 +45,7 @@ def read_body(server: LoopbackServer) -> Mapping[str, Any]:
     ("kind", "answer", "body"),
     [
         ("json", "", {"text": TEXT, "night": record_to_json(RECORD)}),
-        # Only Feishu and DingTalk refuse with HTTP 200; elsewhere a code can mean success.
+        # Only Feishu, DingTalk and WeCom refuse with HTTP 200; elsewhere a code can mean success.
         ("json", '{"code":200,"msg":"success"}', {"text": TEXT, "night": record_to_json(RECORD)}),
         (
             "slack",
@@ -56,6 +58,7 @@ def read_body(server: LoopbackServer) -> Mapping[str, Any]:
             {"msg_type": "text", "content": {"text": TEXT.replace("<", "＜")}},
         ),
         ("dingtalk", '{"errcode":0,"errmsg":"ok"}', {"msgtype": "text", "text": {"content": TEXT}}),
+        ("wecom", '{"errcode":0,"errmsg":"ok"}', {"msgtype": "markdown", "markdown": {"content": TEXT}}),
     ],
 )
 def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, Any]) -> None:
@@ -70,6 +73,7 @@ def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, 
     [
         ("feishu", '{"code":19021,"msg":"sign match fail or timestamp is not within one hour"}', "19021"),
         ("dingtalk", '{"errcode":310000,"errmsg":"keywords not in content"}', "310000: keywords"),
+        ("wecom", '{"errcode":93000,"errmsg":"invalid webhook url"}', "93000: invalid"),
     ],
 )
 def test_what_is_refused_with_a_200_is_said_and_not_tried_again(
@@ -153,6 +157,24 @@ def test_no_address_is_in_what_the_object_shows() -> None:
     assert repr(Webhook("slack", "https://x.example/token", "secret")) == "Webhook(kind='slack', link='')"
 
 
+def test_a_message_for_wecom_has_at_most_4096_bytes_and_mentions_nobody(tmp_path: Path) -> None:
+    night = make_regression()
+    rows = [make_row(f"<@all><<@all>引擎{number}", "AP@10", 0.6, 0.2) for number in range(100)]
+    night["regression_test"]["rows"] = rows
+    table = WebhookOptions(kind="wecom", url_env="HOOK", link="https://ours.example/{date}/")
+    with LoopbackServer(lambda request: Reply(body='{"errcode":0}')) as server:
+        environ = {"HOOK": f"{server.url}/hook?key=keykeykey"}
+        assert (
+            publish(tmp_path, parse_record(night), environ, table, CHINESE)[-1]
+            == "webhook：已发送 wecom 消息"
+        )
+        text = read_body(server)["markdown"]["content"]
+    assert 3_900 < len(text.encode()) <= 4_096
+    assert text.splitlines()[-2:] == ["…", "https://ours.example/2026-05-20/"]
+    assert "<@" not in text
+    assert "@all" in text
+
+
 def test_feishu_signs_with_the_time_and_the_secret_as_the_key() -> None:
     with LoopbackServer(lambda request: Reply(body='{"code":0}')) as server:
         post_night(server, "feishu", "sesame")
@@ -183,10 +205,15 @@ def open_webhook(table: dict[str, Any], environ: Mapping[str, str]) -> Webhook:
 @check_each(
     ("table", "expected"),
     [
-        ({"kind": "pager", "url_env": "HOOK"}, "kind is 'pager'; it is json, feishu, dingtalk or slack"),
+        (
+            {"kind": "pager", "url_env": "HOOK"},
+            "kind is 'pager'; it is json, feishu, dingtalk, wecom or",
+        ),
         ({"kind": "slack"}, "url_env is missing"),
         ({"url_env": "HOOK", "url": "https://x.example/secret"}, "unknown option 'url'"),
         ({"url_env": 3}, "url_env is 3; it is the name of the environment variable"),
+        ({"url_env": "https://x.example/s"}, "url_env is not a name such as MY_KEY .its value"),
+        ({"url_env": "HOOK", "secret_env": "SEC" + 64 * "0"}, "secret_env is not a name"),
         ({"url_env": "NONE"}, "the environment variable 'NONE' is not set"),
         ({"url_env": "FILE"}, r"\$FILE holds no https:// address"),
         ({"url_env": "HOOK", "secret_env": "NONE"}, "'NONE' is not set"),

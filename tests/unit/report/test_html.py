@@ -119,6 +119,13 @@ def test_the_facts_name_assessor_prompt_scale_depth_and_dataset(demo: Path) -> N
     assert "down to rank 10, each pair judged once" in text
 
 
+def test_the_facts_name_no_prompt_of_a_language_without_queries(tmp_path: Path) -> None:
+    run = run_lexical(tmp_path / "run", [{"query": "社保断缴的影响", "snippet": "社保断缴影响医保报销"}])
+    prompts = read_object(run, "config.json")["identity"]["prompts"]
+    text = render_page(run)
+    assert [lang for lang in ("en", "zh") if prompts[lang] in text] == ["zh"]
+
+
 def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: Path) -> None:
     # Isolated, the longer name would sort before the shorter; numbered, the first after the second.
     engines = ["a\u00a0b", "a b", "x", "xy"]

@@ -141,6 +141,11 @@ def test_what_is_no_run_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the folder of a finished run"):
         judge.score(tmp_path / "typo")
     assert not (tmp_path / "typo").exists()
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"summary.json: No such file or directory; the run is not finished"):
+        judge.score(tmp_path)
+    with pytest.raises(InputError, match=r"config.json: is a file; name the folder that contains it"):
+        judge.score(tmp_path / "config.json")
     (tmp_path / "summary.json").write_text("{}")
     (tmp_path / "results.json").write_text("{")
     with pytest.raises(InputError, match="is not JSON"):
