@@ -23,7 +23,7 @@ _ANSWER = (
 _TEXT = (
     r"\b(?:json(?:-ld)?|objects?|lines?|strings?|texts?|words?|wording|contents?|code|blocks?|data|metadata"
     r"|microdata|markup|copy|item|input|output)\b|json|对象|文字|文本|内容|数据|代码|源码|原话|[行段条句个]|话"
-    r"|一部分"
+    r"|一部分|输出"
 )
 _FUNCTION = (
     r"\b(?:the|this|that|these|those|it|its|their|an?|all|is|was|are|were|be|been|what|which|how|so|as|or"
@@ -91,7 +91,7 @@ _PRESENTED_WORDS = re.compile(
     r"|原?标题|再(?:[次贴]|看(?=一))?|一[遍次]|如下|[末尾底头顶]部?|结尾|开头"
 )
 _ROUNDING = re.compile(_ROUNDED)
-_ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _FUNCTION)))
+_ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION)))
 _IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
 _OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
 

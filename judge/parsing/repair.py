@@ -64,10 +64,12 @@ _VALUE_FIRST = re.compile(
 _VALUE_LAST = re.compile(
     rf"[{QUOTES}]\s{{0,8}}[,，]\s{{0,8}}[{QUOTES}](?P<value>[^{QUOTES}]{{1,12}})[{QUOTES}]\s{{0,8}}[)\]）]\s{{0,8}}\Z"
 )
+#: The first cell of a row of a table: | 3 | the reason |
+_VALUE_IN_ROW = re.compile(r"^\s{0,8}\|\s{0,8}(?P<value>[^|\s]{1,12})\s{0,8}\|", re.MULTILINE)
 #: A question mark behind an object, whether its brace is there or not.
 _IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?[\s}}\])`~]{{0,8}}\Z")
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
-_BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}[{QUOTES}]")
+_BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}(?:[{QUOTES}]|\w{{1,20}}\s{{0,4}}:)")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
 _PROSE = re.compile(rf"\s*[^\W\d_][^{QUOTES}{{}},]*")
 _LED_TO = re.compile(r"[{,\[]\s*\Z")
@@ -141,6 +143,8 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     last = _VALUE_LAST.search(flat)
     if last and find_value(last["value"], scale) not in (None, grade):
         raise ReplyParseError("ambiguous", "the answer ends with another value than its object has")
+    if any(find_value(row["value"], scale) not in (None, grade) for row in _VALUE_IN_ROW.finditer(flat)):
+        raise ReplyParseError("ambiguous", "a row of a table has another value than the object")
     if _LIST.search(flat):
         raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
     if _IN_QUESTION.search(flat):
@@ -240,10 +244,11 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
     if keys and may_wrap(keys[-1]["name"]) and _PROSE.fullmatch(before, keys[-1].end()):
         return None
     first = keys[0].start() if keys else max(before.find("{"), 0)
-    brace = before.rfind("{")
     # Prose inside an outer object leads to the inner one: {"result": The grade is 3. {"grade": 2}}
-    if brace > first and not set(before[keys[0].end() if keys else first : brace]) & set(QUOTES):
-        first = brace
+    start = keys[0].end() if keys else first
+    brace = _BRACE_AND_KEY.search(before, start)
+    if brace and not set(before[start : brace.start()]) & set(QUOTES):
+        first = brace.start()
     # Prose may stand in front of any key that neither a brace nor a comma leads to.
     begins = [
         first,

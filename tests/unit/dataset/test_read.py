@@ -504,7 +504,7 @@ def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
         ),
         (
             {"input": " ", "retrieval_context": ["x"]},
-            "d.jsonl:1: field 'input' is ' ', which has no",
+            "d.jsonl:1: field 'input' is empty; every row",
         ),
         ({"input": "q", "retrievalContext": None}, "d.jsonl:1: field 'retrievalContext' is None, not a list"),
         (

@@ -87,7 +87,12 @@ ROUNDED = (
         "%s\n（实为2.3）",
         "%s\n以上等级经四舍五入。",
     ),
-    *("判断如下：Rounding 2.3 down:\n%s", "My grade is as follows: rounded from 1.6\n%s"),
+    *(
+        "JSON 输出：1.6分，进位为2。\n%s",
+        '{"result": 1.5 rounds up to 2.\n%s}',
+        "判断如下：Rounding 2.3 down:\n%s",
+        "My grade is as follows: rounded from 1.6\n%s",
+    ),
     *("2.4分，取整为2。\n%s", "估计为1.8，四舍五入为2。\n%s", "1.6分，进位为2。\n%s"),
 )
 ROUNDED_COMMENTS = (
