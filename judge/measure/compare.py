@@ -92,6 +92,8 @@ def describe_pair_outcome(t: Translator, pair: PairComparison) -> str:
             return t("undetermined: there is no query where both have a value")
         return t("undetermined: unjudged snippets could reverse it")
     differing = pair.wins + pair.losses
+    if not differing:
+        return t("not separated (both have the same value on every query)")
     if differing < MIN_DIFFERING:
         return t(
             "not separated (they differ on {queries}; a test needs {least} or more)",

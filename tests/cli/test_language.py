@@ -129,10 +129,10 @@ def test_an_option_in_chinese_names_its_default_and_range() -> None:
 @check_each(
     ("arguments", "line"),
     [
-        ("rnu", "错误：没有命令 'rnu'。您是否要用 'run'？"),
+        ("rnu", "错误：没有命令 'rnu'。是否想用 'run'？"),
         ("baseline", ""),
         ("baseline set", "错误：缺少参数 'run'。"),
-        ("annotate x --prt 1", "错误：没有选项 --prt（相近的选项：--port）"),
+        ("annotate x --prt 1", "错误：没有选项 --prt。是否想用 --port？"),
         ("annotate x --port", "错误：选项 '--port' 需要一个值。"),
         ("annotate x --port y", "错误：'--port' 的值无效：必须是整数"),
         ("annotate x --port 99999", "错误：'--port' 的值无效：不能大于 65535"),

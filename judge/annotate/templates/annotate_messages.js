@@ -17,7 +17,7 @@ const GRADES = {
   zh: {
     graded: [
       "离题，或没有实质内容",
-      "切题，但没有帮助",
+      "切题，没有帮助",
       "相关，有答案中有用的一部分",
       "相关，直接给出完整答案",
     ],
@@ -242,7 +242,7 @@ const SENTENCES = {
       `与 ${agreement.assessor} 相比：双方都给出等级的有 ${agreement.queries.toLocaleString("en")} 条查询的 ${agreement.pairs.toLocaleString("en")} 条摘要。`,
     sameVerdict: (share) => `是否相关，双方在其中 ${formatPercent(share)} 上一致。`,
     kappa: (value, interval, strength) =>
-      `扣除偶然一致后，双方${strength}：kappa 为 ${formatDecimal(value)}${interval ? `（95% 区间 ${formatInterval(interval, "到")}）` : ""}；0 为偶然水平，1 为完全一致。`,
+      `扣除偶然一致后，双方${strength}：kappa 为 ${formatDecimal(value)}${interval ? `（95% 置信区间 ${formatInterval(interval, "到")}）` : ""}；0 为偶然水平，1 为完全一致。`,
     sameGrade: (share, quadraticKappa) =>
       `等级完全相同的占 ${formatPercent(share)}${quadraticKappa === null ? "" : `；按等级差距加权（二次加权 kappa）为 ${formatDecimal(quadraticKappa)}`}。`,
     bias: (value) =>

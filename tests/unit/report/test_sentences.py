@@ -264,7 +264,7 @@ def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> Non
         "But in topic law (30 queries) b is ahead of a: +0.1000 (95%: 0.0200 to 0.1800)."
     ]
     assert list(sentences.describe_segment_differences(CHINESE, result)) == [
-        "但在 topic 为 law 的 30 条查询中，b 领先 a：+0.1000（95% 区间 0.0200 到 0.1800）。"
+        "但在 topic 为 law 的 30 条查询中，b 领先 a：+0.1000（95% 置信区间 0.0200 到 0.1800）。"
     ]
 
 
