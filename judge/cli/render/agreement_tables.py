@@ -205,7 +205,7 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
 
 def _make_confusion_table(agreement: LabelAgreement, t: Translator) -> Table:
     grades = range(len(agreement.confusion[0]))
-    heading = t("people's grade \\ the assessor's")
+    heading: str | Text = t("people's grade \\ the assessor's")
     if agreement.grades is None:
         heading = escape_line(f"{agreement.labels} \\ {agreement.assessor}")
     table = make_table(heading, *map(str, grades))
