@@ -60,7 +60,7 @@ def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
     stored = ["bing: AP@10 fell", "bing: sDCG@10 fell", "baidu: broke"]
     *drops, broke = describe_reasons(make_nights(make_regression() | {"reasons": stored})[0])
     assert [each.en for each in drops] == stored[:2]
-    assert drops[1].zh == "\u2068bing\u2069：sDCG@10 下降 0.022，从 0.610 到 0.588，100 条查询（p = 0.0008）"
+    assert drops[1].zh == "\u2068bing\u2069：sDCG@10 下降 0.022，从 0.610 到 0.588，100 条查询（p = 0.0008，Holm 校正）"
     assert broke == Text("baidu: broke", "baidu: broke")
 
 
