@@ -156,7 +156,9 @@ def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
             for change in (
                 [_HASHED[name]]
                 if name in _HASHED
-                else describe_option_change(name, stored.get(name), identity.get(name))
+                else describe_option_change(
+                    "base_url" if name == "endpoint" else name, stored.get(name), identity.get(name)
+                )
             )
         )
         raise InputError(

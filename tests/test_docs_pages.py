@@ -31,6 +31,7 @@ from judge.measure.compare import PairComparison
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
 from judge.nightly.notifications import FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
+from judge.pricing.prices import SHIPPED_PRICES
 from judge.records import Judgment
 from judge.report.payload import ERRORS, FLAGS
 from judge.run_identity import CHANGEABLE_OPTIONS
@@ -340,3 +341,16 @@ def test_a_chinese_page_quotes_what_is_printed_in_chinese(document: Document) ->
         assert quote not in english, f"{quote!r} is printed in Chinese"
         for part in re.findall(r"[\u4e00-\u9fff]+", re.sub(r"\d 条查询", "", quote)):
             assert part in texts, f"{part!r} of {quote!r} is no message"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_of_models_lists_those_that_have_a_price(language: str) -> None:
+    rows = tomllib.loads(SHIPPED_PRICES.read_text(encoding="utf-8"))["prices"]
+    priced = {(row["endpoint"], model) for row in rows for model in row["models"] if "?" not in model}
+    listed = {
+        (server, model)
+        for row in find_page(language, "models").rows
+        for server in re.findall(r"^`([\w.-]+\.com)`", row[0])
+        for model in re.findall(r"`([^`]+)`", row[1])
+    }
+    assert listed == priced - {("api.openai.com", "gpt-4o-mini-2024-07-18")}

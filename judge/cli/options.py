@@ -181,7 +181,8 @@ def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no na
         error.show()
         return
     if context:
-        typer.echo(context.get_usage().replace("Usage: ", t("Usage: "), 1), err=True)
+        usage = context.get_usage().replace("Usage: ", t("Usage: "), 1)
+        typer.echo(_translate_usage(usage), err=True)
         typer.echo(t("Try '{command} --help' for help.", command=context.command_path) + "\n", err=True)
     typer.echo(t("Error: {message}", message=translate_usage_error(error.format_message())), err=True)
 
@@ -195,16 +196,23 @@ def translate_usage_error(message: str) -> str:
         )
         match = re.fullmatch(pattern, message, re.DOTALL)
         if match is not None:
-            values = match.groupdict()
-            return get_ui_translator()(
-                plain, **{name: translate_usage_error(value) for name, value in values.items()}
-            )
+            t = get_ui_translator()
+            values = {name: translate_usage_error(value) for name, value in match.groupdict().items()}
+            for name in values.keys() & {"suggestions", "options"}:
+                values[name] = t.list_names(values[name].split(", "))
+            return t(plain, **values)
     return message
+
+
+def _translate_usage(usage: str) -> str:
+    """Return the usage of a command with the words that typer puts for options, command and arguments."""
+    t = get_ui_translator()
+    return usage.replace("[OPTIONS]", t("[OPTIONS]")).replace("COMMAND [ARGS]...", t("COMMAND [ARGS]..."))
 
 
 def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any) -> None:  # noqa: ANN401
     t = get_ui_translator()
-    pieces = " ".join(command.collect_usage_pieces(context))
+    pieces = _translate_usage(" ".join(command.collect_usage_pieces(context)))
     formatter.write_usage(context.command_path, pieces, t("Usage: "))
     formatter.write_paragraph()
     with formatter.indentation():
@@ -240,6 +248,8 @@ def _translate_help(help_text: str, line: str) -> str:
     t = get_ui_translator()
     added = line.removeprefix(help_text)
     added = re.sub(r"\[default: ", f"[{t('default: ')}", re.sub(r"\brequired\]$", f"{t('required')}]", added))
+    added = re.sub(r"(\d+)<=x<=(\d+)", lambda ends: t("{low} to {high}", low=ends[1], high=ends[2]), added)
+    added = re.sub(r"x>=(\d+)", lambda end: t("{least} or more", least=end[1]), added).replace("; ", t("; "))
     return t(help_text) + added
 
 

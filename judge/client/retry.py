@@ -13,7 +13,7 @@ from tenacity import (
     AsyncRetrying,
     RetryCallState,
     retry_if_exception_type,
-    wait_exponential_jitter,
+    wait_exponential,
     wait_random,
 )
 
@@ -68,7 +68,7 @@ def make_retry_policy(
     A rate limit (HTTP 429) costs neither attempts nor retries of the budget; it is retried for `max_wait`
     seconds.
     """
-    backoff = wait_exponential_jitter(multiplier=0.5, max=60, jitter=0.5)
+    backoff = wait_exponential(multiplier=0.5, max=60) + wait_random(0, 0.5)
     # Pairs with the same Retry-After must not all come back in the same moment.
     jitter = wait_random(0, 0.25)
 

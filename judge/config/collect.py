@@ -95,7 +95,7 @@ class CollectConfig:
         "Timeout of a call in seconds (default 20).", CALLS, 20.0
     )
     base_urls: Addresses = option(
-        "NAME=URL: another address of an engine; repeatable.",
+        "Other addresses of engines; on the command line NAME=URL, repeatable.",
         ENGINES,
         {},
         example='{ searxng = "http://localhost" }',

@@ -111,7 +111,8 @@ class Config:
         type=list[Path],
     )
     columns: ColumnNames = option(
-        "Names of the dataset's columns: FIELD=COLUMN, e.g. snippet=text,query=q; repeatable.",
+        "Names of the dataset's columns; on the command line FIELD=COLUMN, e.g. snippet=text,query=q,"
+        " repeatable.",
         INPUT,
         (),
         example='{ snippet = "text", query = "q" }',
@@ -326,7 +327,7 @@ class Config:
         for_datasets=True,
     )
     price: PriceNumbers | None = option(
-        "Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.",
+        "Price of the model in USD per million tokens; on the command line INPUT,OUTPUT[,CACHED].",
         LIMITS,
         example="[0.4, 1.2]",
         type=str,

@@ -92,6 +92,8 @@ def describe_outcome(t: Translator, comparison: PairComparison) -> str:
             return t("undetermined: there is no query where both have a value")
         return t("undetermined: unjudged snippets could reverse it")
     differing = comparison.wins + comparison.losses
+    if not differing:
+        return t("not separated (both have the same value on every query)")
     if differing < MIN_DIFFERING:
         return t(
             "not separated (they differ on {queries}; a test needs {least} or more)",

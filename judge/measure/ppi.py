@@ -302,7 +302,11 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     more = Message("the run has no more to label")
     if least.rest.size:
         count = min(ENOUGH_LABELLED, least.human.size + least.rest.size)
-        more = Message("`judge agree RUN --plan {count}` draws the queries to label", count=count)
+        more = Message(
+            "judge agree RUN --plan {count} draws the queries to label (with the same --seed, those drawn"
+            " before are among them, and their labels stay valid)",
+            count=count,
+        )
     _check_enough_labels(least, have, more)
     if least.labelled_values >= ENOUGH_LABELLED:
         return ()
@@ -345,8 +349,11 @@ def _check_enough_labels(sample: LabelledSample, have: Message, more: Message) -
         )
 
 
-def _name_engines(sample: LabelledSample) -> str:
-    return ("engine " if len(sample.engines) == 1 else "engines ") + " and ".join(map(repr, sample.engines))
+def _name_engines(sample: LabelledSample) -> Message:
+    if len(sample.engines) == 1:
+        return Message("engine {name!r}", name=sample.engines[0])
+    a, b = sample.engines
+    return Message("engines {a!r} and {b!r}", a=a, b=b)
 
 
 def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDifference]:

@@ -237,8 +237,8 @@ def format_share(value: float | None, nothing: str = NOTHING) -> str:
 
 
 def format_p_value(p: float | None, nothing: str = "-") -> str:
-    """Return a p-value as text; the smallest as `<0.0001` rather than 0, and `nothing` for None."""
-    return nothing if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"
+    """Return a p-value as text; the smallest as `< 0.0001` rather than 0, and `nothing` for None."""
+    return nothing if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def format_cost(t: Translator, usd: float | None, *, calls: int, tokens: int, unclear: int) -> str | None:

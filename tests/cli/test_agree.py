@@ -139,6 +139,7 @@ def run_refused(*words: object) -> str:
 
 def test_a_run_s_own_grades_agree_with_it_wholly(plain_run: Path) -> None:
     text = run_agree(plain_run, "--qrels", plain_run / "qrels.txt")
+    assert "people's grade \\ the assessor's" in text
     assert (
         "Agreement on relevant or not: almost perfect; the same on 100.0% of the pairs, kappa 1.000" in text
     )
@@ -529,6 +530,8 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     people = write_trec(tmp_path, "human.qrels", "q1 0 a 2", "q1 0 b 0", "q2 0 a 1", "q2 0 c 0", "q3 0 d 1")
     text = run_agree(assessor, "--qrels", people)
     assert "4 pairs of 2 queries have a grade from people (0 to 3) and one from gpt.qrels" in text
+    assert "people's grades are those of human.qrels, and the assessor's those of gpt.qrels" in text
+    assert "human.qrels \\ gpt.qrels" in text
     assert "ignored: 1 label matches no pair of this run" in text
     assert "tau-ap" not in text
     assert not list(tmp_path.glob("agreement.json"))

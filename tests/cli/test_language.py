@@ -113,7 +113,7 @@ def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
     result = run_judge(*words, "--help", "--ui-lang", "zh")
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    assert lines[0].startswith(f"用法：{' '.join(('judge', *words))} [OPTIONS]")
+    assert lines[0].startswith(f"用法：{' '.join(('judge', *words))} [选项]")
     assert max(map(cell_len, lines)) <= 80
     headings = [line for line in lines[1:] if line and not line.startswith(" ")]
     assert headings
@@ -129,15 +129,17 @@ def test_an_option_in_chinese_names_its_default_and_range() -> None:
     lines = run_judge("annotate", "--help", "--ui-lang", "zh").stdout.splitlines()
     assert "  run <path>  运行目录。  [必填]" in lines
     assert "  --who <text>       标注人的名称；每人使用单独的文件。  [默认值：me]" in lines
+    assert "  --port <integer>   监听端口；0 表示任意空闲端口。  [默认值：8765；0 到" in lines
 
 
 @check_each(
     ("arguments", "line"),
     [
-        ("rnu", "错误：没有命令 'rnu'。您是否要用 'run'？"),
+        ("rnu", "错误：没有命令 'rnu'。是否想用 'run'？"),
+        ("compre", "错误：没有命令 'compre'。是否想用 'compare'、'score'？"),
         ("baseline", ""),
         ("baseline set", "错误：缺少参数 'run'。"),
-        ("annotate x --prt 1", "错误：没有选项 --prt（相近的选项：--port）"),
+        ("annotate x --prt 1", "错误：没有选项 --prt。是否想用 --port？"),
         ("annotate x --port", "错误：选项 '--port' 需要一个值。"),
         ("annotate x --port y", "错误：'--port' 的值无效：必须是整数"),
         ("annotate x --port 99999", "错误：'--port' 的值无效：不能大于 65535"),
@@ -150,7 +152,10 @@ def test_an_error_of_the_arguments_is_in_chinese(arguments: str, line: str) -> N
     lines = result.stderr.splitlines()
     assert lines[-1] == line or not line
     if not arguments.endswith("--port"):
-        assert lines[0].startswith(f"用法：judge {arguments.split()[0]}".removesuffix(" rnu"))
+        command = arguments.split()[0]
+        assert lines[0].startswith(
+            "用法：judge [选项] 命令" if command in ("rnu", "compre") else f"用法：judge {command}"
+        )
 
 
 def test_a_message_of_typer_that_has_no_translation_stays() -> None:

@@ -127,7 +127,7 @@ def test_a_console_shows_controls_of_texts_and_keeps_its_own() -> None:
         ("在 14 条查询中有 1 条没有数据行，不计入该", ["在 14 条查询中有 1", "条没有数据行，不计入", "该"]),
         # An English name or a number in Chinese does not break, and no line begins with a comma.
         ("最好的引擎：bing-webs 均值最高了，但", ["最好的引擎：", "bing-webs 均值最高", "了，但"]),
-        ("评定到第 10 名次（95% 区间）", ["评定到第 10 名次", "（95% 区间）"]),
+        ("评定到第 10 名次（95% 置信区间）", ["评定到第 10 名次", "（95% 置信区间）"]),
         ("by engine 谷歌自定义: not", ["by engine 谷歌自定", "义: not"]),
         ("a difference of (95%: -0.1 to 0.2)", ["a difference of", "(95%: -0.1 to 0.2)"]),
         ("a 0123456789012345678901234567 b", ["a", "01234567890123456789", "01234567 b"]),

@@ -116,7 +116,7 @@ function showPair(state, comment, onGrade) {
     facts.push(createElement("dt", {}, texts.reference), createElement("dd", { dir: "auto" }, pair.reference));
   if (pair.today) facts.push(createElement("dt", {}, texts.today), createElement("dd", { dir: "auto" }, pair.today));
   select("#facts").replaceChildren(...facts);
-  const rules = RULES[VIEW.language][state.scale];
+  const rules = RULES[VIEW.language][state.scale].slice(0, pair.reference ? undefined : -1);
   select("#rules-list").replaceChildren(...rules.map((rule) => createElement("li", {}, rule)));
   showGrades(state, onGrade);
   const box = select("#comment", HTMLTextAreaElement);

@@ -19,7 +19,7 @@ from judge.report.display_text import escape_hidden, is_whole_range
 _NAME_WIDTH = 20
 
 
-def make_table(first: str, *others: str) -> Table:
+def make_table(first: str | Text, *others: str) -> Table:
     """Return a table without lines: a column of names, then columns of numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(first, overflow="fold")

@@ -109,6 +109,12 @@ def _describe_agreement(agreement: LabelAgreement, t: Translator) -> Iterator[st
         assessor=agreement.assessor,
         whole=count_queries(t, agreement.wholly_labelled_queries),
     )
+    if agreement.grades is None:
+        yield t(
+            "Below, people's grades are those of {labels}, and the assessor's those of {assessor}.",
+            labels=agreement.labels,
+            assessor=agreement.assessor,
+        )
     yield from map(t, agreement.warnings)
     if agreement.unmatched_labels:
         yield t.translate_plural(
@@ -199,7 +205,10 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
 
 def _make_confusion_table(agreement: LabelAgreement, t: Translator) -> Table:
     grades = range(len(agreement.confusion[0]))
-    table = make_table(t("people's grade \\ the assessor's"), *map(str, grades))
+    heading: str | Text = t("people's grade \\ the assessor's")
+    if agreement.grades is None:
+        heading = escape_line(f"{agreement.labels} \\ {agreement.assessor}")
+    table = make_table(heading, *map(str, grades))
     for grade, row in enumerate(agreement.confusion):
         table.add_row(str(grade), *(f"{count:,}" for count in row))
     return table
@@ -310,9 +319,12 @@ def _describe_orders(orders: EngineOrders, measure: str, t: Translator) -> Itera
         yield t("the other way round by the assessor: {pairs}", pairs=_list_engine_pairs(orders.swapped, t))
 
 
-def _list_engine_pairs(names: Sequence[Sequence[str]], t: Translator, sign: str = " > ") -> str:
-    """Return `A > B; C > D`, or the first of many."""
-    return t("; ").join(sign.join(each) for each in names[:_MOST_NAMES]) + _count_more(names, t)
+def _list_engine_pairs(
+    engine_pairs: Sequence[tuple[str, str]], t: Translator, *, ordered: bool = True
+) -> str:
+    """Return `A > B; C > D`, or the first of many; `A and B` where no order is known."""
+    names = [f"{a} > {b}" if ordered else t("{a} and {b}", a=a, b=b) for a, b in engine_pairs[:_MOST_NAMES]]
+    return t("; ").join(names) + _count_more(engine_pairs, t)
 
 
 def _count_more(names: Sequence[object], t: Translator) -> str:
@@ -354,7 +366,7 @@ def _list_correction(
         yield t(
             "No interval, because people's grades differ on fewer than {least} labelled queries: {pairs}",
             least=MIN_DIFFERING,
-            pairs=_list_engine_pairs(alike, t, t(" and ")),
+            pairs=_list_engine_pairs(alike, t, ordered=False),
         )
     yield from _describe_outcomes(calibration.comparisons, t)
 
@@ -391,5 +403,4 @@ def _describe_outcomes(
         rows = [row for row in comparisons if row.outcome == outcome]
         names = [(row.b, row.a) if outcome == "reversed" else (row.a, row.b) for row in rows]
         if names:
-            sign = t(" and ") if outcome == "open" else " > "
-            yield sentence.format(pairs=_list_engine_pairs(names, t, sign))
+            yield sentence.format(pairs=_list_engine_pairs(names, t, ordered=outcome != "open"))

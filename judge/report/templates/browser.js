@@ -112,7 +112,7 @@ function filterOptions() {
     engine: new Map(engines.map((engine) => [engine, engine])),
     verdict: new Map(VERDICTS.map((verdict) => [verdict, t(verdict)])),
     grade: new Map(HEADER.grades.map((_, grade) => [String(grade), `${grade} ${gradeLabel(grade)}`])),
-    ql: new Map(languages.map((lang) => [lang, lang === "zh" || lang === "en" ? t(lang) : lang])),
+    ql: new Map(languages.map((lang) => [lang, languageLabel(lang)])),
     sort: new Map(orders),
   };
 }
@@ -208,11 +208,16 @@ function buildRow(query) {
 /** @param {Query} query */
 function buildBadges(query) {
   const bits = query.pairs.reduce((sum, pair) => sum | pair.bits, 0);
-  const badges = createElement("p", { class: "badges" }, isolate(query.id), ` · ${query.lang}`);
+  const badges = createElement("p", { class: "badges" }, isolate(query.id), ` · ${languageLabel(query.lang)}`);
   if (bits & FAILED) badges.append(" · ", createElement("span", { class: "trouble" }, t("failed")));
   if (bits & FLAGGED) badges.append(" · ", createElement("span", { class: "trouble" }, t("flagged")));
   if (bits & REPEATS_DIFFER) badges.append(" · ", t("repeats"));
   return badges;
+}
+
+/** @param {string} lang */
+function languageLabel(lang) {
+  return lang === "zh" || lang === "en" ? t(lang) : lang;
 }
 
 /**

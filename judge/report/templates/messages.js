@@ -15,7 +15,7 @@ const MESSAGES = {
   any: ["any", "不限"],
   yes: ["yes, relevant", "相关"],
   no: ["no, not relevant", "不相关"],
-  null: ["null, no verdict", "没有判定"],
+  null: ["null, no verdict", "没有等级"],
   zh: ["Chinese", "中文"],
   en: ["English", "英文"],
   only: ["Only", "只看"],

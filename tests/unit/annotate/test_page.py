@@ -19,7 +19,7 @@ def read_source(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def list_sentences(name: str, lang: str, scale: str) -> list[str]:
+def list_texts(name: str, lang: str, scale: str) -> list[str]:
     """Return the texts of a language and a scale in the constant `name` of annotate_messages.js."""
     script = read_source("annotate_messages.js")
     constant = re.search(rf"^const {name} = {{$(.*?)^}};$", script, re.DOTALL | re.MULTILINE)
@@ -31,16 +31,21 @@ def list_sentences(name: str, lang: str, scale: str) -> list[str]:
     return [line for _, line in re.findall(r"^      (['\"])(.*)\1,$", texts[1], re.MULTILINE)]
 
 
+def list_named_grades(rule: str) -> list[str]:
+    """Return the grades that a rule names: numbers, or yes and no, which are 是 and 否 for Chinese people."""
+    rule = rule.replace("“是”", " yes ").replace("“否”", "no；")
+    return re.findall(r"[0-3]|\byes\b|no(?=[;；)])", rule)
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("scale", ["graded", "binary"])
-def test_people_go_by_the_words_that_the_model_goes_by(lang: str, scale: str) -> None:
+def test_people_go_by_the_rules_that_the_model_goes_by(lang: str, scale: str) -> None:
     prompt = (find_default_directory() / lang / f"{scale}.jinja").read_text(encoding="utf-8")
-    rules = list_sentences("RULES", lang, scale)
-    assert [f"- {rule}" for rule in rules] == re.findall(r"^- .*$", prompt, re.MULTILINE)
-    grades = list_sentences("GRADES", lang, scale)
-    names = ["no", "yes"] if scale == "binary" else [str(grade) for grade in range(4)]
-    for name, meaning in zip(names, grades, strict=True):
-        assert re.search(rf"^{name}[:：] ?{re.escape(meaning)}$", prompt, re.MULTILINE), meaning
+    *rules, content, reference = list_texts("RULES", lang, scale)
+    prompted = re.findall(r"^- .*$", prompt, re.MULTILINE)
+    assert [*map(list_named_grades, [*rules, reference])] == [*map(list_named_grades, prompted)]
+    assert list_named_grades(content) == ["0" if scale == "graded" else "no"]
+    assert len(list_texts("GRADES", lang, scale)) == (2 if scale == "binary" else 4)
 
 
 def test_both_languages_say_everything() -> None:

@@ -107,7 +107,7 @@ def test_every_number_is_that_of_the_file(unfair_agreement: dict[str, Any]) -> N
     (row,) = unfair_agreement["calibration"]["nDCG@3"]["comparisons"]
     tiny = {**unfair_agreement["calibration"]["nDCG@3"], "comparisons": [{**row, "p_adjusted": 1e-9}]}
     output = render_tables({**unfair_agreement, "calibration": {"nDCG@3": tiny}})
-    assert find_cells(output, "B - A") == [f"{means} <0.0001 reversed"]
+    assert find_cells(output, "B - A") == [f"{means} < 0.0001 reversed"]
 
 
 def test_another_measure_can_be_shown(unfair_agreement: dict[str, Any]) -> None:

@@ -100,7 +100,7 @@ def test_means_stand_best_first_and_where_their_scale_says() -> None:
     places = list_percents(find_elements(chart, "circle", "dot"), "cx")[1:3]
     assert places == pytest.approx([100 * (mean - low) / (high - low) for mean in (0.75, 0.375)], abs=0.01)
     assert "⁨B⁩ 0.750 (95%:" in chart.desc.en
-    assert "⁨B⁩ 最高，0.750（95% 区间" in chart.desc.zh
+    assert "⁨B⁩ 最高，0.750（95% 置信区间" in chart.desc.zh
 
 
 def test_what_is_unjudged_is_a_band_around_the_mean() -> None:

@@ -274,7 +274,7 @@ def test_a_very_small_p_is_not_0(demo: Path) -> None:
     row = replace(summary.comparisons[0], p_adjusted=8e-6)
     (table,) = page_tables.list_pair_tables(replace(summary, comparisons=(row,)))
     shown = [cell.main.en for cell in table.rows[0][1]]
-    assert shown[4] == "<0.0001"
+    assert shown[4] == "< 0.0001"
 
 
 def test_names_are_cut_put_on_one_line_and_told_apart() -> None:

@@ -58,7 +58,7 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
         "not separated (they differ on 2 queries; a test needs 6 or more)"
     )
     assert describe_outcome(ENGLISH, compare_two(CLEAR, CLEAR)) == (
-        "not separated (they differ on 0 queries; a test needs 6 or more)"
+        "not separated (both have the same value on every query)"
     )
     even = [0.5, 0.6] * 30
     assert describe_outcome(ENGLISH, compare_two(even, even[1:] + even[:1])) == (
@@ -236,7 +236,7 @@ def test_comparisons_stand_below_what_their_figures_are() -> None:
     three = summarise_scores([CLEAR, POOR, POOR]).comparisons
     english, chinese = ([*sentences.list_differences(t, three, 2)] for t in (ENGLISH, CHINESE))
     assert english[0] == "On the shared queries; the 95% intervals hold for all pairs together:"
-    assert chinese[0] == "以下差异只计双方都有值的查询；95% 区间对所有引擎对同时成立："
+    assert chinese[0] == "以下差异只计双方都有得分的查询；95% 置信区间对所有引擎对同时成立："
     assert english[1:] == [f"  {sentences.describe_difference(ENGLISH, pair)}" for pair in three[:2]]
     (header, _) = sentences.list_differences(ENGLISH, three[:1], 2)
     assert header == "On the shared queries:"
@@ -277,7 +277,7 @@ def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> Non
         "But in topic law (30 queries) b is ahead of a: +0.1000 (95%: 0.0200 to 0.1800)."
     ]
     assert list(sentences.describe_segment_differences(CHINESE, result)) == [
-        "但在 topic 为 law 的 30 条查询中，b 领先 a：+0.1000（95% 区间 0.0200 到 0.1800）。"
+        "但在 topic 为 law 的 30 条查询中，b 领先 a：+0.1000（95% 置信区间 0.0200 到 0.1800）。"
     ]
 
 
