@@ -90,7 +90,7 @@ class PairPermit:
     async def renew(self) -> None:
         """Wait for the permit of the next request; a pair that returns one goes before all others."""
         previous, self._is_held = self.current if self._is_held else None, False
-        self.current = await self._limiter.acquire(after=previous)
+        self.current = await self._limiter.acquire_again(previous)
         self.is_used, self._is_held = False, True
 
     async def sleep(self, seconds: float) -> None:

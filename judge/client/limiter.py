@@ -25,6 +25,9 @@ _PROBE_INTERVAL, _MAX_PROBE_INTERVAL = 0.5, 5.0
 UNCONFIRMED_CONCURRENCY, _FIRST_INTERVAL = 8, 0.125
 
 
+_Waiter = asyncio.Future[Permit]
+
+
 class AdaptiveLimiter:
     """Grants a `Permit` for each request; the caller reports how it ended, and releases the permit."""
 
@@ -47,21 +50,35 @@ class AdaptiveLimiter:
         self._answered_at = self._failed_at = -inf
         self._outage_since: float | None = None
         self._only_throttled = False
-        self._waiters: deque[asyncio.Future[Permit]] = deque()
+        #: Those that wait for a permit: for a first request, and for one more of the same pair.
+        self._waiters, self._repeaters = deque[_Waiter](), deque[_Waiter]()
+        self._repeater_is_next = True
         self._timer: asyncio.TimerHandle | None = None
 
-    async def acquire(self, after: Permit | None = None) -> Permit:
-        """Wait for a permit, in the order of the calls.
+    async def acquire(self) -> Permit:
+        """Wait for the permit of a first request, in the order of the calls."""
+        waiter: _Waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        self._admit()
+        return await self._wait(waiter)
 
-        The permit `after`, if given, is released, and its holder goes before all others.
+    async def acquire_again(self, previous: Permit | None) -> Permit:
+        """Wait for the permit of one more request of a pair.
+
+        The `previous` permit, if it is still held, is released, and its holder goes before all others. Else
+        the request takes turns with first ones: some servers fail the first request of every pair.
         """
-        waiter: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
-        if after is None:
-            self._waiters.append(waiter)
+        waiter: _Waiter = asyncio.get_running_loop().create_future()
+        if previous is None:
+            self._repeaters.append(waiter)
             self._admit()
         else:
-            self._waiters.appendleft(waiter)
-            self.release(after)
+            self._repeaters.appendleft(waiter)
+            self._repeater_is_next = True
+            self.release(previous)
+        return await self._wait(waiter)
+
+    async def _wait(self, waiter: _Waiter) -> Permit:
         try:
             return await waiter
         except asyncio.CancelledError:
@@ -185,9 +202,11 @@ class AdaptiveLimiter:
         self._opens_at = opens_at
 
     def _admit(self) -> None:
-        while self._waiters:
-            if self._waiters[0].done():
-                self._waiters.popleft()
+        while self._waiters or self._repeaters:
+            is_repeater = bool(self._repeaters) and (self._repeater_is_next or not self._waiters)
+            queue = self._repeaters if is_repeater else self._waiters
+            if queue[0].done():
+                queue.popleft()
                 continue
             opens_at = -inf if self._releases_waiters else self._find_next_time()
             # One reading of the clock for a permit, none where nothing may be sent.
@@ -199,7 +218,8 @@ class AdaptiveLimiter:
                 if opens_at < inf:  # a little later, because a timer may fire a tick early
                     self._timer = asyncio.get_running_loop().call_at(opens_at + 0.0005, self._admit)
                 return
-            self._waiters.popleft().set_result(self._grant(now))
+            self._repeater_is_next = not is_repeater
+            queue.popleft().set_result(self._grant(now))
 
     def _find_next_time(self) -> float:
         """Return when the next request may be sent, as far as is known now."""

@@ -161,7 +161,7 @@ async def test_waiting_requests_leave_in_order_after_one_with_priority() -> None
     limiter = AdaptiveLimiter(8)
     probe = await limiter.acquire()
     waiting = [asyncio.create_task(limiter.acquire()) for _ in range(2)]
-    waiting.append(asyncio.create_task(limiter.acquire(after=probe)))
+    waiting.append(asyncio.create_task(limiter.acquire_again(probe)))
     await asyncio.wait([waiting[2]])
     waiting[0].cancel()
     limiter.record_answer(waiting[2].result())
@@ -169,6 +169,20 @@ async def test_waiting_requests_leave_in_order_after_one_with_priority() -> None
     assert waiting[0].cancelled()
     assert [task.result().number for task in waiting[1:]] == [3, 2]
     assert limiter.in_flight == 2
+
+
+@virtual_time.run_test
+async def test_repeated_requests_take_turns_with_first_ones() -> None:
+    limiter = AdaptiveLimiter(1)
+    limiter.skip_probes()
+    permit = await limiter.acquire()
+    first = [asyncio.create_task(limiter.acquire()) for _ in range(3)]
+    repeated = [asyncio.create_task(limiter.acquire_again(None)) for _ in range(2)]
+    for task in (repeated[0], first[0], repeated[1], first[1], first[2]):
+        limiter.record_answer(permit)
+        limiter.release(permit)
+        permit = await task
+    assert [task.result().number for task in (*first, *repeated)] == [3, 5, 6, 2, 4]
 
 
 @virtual_time.run_test
