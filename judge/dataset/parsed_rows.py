@@ -175,7 +175,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
     reference_text = _read_text_field(row, "reference")
     has_snippet = "snippet" in row.values
     snippet = (
-        validation.parse_snippet_text(row.location, row.find_column("snippet"), row.values["snippet"])
+        validation.parse_optional_text(row.location, row.find_column("snippet"), row.values["snippet"])
         if has_snippet
         else None
     )
@@ -223,20 +223,18 @@ def _format_other(location: str, name: str, value: object) -> str | None:
 
 
 def _parse_query(row: InputRow) -> tuple[str, str]:
-    raw = row.values.get("query")
-    if not isinstance(raw, str) or not raw.strip():
-        problem = Message("is {value!r:.80}, not text", value=raw)
-        if raw is None or isinstance(raw, str):
-            problem = Message("is missing") if raw is None else Message("is empty")
+    raw = validation.restore_whole_number(row.values.get("query"))
+    text = validation.parse_optional_text(row.location, row.find_column("query"), raw)
+    if text is None or not text.strip():
         raise InputError(
             "{place} {problem}; every row needs the query's text{reason}",
             place=row.locate_field("query"),
-            problem=problem,
-            reason=row.explain_blank() if raw is None else "",
+            problem=Message("is missing") if text is None else Message("is empty"),
+            reason=row.explain_blank() if text is None else "",
         )
     given = row.values.get("query_id")
-    otherwise = make_query_id(raw) if given is None else ""
-    return raw, parse_identifier(row.location, row.find_column("query_id"), given, otherwise)
+    otherwise = make_query_id(text) if given is None else ""
+    return text, parse_identifier(row.location, row.find_column("query_id"), given, otherwise)
 
 
 def _read_expected(row: InputRow) -> tuple[str, ...] | None:

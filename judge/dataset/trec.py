@@ -287,7 +287,7 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
         name: validation.parse_text(location, name, record.get(name)) for name in ("title", "url", "date")
     }
     return str(ids[0]), {
-        "snippet": validation.parse_snippet_text(location, texts[0], record[texts[0]]),
+        "snippet": validation.parse_optional_text(location, texts[0], record[texts[0]]),
         **other_fields,
     }
 

@@ -102,10 +102,10 @@ def parse_text(location: str, name: str, value: object) -> str:
     return str(value)
 
 
-def parse_snippet_text(location: str, name: str, value: object) -> str | None:
-    """Return the snippet in field `name` as `parse_text` does, None where it is missing.
+def parse_optional_text(location: str, name: str, value: object) -> str | None:
+    """Return the text in field `name` as `parse_text` does, None where it is missing.
 
-    A boolean is a text, too, because no snippet of a single value ends a run. Raises InputError with
+    A boolean is a text, too, because no query and no snippet of a single value ends a run. Raises InputError with
     `location` for lists and objects.
     """
     if isinstance(value, bool):

@@ -324,7 +324,7 @@ ROW: dict[str, Any] = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, 
         ({"query": "", "query_id": "0"}, "field 'query' is empty"),
         ({"query": " \u200b "}, "field 'query' is"),
         ({"query": None}, "field 'query' is missing"),
-        ({"query": 7}, "field 'query' is 7"),
+        ({"query": [7]}, "field 'query' is [7], not text"),
         ({"snippet": ["x"]}, "field 'snippet' is ['x']"),
         ({"engine": "a/b"}, "field 'engine' is 'a/b'"),
         ({"engine": "..\\x"}, "field 'engine'"),
@@ -352,6 +352,12 @@ def test_a_bad_field_is_named_with_its_place_and_value(
 def test_whole_numbers_that_a_table_holds_as_floats_are_ids() -> None:
     dataset = load([{**ROW, "query_id": 7.0}, {**ROW, "query_id": 7, "rank": 2}])
     assert list(dataset.queries) == ["7"]
+
+
+@pytest.mark.parametrize("year", [2024, 2024.0, "2024"])
+def test_a_query_that_a_table_holds_as_a_number_is_its_digits(year: object) -> None:
+    [query] = load([{**ROW, "query": year}]).queries.values()
+    assert query.text == "2024"
 
 
 def test_contradictions_name_both_lines(tmp_path: Path) -> None:
@@ -499,8 +505,8 @@ def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
         ({"retrieval_context": ["x"]}, "field 'input' is missing; a test case needs 'input'"),
         ({"input": None, "retrieval_context": ["x"]}, "d.jsonl:1: field 'input' is missing; every row"),
         (
-            {"input": 5, "retrieval_context": ["x"]},
-            "d.jsonl:1: field 'input' is 5, not text; every row",
+            {"input": [5], "retrieval_context": ["x"]},
+            "d.jsonl:1: field 'input' is [5], not text",
         ),
         (
             {"input": " ", "retrieval_context": ["x"]},
