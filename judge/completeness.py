@@ -82,7 +82,7 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
 
 
 def _make_incomplete(reason: JudgeError, message: Message) -> RunIncomplete:
-    """Return that a run stopped for the `reason`: LimitReached where that is one. The `message` has it."""
+    """Return the error with the `message` about a run that stopped: LimitReached where the `reason` is one."""
     return (LimitReached if isinstance(reason, LimitReached) else RunIncomplete)(message)
 
 

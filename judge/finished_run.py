@@ -42,8 +42,8 @@ def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> R
 def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = None) -> None:
     """Write the files of a run beside its judgments.
 
-    results.json is last, so that a reader that waits for it finds all files. `cache` tells which files would
-    get the content that they have: they are not written.
+    results.json is last, so that a reader that waits for it finds all files. Files that the
+    `cache` knows to have this content already are not written.
     """
     folder.write("summary.json", export.dump_summary(result.summary))
     key = export.make_files_key(folder, result) if cache else None

@@ -91,7 +91,7 @@ class Assessor:
     """A model, a prompt and a scale, which turn a pair into a judgment.
 
     `reader` names what reads the replies where it is not judge. `key_parts` are what the keys of verdicts
-    depend on besides the prompt; without them it is all that `settings_digest` is about.
+    depend on besides the prompt. Where there are none, the keys depend on all settings.
     """
 
     #: What it answers questions for, "" where it grades.

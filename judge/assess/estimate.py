@@ -21,6 +21,7 @@ from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.assess.text_assessor import Answer, Name, QuestionKind, TextAssessor, parse_answers
 from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
+from judge.client.limiter import UNCONFIRMED_CONCURRENCY
 from judge.judgment_log import Indices
 from judge.models.batch_api import MAX_REQUESTS, BatchModel
 from judge.models.negotiation import find_max_tokens
@@ -42,8 +43,6 @@ _MIN_HISTORY = 20
 #: A pause ends a stretch of calls: one of many seconds, or some times longer than most. A shorter stretch
 #: than this says nothing.
 _PAUSE, _SHORT_PAUSE, _TIMES_LONGER, _MIN_STRETCH = 30.0, 3.0, 5.0, 5.0
-#: Calls in flight until a server that is new has answered.
-_FIRST_CALLS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,5 +363,5 @@ def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:
 def _estimate_seconds(calls: float, pace: float | None, concurrency: int) -> float:
     if pace is not None:
         return calls / pace
-    later = max(0.0, calls - _FIRST_CALLS)
+    later = max(0.0, calls - UNCONFIRMED_CONCURRENCY)
     return _LATENCY * (min(ceil(calls), 1) + ceil(later / concurrency))

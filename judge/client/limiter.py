@@ -33,7 +33,8 @@ class AdaptiveLimiter:
 
     def __init__(self, concurrency: int) -> None:
         self.in_flight = 0
-        #: Whether the circuit is open or half-open: only probes are sent.
+        #: Whether only probes are sent: until the first answer, up to `UNCONFIRMED_CONCURRENCY` at a time, and
+        #: while the circuit is open or half-open, one at a time.
         self.probing = True
         #: Whether a request was ever answered.
         self.has_answer = False

@@ -105,8 +105,8 @@ def parse_text(location: str, name: str, value: object) -> str:
 def parse_optional_text(location: str, name: str, value: object) -> str | None:
     """Return the text in field `name` as `parse_text` does, None where it is missing.
 
-    A boolean is a text, too, because no query and no snippet of a single value ends a run. Raises InputError with
-    `location` for lists and objects.
+    A boolean is a text, too, because no query and no snippet of a single value ends a run. Raises
+    InputError with `location` for lists and objects.
     """
     if isinstance(value, bool):
         return str(value).lower()

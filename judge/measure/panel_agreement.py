@@ -90,10 +90,10 @@ def combine_members(members: JudgmentsByMember) -> tuple[str, Sequence[Judgment]
     if len(members) == 1:
         ((name, judgments),) = members.items()
         return name, judgments, {}
-    return _name_panel(members), take_majority(members), members
+    return _name_panel(members), take_median(members), members
 
 
-def take_majority(members: JudgmentsByMember, *, high: bool = False) -> tuple[Judgment, ...]:
+def take_median(members: JudgmentsByMember, *, high: bool = False) -> tuple[Judgment, ...]:
     """Return the judgment of the panel for every pair in every repeat: the median grade of the members.
 
     On a binary scale the median is the majority. Of two middle grades it is the lower one, or with `high`
@@ -105,14 +105,14 @@ def take_majority(members: JudgmentsByMember, *, high: bool = False) -> tuple[Ju
     for judgments in members.values():
         for judgment in judgments:
             votes.setdefault((*judgment.key, judgment.repeat), []).append(judgment)
-    return tuple(_count_votes(of_pair, assessor, len(members), high=high) for of_pair in votes.values())
+    return tuple(_combine_votes(of_pair, assessor, len(members), high=high) for of_pair in votes.values())
 
 
 def measure_panel_agreement(
     members: JudgmentsByMember, scale: Scale, rescore: Callable[[Sequence[Judgment]], Scores]
 ) -> PanelResult:
     """Return the agreement of the members; `rescore` computes scores from judgments."""
-    judgments_low, judgments_high = take_majority(members), take_majority(members, high=True)
+    judgments_low, judgments_high = take_median(members), take_median(members, high=True)
     tied = [
         (low, high)
         for low, high in zip(judgments_low, judgments_high, strict=True)
@@ -139,7 +139,7 @@ def measure_panel_agreement(
     )
 
 
-def _count_votes(votes: Sequence[Judgment], assessor: str, size: int, *, high: bool) -> Judgment:
+def _combine_votes(votes: Sequence[Judgment], assessor: str, size: int, *, high: bool) -> Judgment:
     graded = [judgment for judgment in votes if judgment.grade is not None]
     if votes[0].assessor.startswith("rule:"):
         return votes[0]

@@ -23,7 +23,7 @@ from judge.measure.panel_agreement import (
     count_served_models,
     find_grading_models,
     measure_panel_agreement,
-    take_majority,
+    take_median,
 )
 from judge.measure.score import Scores, score_rankings
 from judge.records import BINARY, GRADED, Judgment, Ranking, Snippet
@@ -67,7 +67,7 @@ def test_the_middle_grade_counts(
     grades: tuple[int | None, ...], low: int | None, high: int | None, flags: tuple[str, ...]
 ) -> None:
     members = make_members(*[(grade,) for grade in grades])
-    (lower,), (higher,) = take_majority(members), take_majority(members, high=True)
+    (lower,), (higher,) = take_median(members), take_median(members, high=True)
     assert (lower.grade, higher.grade, lower.flags) == (low, high, flags)
     assert lower.error == (None if low is not None else "no_quorum")
     assert lower.assessor == f"panel({', '.join(members)})"
@@ -80,15 +80,15 @@ def test_the_middle_grade_counts(
 def test_ties_are_between_the_two_middles_and_order_does_not_matter(grades: list[int]) -> None:
     members = make_members(*[(grade,) for grade in grades])
     turned = dict(reversed(members.items()))
-    (lower,), (higher,) = take_majority(members), take_majority(members, high=True)
+    (lower,), (higher,) = take_median(members), take_median(members, high=True)
     assert (lower.grade, higher.grade) == (median_low(grades), median_high(grades))
     assert (PANEL_TIE in lower.flags) == (lower.grade != higher.grade)
-    assert take_majority(turned)[0].grade == lower.grade
+    assert take_median(turned)[0].grade == lower.grade
 
 
 def test_what_a_rule_decided_is_no_vote() -> None:
     by_rule = make_judgments("rule:empty_snippet", [0])
-    (voted,) = take_majority({"a": by_rule, "b": by_rule})
+    (voted,) = take_median({"a": by_rule, "b": by_rule})
     assert voted == by_rule[0]
 
 
