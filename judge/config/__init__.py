@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
@@ -182,14 +182,21 @@ def name_keys(template: str, words: Mapping[str, str]) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; raise InputError when it cannot be read or a table is misspelt."""
+    text = ""
     try:
-        content = tomllib.loads(read_bytes(path, follow=True).decode("utf-8-sig"))
+        text = read_bytes(path, follow=True).decode("utf-8-sig")
+        content = tomllib.loads(text)
     except OSError as error:
         raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
     except UnicodeDecodeError as error:
         raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path) from error
     except tomllib.TOMLDecodeError as error:
-        raise InputError("{file}: is not TOML: {error}", file=path, error=explain_error(error)) from error
+        raise InputError(
+            "{file}: is not TOML: {error}{begin}",
+            file=path,
+            error=explain_error(error),
+            begin=_locate_unfinished_entry(text) if str(error).endswith("(at end of document)") else "",
+        ) from error
     for name, value in content.items():
         near = get_close_matches(name, TABLES, n=1)
         if isinstance(value, dict) and near and name not in TABLES:
@@ -200,6 +207,20 @@ def read_toml(path: Path) -> dict[str, Any]:
                 suggestion=near[0],
             )
     return content
+
+
+def _locate_unfinished_entry(text: str) -> Message:
+    """Return where the last entry of a TOML text begins that has no end: the lines before it are TOML."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    for number in range(len(lines), 0, -1):
+        with suppress(tomllib.TOMLDecodeError):
+            tomllib.loads("\n".join(lines[: number - 1]))
+            break
+    return Message(
+        "; the entry that begins in line {line} has no end: {text!r:.60}",
+        line=number,
+        text=lines[number - 1].strip(),
+    )
 
 
 def read_section(toml: Path, name: str) -> dict[str, Any]:

@@ -443,6 +443,15 @@ def test_a_file_may_use_the_earlier_names_of_options(tmp_path: Path) -> None:
         Config.load(path)
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_the_entry_without_an_end_is_named_by_its_line(tmp_path: Path, line_end: str) -> None:
+    path = tmp_path / "judge.toml"
+    lines = ['model = "lexical"', "measures = [", '  "P@5",', "]", "panel = [", '  "lexical",', "", "# end"]
+    path.write_bytes(line_end.join(lines).encode())
+    with pytest.raises(InputError, match=r"the entry that begins in line 5 has no end: 'panel = \['$"):
+        Config.load(path)
+
+
 def test_thinking_leaves_room_to_think_unless_the_length_is_given() -> None:
     assert Config().sampling.max_tokens == 512
     assert Config(thinking=True).sampling.max_tokens == 8192
