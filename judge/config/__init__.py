@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -255,9 +255,3 @@ def is_day(text: str) -> bool:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
-
-
-def suggest_name(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean 'depth'?" for the one of `names` that is closest to `name`, "" if none is."""
-    near = get_close_matches(name, names, n=1)
-    return Message("; did you mean {name!r}?", name=near[0]) if near else ""
