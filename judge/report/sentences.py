@@ -293,10 +293,9 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
     )
 
 
-def describe_limits(t: Translator, summary: Summary, measure: str | None = None) -> Iterator[str]:
-    """Yield what limits the answer: few queries, the power of the tests, own lists; some of it is empty."""
+def describe_limits(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield what limits the answer: few queries, own lists; some of it is empty."""
     yield warn_few_queries(t, summary)
-    yield describe_power(t, summary, measure)
     if summary.own_list_reversal:
         yield explain_reversal(t, summary.own_list_reversal)
 

@@ -133,7 +133,8 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
         yield from sentences.describe_segment_differences(t, summary)
-    yield from sentences.describe_limits(t, summary, measure)
+    yield sentences.describe_power(t, summary, measure)
+    yield from sentences.describe_limits(t, summary)
     yield from sentences.list_differences(t, summary.select_comparisons(measure), max_pairs)
 
 
