@@ -227,7 +227,7 @@ def _compare_members(t: Translator, orders: Mapping[str, str], measure: str, *, 
     if len(set(orders.values())) > 1:
         return t(
             "The members order the engines differently by {measure}: {orders}.",
-            measure=measure,
+            measure=name_mean(measure),
             orders=t("; ").join(
                 t("{name}: {value}", name=name, value=order) for name, order in orders.items()
             ),
@@ -236,7 +236,7 @@ def _compare_members(t: Translator, orders: Mapping[str, str], measure: str, *, 
         "Every member puts the engines in the same order by {measure}."
         if all_members
         else "Every member that judged puts the engines in the same order by {measure}.",
-        measure=measure,
+        measure=name_mean(measure),
     )
 
 

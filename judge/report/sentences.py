@@ -14,6 +14,7 @@ from statistics import median
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
+from judge.measure.measures import name_mean
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
 from judge.messages import Translator, make_text
@@ -73,7 +74,7 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         detectable=detectable,
         doubled_n=2 * n,
         doubled=doubled,
-        measure=measure,
+        measure=name_mean(measure),
     )
 
 
@@ -93,9 +94,10 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     others = len(order) - 1
     # An engine with errors on hard queries may have a higher mean than one that is better on the others.
     best = next((engine for engine in order if wins[engine] == others), order[0])
-    values = {"best": best, "measure": measure, "which": ""}
+    values = {"best": best, "measure": name_mean(measure), "which": ""}
     if measure != summary.deciding_measure:
-        values["which"] = t(" (descriptive: {measure} decides)", measure=summary.deciding_measure)
+        deciding = name_mean(summary.deciding_measure)
+        values["which"] = t(" (descriptive: {measure} decides)", measure=deciding)
     if wins[best] == others:
         return t(
             "{best} is best by {measure}{which}: its lead is statistically significant."
@@ -163,7 +165,7 @@ def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], meas
         "Between the runs, by {measure}: {changed}{rest}."
         if changed
         else "No engine differs significantly between the runs by {measure}{rest}.",
-        measure=measure,
+        measure=name_mean(measure),
         changed=t.join(changed) if changed else "",
         rest=rest,
     )
@@ -327,7 +329,7 @@ def describe_flagged_effect(t: Translator, summary: Summary) -> str:
     return t(
         "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
         pairs=_count_flagged(t, effect.pairs),
-        measure=effect.measure,
+        measure=name_mean(effect.measure),
     )
 
 
@@ -344,7 +346,7 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
         yield t(
             " By {measure} {one} is ahead of {two}, {unchanged}; with them counted as 0 it is {zeroed}, with"
             " them left out {dropped}.",
-            measure=effect.measure,
+            measure=name_mean(effect.measure),
             one=one,
             two=two,
             **means,
@@ -410,7 +412,7 @@ def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
     if ranges:
         yield t(
             "{measure}, whatever the unjudged snippets are: {engines}",
-            measure=first,
+            measure=name_mean(first),
             engines=join_values(t, ranges),
         )
 
