@@ -82,7 +82,7 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
 
 
 def _make_incomplete(reason: JudgeError, message: Message) -> RunIncomplete:
-    """Return the error with the `message` about a run that stopped: LimitReached where the `reason` is one."""
+    """Return the error about a run that stopped, with the `message`: LimitReached if the `reason` is one."""
     return (LimitReached if isinstance(reason, LimitReached) else RunIncomplete)(message)
 
 

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 import copyreg
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from judge.messages import Message
@@ -195,3 +196,9 @@ def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+def suggest_name(name: str, names: Iterable[str]) -> str:
+    """Return "; did you mean 'depth'?" for the one of `names` that is closest to `name`, "" if none is."""
+    near = get_close_matches(name, names, n=1)
+    return Message("; did you mean {name!r}?", name=near[0]) if near else ""

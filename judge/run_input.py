@@ -11,14 +11,13 @@ from typing import Any, TypedDict
 
 from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.cache import FileCache, hash_file, make_cache_path, make_key
-from judge.config import suggest_name
 from judge.config.run import Config
 from judge.dataset.label_files import read_labels
 from judge.dataset.labels import choose_label_scale, label_expected, match_labels
 from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
-from judge.errors import InputError
+from judge.errors import InputError, suggest_name
 from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, NameList, OptionName, SeparatedNames
 from judge.records import EXPECTED, Dataset, LangChoice, Pool

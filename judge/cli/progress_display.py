@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TextIO
 
 from rich import progress
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.table import Column
 from rich.text import Text
 
 from judge.characters import count_columns
@@ -61,19 +62,21 @@ COLLECTING = ProgressWords(
 
 
 class ProgressBar:
-    """A progress bar: judged (or collected) of all, rate, failures, cost so far, time left."""
+    """A progress bar: judged (or collected) of all, rate, failures, cost so far, time left.
+
+    What the run waits for is a line below it. On a narrow terminal the bar itself is shorter.
+    """
 
     def __init__(self, console: Console, words: ProgressWords = JUDGING) -> None:
         self._t = get_ui_translator()
-        self._progress = progress.Progress(
+        self._progress = _BarAndStatus(
             progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=30),
-            progress.MofNCompleteColumn(),
-            _Rate(),
+            progress.MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            _Rate(table_column=Column(no_wrap=True)),
             progress.TextColumn("{task.fields[cost]}"),
             progress.TextColumn("{task.fields[failed]}", style="red"),
-            progress.TextColumn("{task.fields[status]}", style="yellow", markup=False),
-            progress.TimeRemainingColumn(),
+            progress.TimeRemainingColumn(table_column=Column(no_wrap=True)),
             console=console,
             refresh_per_second=5,
             transient=True,
@@ -119,6 +122,17 @@ class ProgressBar:
     def end(self) -> None:
         """Remove the bar."""
         self._progress.stop()
+
+
+class _BarAndStatus(progress.Progress):
+    """The bar, and below it what the run waits for."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Yield the bar, and the status where there is one."""
+        yield from super().get_renderables()
+        for task in self.tasks:
+            if task.fields["status"]:
+                yield Text(task.fields["status"], style="yellow", no_wrap=True, overflow="ellipsis")
 
 
 class _Rate(progress.ProgressColumn):

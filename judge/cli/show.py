@@ -47,28 +47,36 @@ def find_query(run: Path, query: str) -> QueryEntry:
         try:
             results, entries = open_results(path)
             check_version(results, str(path))
-            entry, ids = _search(entries, query, run)
+            entry, texts = _search(entries, query, run)
         except OtherLayout:
             results = folder.read("results.json")
             check_version(results, str(path))
-            entry, ids = _search(parse_queries(results, str(path)), query, run)
+            entry, texts = _search(parse_queries(results, str(path)), query, run)
         if entry is not None:
             return _add_details(folder, entry)
-    near = get_close_matches(query, ids, n=3) or ids[:3]
     raise InputError(
         "{run}: has no query {query!r:.80}; it has {count}, e.g. {examples}",
         run=run,
         query=query,
-        count=len(ids),
-        examples=SeparatedNames(near),
+        count=len(texts),
+        examples=SeparatedNames(_find_similar(query, texts)),
     )
 
 
-def _search(entries: Iterable[QueryEntry], query: str, run: Path) -> tuple[QueryEntry | None, list[str]]:
-    """Return the query with this id, else the one with this text, and the ids of all queries."""
-    by_id, by_text, ids, ids_of_text = None, None, [], []
+def _find_similar(query: str, texts: Mapping[str, str]) -> list[str]:
+    """Return up to three ids or quoted texts like `query`, else the first ids; `texts` are by id."""
+    if ids := get_close_matches(query, texts, n=3):
+        return ids
+    longer = [text for text in texts.values() if query.casefold() in text.casefold()]
+    similar = longer[:3] or get_close_matches(query, texts.values(), n=3)
+    return [repr(text[:80]) for text in similar] or list(texts)[:3]
+
+
+def _search(entries: Iterable[QueryEntry], query: str, run: Path) -> tuple[QueryEntry | None, dict[str, str]]:
+    """Return the query with this id, else the one with this text, and the texts of all queries by id."""
+    by_id, by_text, texts, ids_of_text = None, None, {}, []
     for entry in entries:
-        ids.append(entry.query_id)
+        texts[entry.query_id] = entry.query
         if entry.query_id == query:
             by_id = entry
         elif entry.query == query:
@@ -82,7 +90,7 @@ def _search(entries: Iterable[QueryEntry], query: str, run: Path) -> tuple[Query
             query=query,
             examples=SeparatedNames(ids_of_text[:3]),
         )
-    return by_id or by_text, ids
+    return by_id or by_text, texts
 
 
 def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:

@@ -25,11 +25,10 @@ from judge.collect.engines import (
     ResultSource,
 )
 from judge.collect.responses import ResponseShape
-from judge.config import suggest_name
 from judge.config.collect import CollectConfig
 from judge.config.option_checks import STRICT, CountValue, OneOrMore, VariableName, validate_table
 from judge.dataset.validation import parse_identifier
-from judge.errors import InputError
+from judge.errors import InputError, suggest_name
 from judge.json_text import dump_json
 from judge.messages import Message, NameList, SeparatedNames
 from judge.models.server import ServerAccess

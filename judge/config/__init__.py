@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
@@ -184,6 +184,7 @@ def name_keys(template: str, words: Mapping[str, str]) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; raise InputError when it cannot be read or a table is misspelt."""
+    text = ""
     try:
         text = read_bytes(path, follow=True).decode("utf-8-sig")
         content = tomllib.loads(text)
@@ -196,7 +197,9 @@ def read_toml(path: Path) -> dict[str, Any]:
             "{file}: is not TOML: {error}{advice}",
             file=path,
             error=explain_error(error),
-            advice=_advise_on_quotes(text, str(error)),
+            advice=_locate_unfinished_entry(text)
+            if str(error).endswith("(at end of document)")
+            else _advise_on_quotes(text, str(error)),
         ) from error
     for name, value in content.items():
         near = get_close_matches(name, TABLES, n=1)
@@ -218,6 +221,20 @@ def _advise_on_quotes(text: str, error: str) -> str:
     if place and text.split("\n")[int(place[1]) - 1][int(place[2]) - 1 :].startswith(_TYPOGRAPHIC_QUOTES):
         return Message('; write texts in straight quotation marks: "text"')
     return ""
+
+
+def _locate_unfinished_entry(text: str) -> Message:
+    """Return where the last entry of a TOML text begins that has no end: the lines before it are TOML."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    for number in range(len(lines), 0, -1):
+        with suppress(tomllib.TOMLDecodeError):
+            tomllib.loads("\n".join(lines[: number - 1]))
+            break
+    return Message(
+        "; the entry that begins in line {line} has no end: {text!r:.60}",
+        line=number,
+        text=lines[number - 1].strip(),
+    )
 
 
 def read_section(toml: Path, name: str) -> dict[str, Any]:
@@ -252,9 +269,3 @@ def is_day(text: str) -> bool:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
-
-
-def suggest_name(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean 'depth'?" for the one of `names` that is closest to `name`, "" if none is."""
-    near = get_close_matches(name, names, n=1)
-    return Message("; did you mean {name!r}?", name=near[0]) if near else ""

@@ -18,7 +18,6 @@ from judge.config import (
     ConfigSource,
     read_section,
     rename_options,
-    suggest_name,
 )
 from judge.config.option_checks import (
     STRICT,
@@ -35,7 +34,7 @@ from judge.config.option_checks import (
     option,
     raise_input_errors,
 )
-from judge.errors import InputError
+from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from judge.dataset.textfile import Warn, read_lines
 from judge.errors import InputError
 from judge.json_text import RepeatedKey, make_object
-from judge.messages import Message
+from judge.messages import Message, OptionName
 
 _FIELDS = frozenset(
     {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
@@ -171,6 +171,7 @@ def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str
         return _read_nested(location, record, columns)
     if is_test_case(record, columns):
         return _read_test_case(location, record)
+    _check_field("query", location, record, columns)
     return iter([_make_flat_row(location, record, columns)])
 
 
@@ -209,22 +210,29 @@ def _make_flat_row(
     location: str, record: Mapping[str, Any], columns: Mapping[str, str], *, is_of_table: bool = False
 ) -> InputRow:
     """Return the row of a flat record; raise InputError without a snippet and an error."""
-    record = _rename_fields(record, columns)
-    values = {name: value for name, value in record.items() if name in _FIELDS}
-    extra = {name: value for name, value in record.items() if name not in _FIELDS}
-    row = InputRow(location, values, extra, columns, is_of_table)
+    renamed = _rename_fields(record, columns)
+    values = {name: value for name, value in renamed.items() if name in _FIELDS}
+    extra = {name: value for name, value in renamed.items() if name not in _FIELDS}
     if values.get("error") in (None, ""):
         values.pop("error", None)
-        if "snippet" not in values:
-            raise InputError(
-                "{value} is missing; a row needs {query!r} and {snippet!r}",
-                value=row.locate_field("snippet"),
-                query=row.find_column("query"),
-                snippet=row.find_column("snippet"),
-            )
+        _check_field("snippet", location, record, columns)
     elif not values.get("snippet"):
         values.pop("snippet", None)
-    return row
+    return InputRow(location, values, extra, columns, is_of_table)
+
+
+def _check_field(field: str, location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> None:
+    """Raise InputError, which lists the fields of the record, when it does not have `field`."""
+    name = columns.get(field, field)
+    if name not in record:
+        raise InputError(
+            "{place}: field {name!r} is missing; the row has the fields {fields!r:.160}. Rename the right"
+            " one (upper case, lower case and blanks count), or say which one it is: {option}",
+            place=location,
+            name=name,
+            fields=list(record)[:20],
+            option=OptionName(f"--columns {field}=NAME"),
+        )
 
 
 def _read_nested(parent: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:

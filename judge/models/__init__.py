@@ -20,7 +20,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from judge.errors import InputError, SetupError
+from judge.errors import InputError, SetupError, suggest_name
 from judge.messages import Message, SeparatedNames
 from judge.records import EXPECTED, LEXICAL, Completion, Prompt, Sampling
 
@@ -108,7 +108,11 @@ def open_model(
     provider, name = find_provider(spec)
     if provider:
         return provider.open_model(name, access, sampling)
-    raise SetupError("there is no model {model!r}; write {forms}", model=spec, forms=FORMS)
+    raise SetupError(
+        "there is no model {model!r}{suggestion}",
+        model=spec,
+        suggestion=_suggest_provider(spec) or Message("; write {forms}", forms=FORMS),
+    )
 
 
 def open_openai(
@@ -227,6 +231,17 @@ def check_embeddings(spec: str) -> str:
     if spec != "lsa" and not (name and form in ("openai", "dashscope", "local")):
         raise InputError("there are no embeddings {spec!r}; write {forms}", spec=spec, forms=EMBEDDING_FORMS)
     return spec
+
+
+def _suggest_provider(spec: str) -> str:
+    """Return the suggestion for the first unknown word of `spec`, "" without one."""
+    names = [name.split(":") for name in (*PROVIDERS, LEXICAL, EXPECTED)]
+    words = spec.split(":")
+    for position, word in enumerate(words):
+        known = {name[position] for name in names if name[:position] == words[:position] != name}
+        if word not in known:
+            return suggest_name(word.casefold(), known)
+    return ""
 
 
 def find_provider(spec: str) -> tuple[Provider | None, str]:

@@ -197,7 +197,7 @@ def _describe_member_pair(t: Translator, member_pair: MemberPair, scale: ScaleNa
         strength = name_strength(t, member_pair.kappa)
         agreement = t("agreement: {strength}, kappa {kappa:.3f}", strength=strength, kappa=member_pair.kappa)
         if scale == "graded":
-            agreement += t(", where near misses count less")
+            agreement += t(", where large differences count more")
     return t(
         "{pair.a} and {pair.b} give the same grade to {pair.same:.1%} of {pair.n:,} pairs ({agreement}).",
         pair=member_pair,
@@ -227,7 +227,7 @@ def _compare_members(t: Translator, orders: Mapping[str, str], measure: str, *, 
     if len(set(orders.values())) > 1:
         return t(
             "The members order the engines differently by {measure}: {orders}.",
-            measure=measure,
+            measure=name_mean(measure),
             orders=t("; ").join(
                 t("{name}: {value}", name=name, value=order) for name, order in orders.items()
             ),
@@ -236,7 +236,7 @@ def _compare_members(t: Translator, orders: Mapping[str, str], measure: str, *, 
         "Every member puts the engines in the same order by {measure}."
         if all_members
         else "Every member that judged puts the engines in the same order by {measure}.",
-        measure=measure,
+        measure=name_mean(measure),
     )
 
 

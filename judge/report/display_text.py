@@ -181,10 +181,13 @@ def format_call_count(t: Translator, count: int) -> str:
 
 
 def describe_unanswered_calls(t: Translator, count: int) -> str:
-    """Return how many calls have no answer and may be billed; some of them may not have been sent."""
+    """Return how many calls have no answer and may be billed.
+
+    A process that is killed leaves a lease for each call in flight and for each pair that waits for one.
+    """
     return t.translate_plural(
-        "{count:,} call without an answer may be billed",
-        "up to {count:,} calls without an answer may be billed",
+        "{count:,} call without an answer may be billed; it may not have been sent",
+        "up to {count:,} calls without an answer may be billed; some of them may not have been sent",
         count,
     )
 

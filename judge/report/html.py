@@ -139,13 +139,15 @@ def _describe_headline(summary: Summary) -> Text:
 
 
 def _describe_differences(summary: Summary) -> Sequence[Text]:
-    """Return how the engine with the highest mean compares with the others."""
+    """Return how the engine with the highest mean compares with the others, and the power of the tests."""
     deciding = summary.deciding_measure
     if not deciding:
         return []
     best = summary.sort_engines(deciding)[0]
     rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)]
-    return [build_text(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
+    differences = [build_text(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
+    power = build_text(sentences.describe_power, summary)
+    return [*differences, power] if power.en else differences
 
 
 def _describe_payload(run: str, summary: Summary) -> Markup:

@@ -14,6 +14,7 @@ from statistics import median
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
+from judge.measure.measures import name_mean
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import (
     MIN_DIFFERENCE,
@@ -79,7 +80,7 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         detectable=detectable,
         doubled_n=2 * n,
         doubled=doubled,
-        measure=measure,
+        measure=name_mean(measure),
     )
 
 
@@ -99,9 +100,10 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     others = len(order) - 1
     # An engine with errors on hard queries may have a higher mean than one that is better on the others.
     best = next((engine for engine in order if wins[engine] == others), order[0])
-    values = {"best": best, "measure": measure, "which": ""}
+    values = {"best": best, "measure": name_mean(measure), "which": ""}
     if measure != summary.deciding_measure:
-        values["which"] = t(" (descriptive: {measure} decides)", measure=summary.deciding_measure)
+        deciding = name_mean(summary.deciding_measure)
+        values["which"] = t(" (descriptive: {measure} decides)", measure=deciding)
     if wins[best] == others:
         return t(
             "{best} is best by {measure}{which}: its lead is statistically significant."
@@ -132,7 +134,7 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
 _OBSTACLES = {
     "behind": make_text("is behind {names} on the queries where both have a value"),
     "not separated": make_text("is not separated from {names} (the difference may be chance)"),
-    "undetermined": make_text("could lose to {names} by what is unjudged"),
+    "undetermined": make_text("could be behind {names} if every snippet were judged"),
     "apart": make_text("shares no query with {names} on which both have a value"),
 }
 
@@ -161,15 +163,15 @@ def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], meas
     rest = ""
     if undetermined:
         rest = t.translate_plural(
-            "; {count:,} comparison could be turned by what is unjudged",
-            "; {count:,} comparisons could be turned by what is unjudged",
+            "; unjudged snippets could reverse {count:,} comparison",
+            "; unjudged snippets could reverse {count:,} comparisons",
             undetermined,
         )
     return t(
         "Between the runs, by {measure}: {changed}{rest}."
         if changed
         else "No engine differs significantly between the runs by {measure}{rest}.",
-        measure=measure,
+        measure=name_mean(measure),
         changed=t.join(changed) if changed else "",
         rest=rest,
     )
@@ -299,10 +301,9 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
     )
 
 
-def describe_limits(t: Translator, summary: Summary, measure: str | None = None) -> Iterator[str]:
-    """Yield what limits the answer: few queries, the power of the tests, own lists; some of it is empty."""
+def describe_limits(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield what limits the answer: few queries, own lists; some of it is empty."""
     yield warn_few_queries(t, summary)
-    yield describe_power(t, summary, measure)
     if summary.own_list_reversal:
         yield explain_reversal(t, summary.own_list_reversal)
 
@@ -337,13 +338,13 @@ def describe_flagged_effect(t: Translator, summary: Summary) -> str:
             "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
             " differ by less than {least:g}.",
             pairs=pairs,
-            measure=effect.measure,
+            measure=name_mean(effect.measure),
             least=MIN_DIFFERENCE,
         )
     return t(
         "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
         pairs=pairs,
-        measure=effect.measure,
+        measure=name_mean(effect.measure),
     )
 
 
@@ -360,7 +361,7 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
         yield t(
             " By {measure} {one} is ahead of {two}, {unchanged}; with them counted as 0 it is {zeroed}, with"
             " them left out {dropped}.",
-            measure=effect.measure,
+            measure=name_mean(effect.measure),
             one=one,
             two=two,
             **means,
@@ -398,7 +399,7 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
     exceptions = t("; no_text needs the missing texts") if "no_text" in failures else ""
     if CONTENT_FILTER in failures:
         exceptions += t("; the refusals of a content filter are final")
-    return t(" The same command asks again for these alone{exceptions}.", exceptions=exceptions)
+    return t(" The same command asks again, only for these{exceptions}.", exceptions=exceptions)
 
 
 def join_values(t: Translator, values: Mapping[str, object]) -> str:
@@ -425,8 +426,8 @@ def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
     }
     if ranges:
         yield t(
-            "{measure}, whatever the unjudged snippets are: {engines}",
-            measure=first,
+            "{measure} over all possible grades of the unjudged snippets: {engines}",
+            measure=name_mean(first),
             engines=join_values(t, ranges),
         )
 

@@ -156,6 +156,29 @@ def test_show_asks_for_the_id_where_several_queries_have_the_text(demo: Path, tm
     assert find_query(tmp_path, second["query_id"]).query_id == second["query_id"]
 
 
+@pytest.mark.parametrize(
+    ("query", "similar"),
+    [
+        ("vegan protein", "'Vegan protein sources for runners, with recipes'"),
+        (
+            "vegan protien sources for runners with recipe",
+            "'Vegan protein sources for runners, with recipes'",
+        ),
+        ("q7", "q77"),
+        ("something else", "q77, q2"),
+    ],
+)
+def test_show_names_similar_queries(demo: Path, tmp_path: Path, query: str, similar: str) -> None:
+    results = read_results(demo)
+    results["queries"] = results["queries"][:2]
+    first, second = results["queries"]
+    first |= {"query_id": "q77", "query": "Vegan protein sources for runners, with recipes"}
+    second |= {"query_id": "q2", "query": "a lost bank card"}
+    write_results(tmp_path, json.dumps(results))
+    with pytest.raises(InputError, match=f"has no query '{query}'; it has 2, e.g. {similar}$"):
+        find_query(tmp_path, query)
+
+
 def test_show_reads_a_results_file_of_another_layout(demo: Path, tmp_path: Path) -> None:
     results = read_results(demo)
     query = "--query", results["queries"][1]["query_id"]

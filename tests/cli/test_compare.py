@@ -192,6 +192,16 @@ def test_measures_and_pairs_are_chosen_by_name_and_number(runs: Path) -> None:
     assert {pair["measure"] for pair in of_json} == {"AP@5", "P@5"}
 
 
+def test_the_text_the_tables_and_the_segments_are_by_the_chosen_measure(runs: Path) -> None:
+    """The mean of AP is MAP everywhere; pairs are tested in segments by the first measure alone."""
+    printed = run_judge("compare", runs / "night1", "--measures", "AP@5").stdout
+    assert "best by MAP@5 (descriptive: nDCG@5 decides): " in printed
+    assert "\nby MAP@5 (descriptive) " in printed
+    segments = re.findall(r"^(?:lang|topic) .*", printed, re.MULTILINE)
+    assert len(segments) == 5
+    assert all(re.search(r" queries\), MAP@5: (\w+ \d\.\d{3}(, |$)){3}", line) for line in segments)
+
+
 def test_an_unknown_measure_or_pair_is_refused(runs: Path) -> None:
     assert "did you mean nDCG" in run_refused(runs / "night1", "--measures", "nDGC@5")
     refused = run_refused(runs / "night1", "--measures", "AP(own)@5")

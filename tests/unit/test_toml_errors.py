@@ -107,7 +107,8 @@ def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, 
     ("text", "words"),
     [
         ("", 'no model was named; name one with model = "openai:NAME"; models are openai:NAME, '),
-        ("model = 'foo:bar'", "there is no model 'foo:bar'"),
+        ("model = 'foo:bar'", "there is no model 'foo:bar'; write openai:NAME, "),
+        ("model = 'opena:m'", "there is no model 'opena:m'; did you mean 'openai'?"),
         (
             "model = 'openai:m'\nbase_url = 'here'",
             "'here' is not the address of a server; give one such as https://host/v1 (base_url)",
@@ -441,6 +442,15 @@ def test_a_file_may_use_the_earlier_names_of_options(tmp_path: Path) -> None:
     assert Config.load(None, grace=4).shutdown_timeout == 4
     path.write_text("patience = 7\nmax_wait = 8\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"judge.toml: max_wait is given twice, as 'patience' too"):
+        Config.load(path)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_the_entry_without_an_end_is_named_by_its_line(tmp_path: Path, line_end: str) -> None:
+    path = tmp_path / "judge.toml"
+    lines = ['model = "lexical"', "measures = [", '  "P@5",', "]", "panel = [", '  "lexical",', "", "# end"]
+    path.write_bytes(line_end.join(lines).encode())
+    with pytest.raises(InputError, match=r"the entry that begins in line 5 has no end: 'panel = \['$"):
         Config.load(path)
 
 

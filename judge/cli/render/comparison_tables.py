@@ -52,7 +52,7 @@ def print_comparison(
     ]
     for measure in chosen:
         parts += _list_comparisons(summary, measure, max_pairs, t)
-    parts += _describe_segments(summary, t)
+    parts += _describe_segments(summary, chosen[0] if chosen else summary.main_measure, t)
     if summary.stability:
         repeats = summary.stability.measures[summary.main_measure]
         parts += [_make_repeat_table(repeats, t), assessor_sentences.describe_variance(t, repeats.variance)]
@@ -133,7 +133,8 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
         yield from sentences.describe_segment_differences(t, summary)
-    yield from sentences.describe_limits(t, summary, measure)
+    yield sentences.describe_power(t, summary, measure)
+    yield from sentences.describe_limits(t, summary)
     yield from sentences.list_differences(t, summary.select_comparisons(measure), max_pairs)
 
 
@@ -183,8 +184,7 @@ def _make_plan_table(comparisons: Sequence[PairComparison], t: Translator) -> Ta
     return table
 
 
-def _describe_segments(summary: Summary, t: Translator) -> Iterator[str]:
-    measure = summary.main_measure
+def _describe_segments(summary: Summary, measure: str, t: Translator) -> Iterator[str]:
     for column, value, segment in sentences.list_segments(summary):
         yield t(
             "{column} {value} ({queries}), {measure}: {result}",
@@ -192,19 +192,20 @@ def _describe_segments(summary: Summary, t: Translator) -> Iterator[str]:
             value=value,
             queries=count_queries(t, segment.queries),
             measure=name_mean(measure),
-            result=_describe_segment(segment, measure, t),
+            result=_describe_segment(segment, measure, summary, t),
         )
     if summary.stability:
-        yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
+        yield from assessor_sentences.describe_repeats(t, summary.stability, summary.main_measure)
 
 
-def _describe_segment(segment: SegmentResult, measure: str, t: Translator) -> str:
+def _describe_segment(segment: SegmentResult, measure: str, summary: Summary, t: Translator) -> str:
+    """Return the means, best first, and by the measure that decides, which engines are separated."""
     means = {engine: row[measure].mean for engine, row in segment.engines.items()}
     best_first = sorted((-mean, engine) for engine, mean in means.items() if mean is not None)
     listing = t(", ").join(f"{engine} {-mean:.3f}" for mean, engine in best_first)
     if not listing:
         return t("nothing to average")
-    if not segment.comparisons:
+    if not segment.comparisons or measure != summary.deciding_measure:
         return listing
     leads = t(", ").join(f"{each.a} > {each.b}" for each in segment.comparisons if each.winner)
     return f"{listing}{t('; ')}{leads or t('none separated')}"

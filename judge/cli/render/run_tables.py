@@ -181,6 +181,7 @@ def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[
         yield t(
             "  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=folder
         )
+    yield sentences.describe_power(t, summary)
     yield from sentences.describe_limits(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
     if summary.stability:

@@ -157,7 +157,7 @@ function onKeydown(event) {
   const help = select("#help", HTMLDialogElement);
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || help.open) return;
   if (key === "Escape") onEscape(target);
-  else if (target.closest("input, select, textarea")) return;
+  else if (target.closest("input:not([type=checkbox]), select, textarea")) return;
   else if (key.startsWith("Arrow")) onArrow(event, target);
   else if (areShortcutsOn) {
     const shortcut = {

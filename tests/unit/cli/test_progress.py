@@ -6,6 +6,7 @@ import io
 from itertools import count
 
 from rich.console import Console
+from rich.text import Text
 
 from judge.characters import count_columns
 from judge.cli.progress_display import CANARIES, COLLECTING, ProgressBar, ProgressLines
@@ -87,3 +88,18 @@ def test_the_line_of_a_repeat_of_canaries_names_them() -> None:
     lines.end_repeat(RepeatProgress(number=2, repeats=3, judged=64, failed=0, relevant=32))
     line = "canaries: repeat 2 of 3: 64 pairs judged; 50.0% of the judged are relevant\n"
     assert stream.getvalue() == line
+
+
+def test_the_counter_and_the_status_are_whole_on_80_columns() -> None:
+    """The numbers keep their width, and the status has a line of its own."""
+    stream = io.StringIO()
+    bar = ProgressBar(Console(file=stream, force_terminal=True, width=80))
+    bar.begin(34_100, 0, member="2/3 openai:qwen-plus-2025-07-28/graded")
+    bar.add_judgment(Judgment("q", "s", 1, None, "", "timeout", "a", "v", {}, "", None), 12.3456)
+    status = "waiting for the first answer from api.example.com:8000, 12 s"
+    bar.set_status(status)
+    bar.end()
+    lines = [text.plain for line in stream.getvalue().splitlines() if (text := Text.from_ansi(line))]
+    assert status in lines
+    assert any("1/34100" in line and "$12.3456 1 failed" in line for line in lines)
+    assert all(count_columns(line) <= 80 for line in lines)

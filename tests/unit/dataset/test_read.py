@@ -382,7 +382,19 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         ('{"query": "q", "snippet": "s"}\n{"query": "q", \n', "d.jsonl:2: is not JSON"),
         ("[1, 2]\n", "d.jsonl:1: is '[1, 2]', not an object"),
         ('{"query": "q", "query": "r", "snippet": "s"}\n', "d.jsonl:1: field 'query' is given twice"),
-        ('{"query": "q"}\n', "d.jsonl:1: field 'snippet' is missing"),
+        (
+            '{"query": "q", "text": "s"}\n',
+            "d.jsonl:1: field 'snippet' is missing; the row has the fields ['query', 'text']. Rename"
+            " the right one (upper case, lower case and blanks count), or say which one it is: --columns"
+            " snippet=NAME",
+        ),
+        (
+            '{"Query": "q", "snippet": "s"}\n',
+            "d.jsonl:1: field 'query' is missing; the row has the fields ['Query', 'snippet']. Rename"
+            " the right one (upper case, lower case and blanks count), or say which one it is: --columns"
+            " query=NAME",
+        ),
+        ('{"query": null, "snippet": "s"}\n', "field 'query' is missing; every row needs the query's text"),
         ("", "holds no rows"),
         ("\n\n", "holds no rows"),
         ('{"query": "q", "engines": {}}', "field 'engines'"),

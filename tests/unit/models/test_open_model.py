@@ -28,13 +28,28 @@ from tests.unit.models.adapter_calls import KEYS, SAMPLING, ask, serve_reply
         "",
         "anthropic:claude",
         "rerank:m",
-        "rerank:other:m",
+        "rerank:jina:m",
     ],
 )
 def test_an_unknown_form_lists_the_forms(spec: str) -> None:
     with pytest.raises(
         SetupError, match=r"openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME, .*, lexical or expected"
     ):
+        open_model(spec, base_url=None, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
+
+
+@check_each(
+    ("spec", "provider"),
+    [
+        ("opena:my-llm", "openai"),
+        ("OpenAI:gpt-4o", "openai"),
+        ("lexcal", "lexical"),
+        ("rerank:dashcope:m", "dashscope"),
+        ("decison:openai:m", "decision"),
+    ],
+)
+def test_a_misspelt_provider_is_suggested(spec: str, provider: str) -> None:
+    with pytest.raises(SetupError, match=f"there is no model '{spec}'; did you mean '{provider}'\\?$"):
         open_model(spec, base_url=None, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
 
 

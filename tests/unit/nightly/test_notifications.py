@@ -112,7 +112,7 @@ def test_calls_that_a_kill_left_open_are_a_range() -> None:
     record["cost_total"] |= {"calls": 450, "lost": 25}
     assert make_message(parse_record(record)).lines[-1] == (
         "this night made 425 to 450 calls (a process ended early: up to 25 calls without an answer may be"
-        " billed), canaries included: $0.0412"
+        " billed; some of them may not have been sent), canaries included: $0.0412"
     )
 
 

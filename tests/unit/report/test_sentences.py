@@ -123,7 +123,8 @@ def test_no_engine_is_best_while_one_is_close() -> None:
 def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -> None:
     low, high = [CLEAR, [0.0] * 8], [CLEAR, [1.0] * 8]
     assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR, [0.1] * 8], low=low, high=high)) == (
-        "No engine is best by P@5: a has the highest mean, but could lose to b by what is unjudged."
+        "No engine is best by P@5: a has the highest mean, but could be behind b if every snippet were"
+        " judged."
     )
 
 
@@ -431,12 +432,18 @@ def test_a_measure_of_lists_says_that_each_engine_leaves_out_queries_of_its_own(
     ("uncounted", "maybe_billed", "english", "chinese"),
     [
         (0, 0, "", ""),
-        (0, 1, "; 1 call without an answer may be billed", "；最多 1 次没有答复的调用可能已计费"),
+        (
+            0,
+            1,
+            "; 1 call without an answer may be billed; it may not have been sent",
+            "；最多 1 次没有答复的调用可能已计费，其中有的可能并未发送",
+        ),
         (
             2,
             1200,
-            "; 2 calls came back without a token count; up to 1,200 calls without an answer may be billed",
-            "；2 次调用没有返回 token 数；最多 1,200 次没有答复的调用可能已计费",
+            "; 2 calls came back without a token count; up to 1,200 calls without an answer may be billed;"
+            " some of them may not have been sent",
+            "；2 次调用没有返回 token 数；最多 1,200 次没有答复的调用可能已计费，其中有的可能并未发送",
         ),
     ],
 )
