@@ -33,8 +33,8 @@ class AdaptiveLimiter:
 
     def __init__(self, concurrency: int) -> None:
         self.in_flight = 0
-        #: Whether only probes are sent. Until the first answer, at most `UNCONFIRMED_CONCURRENCY` are in flight,
-        #: while the circuit is open or half-open, one.
+        #: Whether only probes are sent. Before the first answer, `UNCONFIRMED_CONCURRENCY` of them can be in
+        #: flight; while the circuit is open or half-open, one.
         self.probing = True
         #: Whether a request was ever answered.
         self.has_answer = False
