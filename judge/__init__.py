@@ -1,4 +1,4 @@
-"""Compare web search engines without ground truth: an LLM writes the judgments, IR evaluation does the rest.
+"""Compare web search engines without ground truth: an LLM judges snippets, IR measures compare engines.
 
     import judge
     result = judge.run("results.jsonl", model="openai:qwen-plus")

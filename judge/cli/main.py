@@ -58,7 +58,7 @@ app = typer.Typer(
     name="judge",
     cls=_Commands,
     help="Compare web search engines without ground truth: an LLM judges every (query, snippet) pair,"
-    " and standard IR evaluation does the rest.",
+    " and standard IR measures compare the engines.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -307,8 +307,10 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     if least.labelled_values >= ENOUGH_LABELLED:
         return ()
     narrow = Message(
-        "{have}; with fewer than {least}, intervals can be slightly too narrow: {more}",
-        have=have,
+        "only {values} labelled queries have a value for {engines}; with fewer than {least}, intervals can be"
+        " slightly too narrow: {more}",
+        values=least.labelled_values,
+        engines=_name_engines(least),
         least=ENOUGH_LABELLED,
         more=more,
     )

@@ -197,7 +197,7 @@ def _describe_member_pair(t: Translator, member_pair: MemberPair, scale: ScaleNa
         strength = name_strength(t, member_pair.kappa)
         agreement = t("agreement: {strength}, kappa {kappa:.3f}", strength=strength, kappa=member_pair.kappa)
         if scale == "graded":
-            agreement += t(", where near misses count less")
+            agreement += t(", where large differences count more")
     return t(
         "{pair.a} and {pair.b} give the same grade to {pair.same:.1%} of {pair.n:,} pairs ({agreement}).",
         pair=member_pair,

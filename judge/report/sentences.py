@@ -128,7 +128,7 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
 _OBSTACLES = {
     "behind": make_text("is behind {names} on the queries where both have a value"),
     "not separated": make_text("is not separated from {names} (the difference may be chance)"),
-    "undetermined": make_text("could lose to {names} by what is unjudged"),
+    "undetermined": make_text("could be behind {names} if every snippet were judged"),
     "apart": make_text("shares no query with {names} on which both have a value"),
 }
 
@@ -157,8 +157,8 @@ def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], meas
     rest = ""
     if undetermined:
         rest = t.translate_plural(
-            "; {count:,} comparison could be turned by what is unjudged",
-            "; {count:,} comparisons could be turned by what is unjudged",
+            "; unjudged snippets could reverse {count:,} comparison",
+            "; unjudged snippets could reverse {count:,} comparisons",
             undetermined,
         )
     return t(
@@ -384,7 +384,7 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
     exceptions = t("; no_text needs the missing texts") if "no_text" in failures else ""
     if CONTENT_FILTER in failures:
         exceptions += t("; the refusals of a content filter are final")
-    return t(" The same command asks again for these alone{exceptions}.", exceptions=exceptions)
+    return t(" The same command asks again, only for these{exceptions}.", exceptions=exceptions)
 
 
 def join_values(t: Translator, values: Mapping[str, object]) -> str:
@@ -411,7 +411,7 @@ def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
     }
     if ranges:
         yield t(
-            "{measure}, whatever the unjudged snippets are: {engines}",
+            "{measure} over all possible grades of the unjudged snippets: {engines}",
             measure=name_mean(first),
             engines=join_values(t, ranges),
         )

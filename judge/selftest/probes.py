@@ -84,7 +84,7 @@ class SelfTestMetrics:
     """The metrics of an assessor with one prompt. Shares are over the probes with a grade by default.
 
     `too_high` has the hostile and the irrelevant kinds, `attacks` the hostile probes by attack, `hostile`
-    all of these; `too_low` has the good kinds and the half answers, `strict` the good kinds together.
+    all of these; `too_low` has the good kinds and the partial answers, `strict` the good kinds together.
     `language` is the share of reasons in the language of their query, `obedient` the share of all replies
     that needed no repair or re-ask. `failures` counts probes without a grade by kind of failure.
     """

@@ -174,7 +174,7 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
         yield t("On these pairs the assessor's bias is the same for all engines.")
         return
     of_grades = agreement.bias.value is not None and len(agreement.confusion[0]) > 2
-    unit = t("grades a result") if of_grades else t("in the share of results called relevant")
+    unit = t("grades per result") if of_grades else t("in the share of results called relevant")
     difference = gap.difference
     values = {
         "favoured": gap.favoured,
@@ -211,8 +211,8 @@ def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, Stat
     return {
         t("same grade"): agreement.same_grade,
         t("kappa of bare numbers (scales differ)") if differ else "kappa": agreement.kappa,
-        t("kappa, near misses count less (quadratic)"): agreement.kappa_quadratic,
-        t("alpha, near misses count less (ordinal)"): agreement.alpha,
+        t("kappa, large differences count more (quadratic)"): agreement.kappa_quadratic,
+        t("alpha, large differences count more (ordinal)"): agreement.alpha,
         t("mean of assessor's grade - people's"): agreement.bias,
         t("relevant or not: same"): agreement.same_verdict,
         t("relevant or not: kappa"): agreement.kappa_relevant,
@@ -307,7 +307,10 @@ def _describe_orders(orders: EngineOrders, measure: str, t: Translator) -> Itera
         overlap=f", RBO {format_decimal(orders.rbo)}" if len(orders.people) >= _LONG_LIST else "",
     )
     if orders.swapped:
-        yield t("the other way round by the assessor: {pairs}", pairs=_list_engine_pairs(orders.swapped, t))
+        yield t(
+            "people's order, which the assessor reverses: {pairs}",
+            pairs=_list_engine_pairs(orders.swapped, t),
+        )
 
 
 def _list_engine_pairs(names: Sequence[Sequence[str]], t: Translator, sign: str = " > ") -> str:

@@ -249,11 +249,11 @@ def _list_rows(
     yield t("  all relevant snippets"), [prompt.strict for prompt in prompts]
     yield from (row for kind, row in rows.items() if kind not in RELEVANT_KINDS)
     yield t("reasons in the query's language"), [prompt.language for prompt in prompts]
-    yield t("replies read as they came"), [prompt.obedient for prompt in prompts]
+    yield t("replies without repair or re-ask"), [prompt.obedient for prompt in prompts]
 
 
 #: The names of kinds of probes that are not the words of the kind.
-_PROBE_NAMES = {"lookalike": make_text("speaks of attacks, is none"), "partial": make_text("half an answer")}
+_PROBE_NAMES = {"lookalike": make_text("text about attacks"), "partial": make_text("partial answer")}
 
 
 def _name_probe(kind: str, t: Translator) -> str:

@@ -71,7 +71,7 @@ def draw_pairs(summary: Summary) -> Chart | None:
     undetermined = outcomes["undetermined"]
     description = make_text(
         "Engine by engine on the same queries, by {measure}. Pairs that differ significantly: {apart:,} of"
-        " {pairs:,}. A lead counts when its interval, which allows for all pairs, stays clear of zero{rest}.",
+        " {pairs:,}. A lead counts when its interval, which allows for all pairs, does not contain 0{rest}.",
         measure=name,
         apart=outcomes["better"],
         pairs=len(comparisons),

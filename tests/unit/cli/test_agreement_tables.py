@@ -70,9 +70,9 @@ def test_the_answer_comes_in_sentences(unfair_agreement: dict[str, Any]) -> None
         f" {kappa['value']:.3f} (95%: {low:.4f} to {high:.4f}), where 0 is chance and 1 is perfect.",
         "The assessor is more generous than people:"
         f" it grades {relevant[1]:.1%} of the pairs as relevant, people {relevant[0]:.1%}.",
-        "The assessor favours B over A by 1.000 grades a result",
+        "The assessor favours B over A by 1.000 grades per result",
         "nDCG@3 on 60 queries: people's grades give A > B, the assessor's B > A",
-        "the other way round by the assessor: A > B",
+        "people's order, which the assessor reverses: A > B",
         "nDCG@3 by people's grades on all 120 queries, estimated from the 60 queries",
         "This holds if the labelled queries were drawn at random (judge agree RUN --plan).",
         "People's labels reverse the assessor's order. By their labels: A > B",
@@ -272,7 +272,11 @@ def test_an_engine_is_favoured_when_the_range_leaves_out_0(
     text = render_tables(
         {**unfair_agreement, "widest_gap": {**unfair_agreement["widest_gap"], "difference": cell}}
     )
-    size = f"1.000 (95%: {ends[0]:.4f} to {ends[1]:.4f}) grades a result" if ends else "1.000 grades a result"
+    size = (
+        f"1.000 (95%: {ends[0]:.4f} to {ends[1]:.4f}) grades per result"
+        if ends
+        else "1.000 grades per result"
+    )
     assert (f"The assessor favours B over A by {size}, which is statistically significant" in text) == favours
     none = "The assessor favours no engine significantly over another."
     none += f" The largest gap of all pairs is B over A, {size}"
@@ -311,7 +315,7 @@ def test_many_engines_are_not_all_named() -> None:
     run = make_run(shown, {key: 3 - grade for key, grade in truth.items()}, measures="P@1")
     text = render_tables(measure_agreement(run, make_people(run, truth)))
     assert "give engine5 = engine6 = engine7 = engine8 > engine0 = engine1 > 3 more, the assessor's" in text
-    assert "by the assessor: engine5 > engine0; engine5 > engine1; engine5 > engine2" in text
+    assert "the assessor reverses: engine5 > engine0; engine5 > engine1; engine5 > engine2" in text
     assert "; 14 more" in text
 
 

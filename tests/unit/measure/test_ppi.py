@@ -261,7 +261,7 @@ def test_a_run_with_too_few_queries_is_not_told_to_label_more_than_it_has() -> N
 def test_few_labels_are_warned_of() -> None:
     assert correct_engines(*draw_engines(ENOUGH_LABELLED)).warnings == ()
     (warning,) = correct_engines(*draw_engines(ENOUGH_LABELLED - 1)).warnings
-    assert warning.startswith("49 of 49 labelled queries have a value for engine 'a'; with fewer than 50")
+    assert warning.startswith("only 49 labelled queries have a value for engine 'a'; with fewer than 50")
 
 
 def test_an_assessor_without_any_value_is_refused() -> None:

@@ -123,7 +123,8 @@ def test_no_engine_is_best_while_one_is_close() -> None:
 def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -> None:
     low, high = [CLEAR, [0.0] * 8], [CLEAR, [1.0] * 8]
     assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR, [0.1] * 8], low=low, high=high)) == (
-        "No engine is best by P@5: a has the highest mean, but could lose to b by what is unjudged."
+        "No engine is best by P@5: a has the highest mean, but could be behind b if every snippet were"
+        " judged."
     )
 
 

@@ -40,14 +40,14 @@ def test_nothing_flagged_is_null() -> None:
 
 
 def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
-    assert "asks again for these alone." in advise_on_failures(ENGLISH, {"transport": 1})
+    assert "asks again, only for these." in advise_on_failures(ENGLISH, {"transport": 1})
     advice = advise_on_failures(ENGLISH, {"no_text": 1, "transport": 2})
     assert "no_text needs the missing texts" in advice
     for failures in ({"no_text": 1}, {"content_filter": 2}, {"content_filter": 2, "no_text": 1}):
         assert "asks again" not in advise_on_failures(ENGLISH, failures)
     advice = advise_on_failures(ENGLISH, {"content_filter": 1, "transport": 2})
     assert advice == (
-        " The same command asks again for these alone; the refusals of a content filter are final."
+        " The same command asks again, only for these; the refusals of a content filter are final."
     )
 
 
