@@ -161,7 +161,7 @@ def annotate(
     ] = None,
     opens: Annotated[bool, make_option("Open the page in a browser.", "--open")] = False,
 ) -> None:
-    """Label pairs on a local page that hides grades, for judge agree. Needs search-judge[web]."""
+    """Label pairs on a page that hides grades, for judge agree. Needs search-judge[web]."""
     from judge.annotate import serve
 
     address = serve.ServerAddress(host, port, *([token] if token else []))

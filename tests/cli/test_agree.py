@@ -515,7 +515,7 @@ def test_few_labelled_queries_give_no_correction_or_a_warning(unfair_run: Path, 
     make_plan(unfair_run, tmp_path / "thirty.csv", 30)
     text = run_agree(unfair_run, "--qrels", fill_plan(tmp_path / "thirty.csv"))
     (warning,) = read_agreement(unfair_run)["calibration"]["P@3"]["warnings"]
-    assert "30 of 30 labelled queries" in warning
+    assert "only 30 labelled queries" in warning
     assert "fewer than 50" in text
 
 
