@@ -194,12 +194,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path) from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(
-            "{file}: is not TOML: {error}{advice}",
+            "{file}: is not TOML: {error}{begin}{advice}",
             file=path,
             error=explain_error(error),
-            advice=_locate_unfinished_entry(text)
-            if str(error).endswith("(at end of document)")
-            else _advise_on_quotes(text, str(error)),
+            begin=_locate_unfinished_entry(text) if str(error).endswith("(at end of document)") else "",
+            advice=_advise_on_quotes(text, str(error)),
         ) from error
     for name, value in content.items():
         near = get_close_matches(name, TABLES, n=1)

@@ -76,7 +76,7 @@ def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
     assert list_numbers(describe_flagged_effect(ENGLISH, summary)) == ["0", "10", "3"]
     summary = make_flagged_summary(order_changes=False)
     assert warn_flagged(ENGLISH, summary) == ""
-    assert "only engines change places whose means by AP@10 differ by less than 0.02" in (
+    assert "only engines change places whose means by MAP@10 differ by less than 0.02" in (
         describe_flagged_effect(ENGLISH, summary)
     )
 
