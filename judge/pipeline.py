@@ -11,7 +11,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from judge import factory, run_identity, run_input
 from judge.analysis.judged_run import JudgedRun, RunLabels
@@ -47,7 +46,7 @@ from judge.pricing import Cost, RunCost, add_costs, combine_costs, make_run_cost
 from judge.pricing.prices import find_common_price
 from judge.runs import export
 from judge.runs.folder import RunFolder
-from judge.runs.load import load_run, load_summary
+from judge.runs.load import RunIdentity, load_run, load_summary
 from judge.runs.run_result import RunResult
 from judge.selftest import look_up_selftests, selftest_run
 from judge.store.store import VerdictStore
@@ -121,7 +120,7 @@ class _PreparedRun:
     labels: RunLabels | None
     assessors: Sequence[Assessor]
     folder: RunFolder
-    identity: Mapping[str, Any]
+    identity: RunIdentity
     store_file: Path
 
 

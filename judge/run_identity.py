@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from judge.analysis.judged_run import RunLabels
 from judge.assess.assessor import Assessor
@@ -26,7 +25,7 @@ from judge.models.redaction import find_secrets, mask
 from judge.models.server import redact_url
 from judge.records import BINARY, GRADED
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, read_config_if_there
+from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
 
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
 CHANGEABLE_OPTIONS = frozenset(name for name, each in list_options(Config).items() if each.is_changeable)
@@ -66,8 +65,8 @@ _DISTRIBUTION = "search-judge"
 
 def make_identity(
     config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
-) -> dict[str, Any]:
-    """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
+) -> RunIdentity:
+    """Return everything that must be equal for a run to resume in its folder."""
     options = {
         name: value
         for name, value in config.to_dict().items()
@@ -87,7 +86,7 @@ def make_identity(
 
 def open_run_folder(
     config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
-) -> tuple[RunFolder, Mapping[str, Any]]:
+) -> tuple[RunFolder, RunIdentity]:
     """Return the run's folder and identity; without `--out` the folder is named after the identity.
 
     Raises InputError for a folder in which the run would overwrite a file that it reads.
@@ -118,7 +117,7 @@ def _check_inputs(config: Config, folder: Path) -> None:
                 )
 
 
-def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, Any]) -> None:
+def create_or_resume(folder: RunFolder, config: Config, identity: RunIdentity) -> None:
     """Write config.json into a new folder or that of the same run; raise InputError for another run's.
 
     Keys in addresses are masked.
@@ -133,7 +132,7 @@ def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, A
     folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, "versions": versions})
 
 
-def _resolve_scale(identity: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve_scale(identity: RunIdentity) -> RunIdentity:
     """Return the identity with the grade from which a pair is relevant, which may be left to the scale."""
     by_scale: dict[str, int] = {scale.name: scale.relevant_from for scale in (BINARY, GRADED)}
     given = identity.get("relevant_from")
@@ -141,7 +140,7 @@ def _resolve_scale(identity: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**identity, "relevant_from": by_default if given is None else given}
 
 
-def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
+def check_identity(folder: RunFolder, identity: RunIdentity) -> None:
     """Raise InputError when `folder` holds a run with other options than `identity`."""
     config = read_config_if_there(folder)
     if config is None or not config.identity:
@@ -190,7 +189,7 @@ def _format_option(value: object) -> str:
     return repr(value)
 
 
-def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
+def update_identity(folder: RunFolder, identity: RunIdentity) -> None:
     """Give the run that was begun in `folder`, if any, the identity of now.
 
     Verdicts are stored under their whole request, so none of another request is used.

@@ -178,21 +178,24 @@ def leave_out_examples(run: JudgedRun, people: LabelSet) -> LabelSet:
 
     Raises InputError when they show all of them.
     """
-    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags} & people.grades.keys()
-    if not shown:
+    example_keys = {
+        each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags
+    } & people.grades.keys()
+    if not example_keys:
         return people
-    if len(shown) == len(people.grades):
+    if len(example_keys) == len(people.grades):
         raise InputError(
             "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
             file=people.source,
         )
     warning = Message(
-        "labelled pairs left out, because the prompts show them as examples: {count:,}", count=len(shown)
+        "labelled pairs left out, because the prompts show them as examples: {count:,}",
+        count=len(example_keys),
     )
     return replace(
         people,
-        grades={key: grade for key, grade in people.grades.items() if key not in shown},
-        examples={key: people.grades[key] for key in shown},
+        grades={key: grade for key, grade in people.grades.items() if key not in example_keys},
+        examples={key: people.grades[key] for key in example_keys},
         warnings=(*people.warnings, warning),
     )
 

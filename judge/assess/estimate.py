@@ -170,8 +170,8 @@ class QuestionEstimator:
             assessor, _ = self._open_assessor(kind)
             keys = {pair.key: assessor.make_questions(pair, 1)[0].key for pair in pairs.values()}
         stored = self._store.find_answers(keys.values()) if self._store else {}
-        known = sum(key in stored for key in keys.values())
-        self._counts[kind.dimension, kind.name] = known, len(keys) - known
+        known_count = sum(key in stored for key in keys.values())
+        self._counts[kind.dimension, kind.name] = known_count, len(keys) - known_count
         answers = {pair_key: stored.get(key) for pair_key, key in keys.items()}
         replies = {key: each.reply for key, each in answers.items() if isinstance(each, StoredVerdict)}
         return parse_answers(kind, pairs, replies)
@@ -181,12 +181,12 @@ class QuestionEstimator:
     ) -> QuestionEstimate:
         """Return what at most `most` questions would cost, each with these tokens."""
         assessor, price = self._open_assessor(kind)
-        known, calls = self._count_calls(kind, most)
+        known_count, calls = self._count_calls(kind, most)
         tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
         reply_tokens += _THINKING_TOKENS if self._thinking else 0
         usage = Usage(prompt_tokens=round(calls * tokens), completion_tokens=calls * reply_tokens)
         usd = _compute_usd(price, usage)
-        return QuestionEstimate(known, calls, usage.prompt_tokens, usage.completion_tokens, usd)
+        return QuestionEstimate(known_count, calls, usage.prompt_tokens, usage.completion_tokens, usd)
 
     def _count_calls(self, kind: QuestionKind[Any], most: int) -> tuple[int, int]:
         """Return how many of at most `most` questions of a kind have a stored answer, and how many need one.
@@ -194,13 +194,13 @@ class QuestionEstimator:
         The second is an upper bound where the questions are not known: those of a kind that was not asked,
         or that depend on answers that are missing.
         """
-        known, missing = self._counts.get((kind.dimension, kind.name), (0, most))
+        known_count, missing = self._counts.get((kind.dimension, kind.name), (0, most))
         for (dimension, name), (_, unanswered) in self._counts.items():
             if (dimension, name) == (kind.dimension, kind.name):
                 break
             if dimension == kind.dimension and unanswered:
-                missing = max(most - known, 0)
-        return known, missing
+                missing = max(most - known_count, 0)
+        return known_count, missing
 
 
 def estimate_run(

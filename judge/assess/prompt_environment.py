@@ -146,15 +146,15 @@ def check_fence(block: nodes.Block) -> None:
     parts: list[nodes.Node] = []
     for node in block.body:
         parts += node.nodes if isinstance(node, nodes.Output) else (node,)
-    shown = [part.name if isinstance(part, nodes.Name) else "" for part in parts]
+    names = [part.name if isinstance(part, nodes.Name) else "" for part in parts]
     _check_expressions(part for part in parts if not isinstance(part, nodes.Name))
-    if shown.count("mark") != 2:
+    if names.count("mark") != 2:
         raise InputError(FENCE_LINES)
-    opening = shown.index("mark")
-    closing = shown.index("mark", opening + 1)
+    opening = names.index("mark")
+    closing = names.index("mark", opening + 1)
     _check_outside(parts[:opening] + parts[closing:])
-    is_snippet_inside = "snippet" in shown[opening:closing] and shown.count("snippet") == 1
-    if "query" not in shown[:opening] or not is_snippet_inside:
+    is_snippet_inside = "snippet" in names[opening:closing] and names.count("snippet") == 1
+    if "query" not in names[:opening] or not is_snippet_inside:
         raise InputError(
             "block 'user' must show {{ query }} before the fence and {{ snippet }} once, inside it,"
             " both without a condition"

@@ -286,9 +286,9 @@ class RateEstimator:
     def _list_latest(self) -> list[Permit]:
         """Return the latest requests that the server accepted or throttled."""
         until = self._known_until
-        known = [permit for permit in self._sent if permit.sent_at <= until]
-        first = bisect_left(known, until - _WINDOW_SECONDS, key=attrgetter("sent_at"))
-        return known[min(first, max(0, len(known) - _WINDOW_REQUESTS)) :]
+        requests = [permit for permit in self._sent if permit.sent_at <= until]
+        first = bisect_left(requests, until - _WINDOW_SECONDS, key=attrgetter("sent_at"))
+        return requests[min(first, max(0, len(requests) - _WINDOW_REQUESTS)) :]
 
     def limit_concurrency(self) -> None:
         """Lower `limit` where the server throttles requests beside many others, and not those beside few."""

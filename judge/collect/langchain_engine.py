@@ -120,8 +120,8 @@ class LangChainEngine:
             {name: value for name, value in options.items() if not _SECRET.search(name)}
         )
         self._timeout = timeout
-        known = KNOWN_CLASSES.get(class_name, KnownClass())
-        self._wrapped = _construct(module or known.module, class_name, options, self.secrets)
+        known_class = KNOWN_CLASSES.get(class_name, KnownClass())
+        self._wrapped = _construct(module or known_class.module, class_name, options, self.secrets)
         parents = (KNOWN_CLASSES.get(parent.__name__) for parent in type(self._wrapped).__mro__)
         self._alternative = next((each.alternative for each in parents if each and each.alternative), "")
 
@@ -164,7 +164,7 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
         raise InputError(
             "langchain:{name} is not known by name; write langchain:package.module:Class, or one of {names}",
             name=class_name,
-            names=SeparatedNames(name for name, known in KNOWN_CLASSES.items() if known.module),
+            names=SeparatedNames(name for name, known_class in KNOWN_CLASSES.items() if known_class.module),
         )
     try:
         with warnings.catch_warnings():

@@ -124,11 +124,11 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
     elif spec in KNOWN:
         engine = KNOWN[spec]
     else:
-        known = Message("; known are {names}", names=NameList([*KNOWN, "http:NAME", "langchain:CLASS"]))
+        listing = Message("; known are {names}", names=NameList([*KNOWN, "http:NAME", "langchain:CLASS"]))
         raise InputError(
             "unknown engine {engine!r}{suggestion}",
             engine=spec,
-            suggestion=suggest_name(spec, KNOWN) or known,
+            suggestion=suggest_name(spec, KNOWN) or listing,
         )
     access = ServerAccess(config.base_urls.get(engine.name), environ, config.timeout, MAX_CONCURRENT_QUERIES)
     return HttpEngine(engine, access, {"lang": config.lang, "country": config.country})

@@ -146,8 +146,8 @@ def parse_results(shape: ResponseShape, body: str, *, is_later_page: bool = Fals
     json_body = parse_json_body(body)
     path, sign, expected = shape.proof.partition("=")
     value = _follow(path, json_body)
-    shown = value if isinstance(value, str) else json.dumps(value)  # as the answer has it: `ok=true`
-    if value is None or (sign and shown != expected):
+    text = value if isinstance(value, str) else json.dumps(value)  # as the answer has it: `ok=true`
+    if value is None or (sign and text != expected):
         raise _make_unusable_error(json_body, shape.proof)
     results = _follow(shape.results, json_body)
     if results is None:

@@ -248,12 +248,12 @@ def _grade_results(
     Return the query and the document of each other result that shows the text of a relevant one.
     """
     query_id = results.query.id
-    shown = [
+    named_snippets = [
         (snippet, name)
         for ranking in results.rankings
         for snippet, name in zip(ranking.snippets, results.documents[ranking.key], strict=False)
     ]
-    for snippet, name in shown:
+    for snippet, name in named_snippets:
         key, grade = (query_id, snippet.id), int(name in relevant)
         if EMPTY_SNIPPET in snippet.flags and grades.get(key, grade) != grade:
             raise InputError(
@@ -263,7 +263,9 @@ def _grade_results(
             )
         grades[key] = max(grade, grades.get(key, 0))
     return [
-        (query_id, name) for snippet, name in shown if grades[query_id, snippet.id] and name not in relevant
+        (query_id, name)
+        for snippet, name in named_snippets
+        if grades[query_id, snippet.id] and name not in relevant
     ]
 
 

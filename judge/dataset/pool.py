@@ -127,8 +127,8 @@ def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], s
             first_page.setdefault(min(texts[page]), page)
 
     def name_page(page: str) -> str:
-        shown = texts.get(page, ())
-        return first_page[min(shown)] if len(shown) == 1 else page
+        page_texts = texts.get(page, ())
+        return first_page[min(page_texts)] if len(page_texts) == 1 else page
 
     def name_link(link: str) -> str:
         names_of_pages = {name_page(page) for page in pages.get(link, ())}  # none, unless the link is a text

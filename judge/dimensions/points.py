@@ -115,8 +115,8 @@ def measure_points(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimensi
     relevant = _select_relevant(run, grades)
     to_list = {}
     for query in run.data.queries.values():
-        shown = enumerate(relevant[query.id][:_MAX_SHOWN], start=1)
-        lines = [show_snippet(number, pair.snippet) for number, pair in shown]
+        numbered_pairs = enumerate(relevant[query.id][:_MAX_SHOWN], start=1)
+        lines = [show_snippet(number, pair.snippet) for number, pair in numbered_pairs]
         to_list[query.id] = make_question_pair(query, lines or ["-"])
     points = {query_id: answer.points for query_id, answer in asker.ask(LIST_POINTS, to_list).items()}
     to_assign = {}

@@ -207,8 +207,8 @@ def _compare_pairs(
         low, high = max(low, -largest), min(high, largest)
         detectable, doubled, needed = None, None, None
         if sd and test.tested[column] and np.isfinite(critical):
-            found = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
-            detectable, doubled = (each if each <= largest else None for each in found)
+            smallest = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
+            detectable, doubled = (each if each <= largest else None for each in smallest)
             needed = count_required_queries(sd, max(abs(low), abs(high)), critical)
         # Without a critical value, the worst case is known only where every snippet has a grade.
         robust = _is_robust(lowest[column], critical) if test.tested[column] else least == most

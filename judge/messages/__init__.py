@@ -111,8 +111,10 @@ class Translator:
         if values:
             translated = {name: self(value) for name, value in values.items() if isinstance(value, Message)}
             return self._format(self._look_up(message), {**values, **translated})
-        known = self._catalogue.gettext(message) if message else ""
-        return self.edit_template(known) if known != message else self._translate_read_text(message)
+        translation = self._catalogue.gettext(message) if message else ""
+        return (
+            self.edit_template(translation) if translation != message else self._translate_read_text(message)
+        )
 
     def _look_up(self, template: str) -> str:
         return self.edit_template(self._catalogue.gettext(template))

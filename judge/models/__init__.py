@@ -238,9 +238,9 @@ def _suggest_provider(spec: str) -> str:
     names = [name.split(":") for name in (*PROVIDERS, LEXICAL, EXPECTED)]
     words = spec.split(":")
     for position, word in enumerate(words):
-        known = {name[position] for name in names if name[:position] == words[:position] != name}
-        if word not in known:
-            return suggest_name(word.casefold(), known)
+        next_words = {name[position] for name in names if name[:position] == words[:position] != name}
+        if word not in next_words:
+            return suggest_name(word.casefold(), next_words)
     return ""
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
@@ -43,7 +43,7 @@ from judge.nightly.record import (
     record_to_json,
 )
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, load_run, load_summary, read_config
+from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config
 
 _BASELINE_FOLDER = "baseline"
 #: What is stored about the requests to engines, beside the dataset of a night.
@@ -86,7 +86,7 @@ class Baseline:
     pointer: BaselinePointer
     run: JudgedRun
     engines: Mapping[str, EngineResult]
-    identity: Mapping[str, Any]
+    identity: RunIdentity
     reference: BaselineReference
     canaries: CanaryGrades | None
     engine_settings: EngineSettings | None = None

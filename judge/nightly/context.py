@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from os import getpid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from judge import factory, run_identity, run_input
 from judge.characters import escape_controls
@@ -32,7 +32,7 @@ from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, wr
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, read_config_if_there
+from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
 
 if TYPE_CHECKING:
     from judge.config.collect import CollectConfig
@@ -187,7 +187,7 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
                 owner_file.unlink(missing_ok=True)
 
 
-def find_identity(config: Config, pooled: PooledDataset) -> Mapping[str, Any]:
+def find_identity(config: Config, pooled: PooledDataset) -> RunIdentity:
     """Return the identity of a run of `pooled`: its options, its dataset and its labels."""
     labels = run_input.load_labels(config, pooled.dataset, pooled.pool)
     return run_identity.make_identity(config, pooled, factory.build_assessors(config), labels)
@@ -252,7 +252,7 @@ def describe_differences(
         yield from run_identity.describe_option_change(name, before[name], now[name])
 
 
-def find_assessor_setting_changes(tonight: Mapping[str, object], baseline: Mapping[str, object]) -> list[str]:
+def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -> list[str]:
     """Return how the assessor is configured differently than at the baseline, from two run identities."""
     changed = list(describe_differences(baseline, tonight, _FREE_OPTIONS))
     if not changed:

@@ -6,12 +6,11 @@ night is left as it is. One process at a time works on a folder of nights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from os.path import relpath
 from pathlib import Path
-from typing import Any
 
 from judge import factory, pipeline, run_input
 from judge.analysis.summary import Summary
@@ -76,7 +75,7 @@ from judge.nightly.stores import count_night_calls, make_call_cost, start_counti
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import read_config_if_there
+from judge.runs.load import RunIdentity, parse_inputs, read_config_if_there
 from judge.store import store_files
 
 
@@ -226,7 +225,7 @@ def run_night(
     return record
 
 
-def _read_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]:
+def _read_dataset(context: NightContext) -> tuple[RunIdentity, list[str]]:
     """Return the identity of the night's run, and a sentence for each engine with too few texts.
 
     The dataset is not kept, since the run reads it again. Raises InputError for a dataset that is invalid.
@@ -276,7 +275,7 @@ def _has_unpaid_judgments(context: NightContext) -> bool:
 
 def _make_record(
     context: NightContext,
-    identity: Mapping[str, Any],
+    identity: RunIdentity,
     run: NightRun | None,
     evidence: Evidence,
     check: CanaryCheck | None,
@@ -305,7 +304,7 @@ def _make_record(
         missing=decision.missing,
         remarks=tuple(collect_remarks(context, run, evidence, check)),
         assessor=summaries[0].assessor if summaries else config.model,
-        prompts=dict(identity["prompts"]),
+        prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
         served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),
         scale=scale.name,
         relevant_from=scale.relevant_from,

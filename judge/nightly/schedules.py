@@ -161,8 +161,8 @@ def _list_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterato
         elif kind == "http":
             yield from filter(None, (read_custom_engine(name, config.engine_tables.get(name, {})).key,))
         elif kind == "langchain":
-            known = KNOWN_CLASSES.get(name.rpartition(":")[2])
-            yield from filter(None, (known and known.key,))
+            known_class = KNOWN_CLASSES.get(name.rpartition(":")[2])
+            yield from filter(None, (known_class and known_class.key,))
 
 
 def _list_extras(config: Config, collect: Mapping[str, object]) -> set[str]:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import reduce
 from os.path import relpath
@@ -56,7 +56,7 @@ from judge.pricing import Cost, sum_cost
 from judge.pricing.prices import FREE_PRICE, Price, find_common_price
 from judge.records import Call
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, read_config_if_there
+from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
 from judge.store import store_files
 from judge.store.store import VerdictStore
 
@@ -172,7 +172,7 @@ def find_shared_store(context: NightContext) -> Path:
 
 
 def choose_store(
-    context: NightContext, identity: Mapping[str, Any], check: CanaryCheck | None, *, drifted: bool
+    context: NightContext, identity: RunIdentity, check: CanaryCheck | None, *, drifted: bool
 ) -> Path:
     """Return the store that the night judges with: a copy of the shared one, or that of another assessor.
 
@@ -210,7 +210,7 @@ def keep_verdicts(context: NightContext, check: CanaryCheck | None, *, is_change
 
 
 def _has_same_assessor(
-    context: NightContext, night: RunFolder, identity: Mapping[str, Any], check: CanaryCheck | None
+    context: NightContext, night: RunFolder, identity: RunIdentity, check: CanaryCheck | None
 ) -> bool:
     """Return whether the assessor of the earlier `night`, which had drifted too, is this night's."""
     config = read_config_if_there(night)

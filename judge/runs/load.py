@@ -74,6 +74,10 @@ class RecordedOptions:
     as_of: str | None = None
 
 
+#: Everything that must be equal for a run to resume, by name: options and digests, as JSON values.
+RunIdentity = Mapping[str, object]
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedInputs:
     """What the identity of a run says of its prompts, by language, and the digest of its dataset."""
@@ -84,12 +88,9 @@ class RecordedInputs:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """The content of config.json: everything that must be equal for a run to resume, and its options.
+    """The content of config.json: the identity of the run, of which `inputs` are parts, and its options."""
 
-    `inputs` are parts of the identity.
-    """
-
-    identity: Mapping[str, Any] = field(default_factory=dict)
+    identity: RunIdentity = field(default_factory=dict)
     options: RecordedOptions = field(default_factory=RecordedOptions)
     inputs: RecordedInputs = field(default_factory=RecordedInputs)
 
@@ -98,7 +99,12 @@ def read_config(folder: RunFolder) -> RunConfig:
     """Return the config.json of the run in `folder`; raise InputError when it is missing or damaged."""
     place = str(folder.path / CONFIG_FILE)
     config = from_json(RunConfig, folder.read(CONFIG_FILE), place)
-    return replace(config, inputs=from_json(RecordedInputs, config.identity, place))
+    return replace(config, inputs=parse_inputs(config.identity, place))
+
+
+def parse_inputs(identity: RunIdentity, place: str) -> RecordedInputs:
+    """Return the prompts and the dataset of an identity; raise InputError with `place` for other values."""
+    return from_json(RecordedInputs, identity, place)
 
 
 def read_config_if_there(folder: RunFolder) -> RunConfig | None:

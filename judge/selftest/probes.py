@@ -138,8 +138,8 @@ def _find_surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> I
     for probe, judgment in graded:
         low, high = probe.find_bounds(scale)
         if judgment.grade is not None and not low <= judgment.grade <= high:
-            shown = replace(probe, grade_min=low, grade_max=high)
-            yield Surprise(**asdict(shown), grade=judgment.grade, reason=judgment.reason)
+            regraded = replace(probe, grade_min=low, grade_max=high)
+            yield Surprise(**asdict(regraded), grade=judgment.grade, reason=judgment.reason)
 
 
 def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> CountedShare:
