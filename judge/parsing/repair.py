@@ -72,6 +72,7 @@ _IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}(?:[{QUOTES}]|\w{{1,20}}\s{{0,4}}:)")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
 _PROSE = re.compile(rf"\s*[^\W\d_][^{QUOTES}{{}},]*")
+_PROSE_OF_KEY = re.compile(rf"[^{QUOTES}{{}}]{{1,400}}")
 _LED_TO = re.compile(r"[{,\[]\s*\Z")
 #: What leads to an object within another one that is not a part of a text.
 _LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
@@ -143,6 +144,11 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     last = _VALUE_LAST.search(flat)
     if last and find_value(last["value"], scale) not in (None, grade):
         raise ReplyParseError("ambiguous", "the answer ends with another value than its object has")
+    for key in _ANY_KEY.finditer(flat):
+        # Prose where a key asks for the answer: {"result": The grade is 3. {"grade": 2}}
+        prose = _PROSE_OF_KEY.match(flat, key.end())
+        if may_wrap(key["name"]) and prose and contradicts(prose[0], grade, scale):
+            raise ReplyParseError("ambiguous", "prose in an outer object states another value")
     if any(find_value(row["value"], scale) not in (None, grade) for row in _VALUE_IN_ROW.finditer(flat)):
         raise ReplyParseError("ambiguous", "a row of a table has another value than the object")
     if _LIST.search(flat):
@@ -244,11 +250,6 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
     if keys and may_wrap(keys[-1]["name"]) and _PROSE.fullmatch(before, keys[-1].end()):
         return None
     first = keys[0].start() if keys else max(before.find("{"), 0)
-    # Prose inside an outer object leads to the inner one: {"result": The grade is 3. {"grade": 2}}
-    start = keys[0].end() if keys else first
-    brace = _BRACE_AND_KEY.search(before, start)
-    if brace and not set(before[start : brace.start()]) & set(QUOTES):
-        first = brace.start()
     # Prose may stand in front of any key that neither a brace nor a comma leads to.
     begins = [
         first,

@@ -90,6 +90,7 @@ ROUNDED = (
     *(
         "JSON 输出：1.6分，进位为2。\n%s",
         '{"result": 1.5 rounds up to 2.\n%s}',
+        '{"result": {"result": 1.5 rounds up to 2.\n%s}}',
         "判断如下：Rounding 2.3 down:\n%s",
         "My grade is as follows: rounded from 1.6\n%s",
     ),
