@@ -290,9 +290,9 @@ _MISDECODED = re.compile(
     f"|(?:[\u00e0-\u00ef]{_CONTINUATION}{{2}}){{2}}"
     f"|(?:[\u00d0\u00d1]{_CONTINUATION}){{3}}|(?:[\u00d8\u00d9]{_CONTINUATION}){{3}}|(?:[\u00ce\u00cf]{_CONTINUATION}){{3}}"
     # What becomes of bytes that were lost and read again (GBK, Korean), and of UTF-8 read as Shift-JIS.
-    "|锟斤拷|占쏙옙|(?:[縺繧繝].){3}"
+    "|锟斤拷|쏙(?<=占쏙)옙|(?:[縺繧繝].){3}"
 )
-# Each match contains one of these: this quick search comes first.
+# Each match begins with one of these.
 _LEAD_BYTE = re.compile(f"[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0쏙{_MISREAD_HAN}]")
 # GBK's two high bytes a character, again and again, as Latin-1.
 _HIGH_BYTES = re.compile("[\u00a1-\u00fe]" * 8)
@@ -317,7 +317,9 @@ def looks_misdecoded(text: str, unusual: str) -> bool:
         return True
     if _HIGH_BYTES.search(unusual) and _HIGH_BYTES.search(text):
         return True
-    if _LEAD_BYTE.search(unusual) and _MISDECODED.search(text):
+    if _LEAD_BYTE.search(unusual) and any(
+        _MISDECODED.match(text, lead.start()) for lead in _LEAD_BYTE.finditer(text)
+    ):
         return True
     # Its GBK bytes spell four Chinese characters in UTF-8, as those of real Chinese almost never do.
     return not _GBK_SIGNS.isdisjoint(unusual) and b"ECC" * 4 in text.encode("gb18030", "replace").translate(

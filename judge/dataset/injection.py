@@ -154,14 +154,14 @@ def _fold_run(run: str) -> str:
 
 def _find_triggered(text: str) -> set[str]:
     """Return the names of all patterns that can match in `text` (lower case), and perhaps of others."""
-    words, marks, others = _group_stems()
+    words, marks, _ = _group_stems()
     if "\n" in text:
         text = f"{_join_lines(text)}\n"  # one of the marks
     found = words.keys() & text.encode("ascii", "replace").translate(_LETTERS).split()
     names = {name for word in found for name in words[word]}
     names.update(name for mark in marks if mark in text for name in marks[mark])
     if not text.isascii():
-        names.update(*map(_list_patterns, set(compile_pattern("|".join(others)).findall(text))))
+        names.update(*map(_list_patterns, set(compile_pattern(_join_stems()).findall(text))))
     return names
 
 
@@ -174,15 +174,27 @@ def _group_stems() -> tuple[dict[bytes, list[str]], dict[str, list[str]], dict[s
     pairs = [(stem, name) for name, pattern in INJECTION_PATTERNS.items() for stem in pattern.stems]
     pairs += [(stem, _GRADING) for stem in GRADING_STEMS]
     for stem, name in sorted(pairs, key=lambda pair: (-len(pair[0]), pair)):
-        if not stem.isascii():
-            others.setdefault(stem, []).append(name)
-        elif not stem.isalpha():
+        if len(stem) == 1 or (stem.isascii() and not stem.isalpha()):
             marks.setdefault(stem.rstrip("*"), []).append(name)
+        elif not stem.isascii():
+            others.setdefault(stem, []).append(name)
         else:
             words.setdefault(stem.encode(), []).append(name)
             if name != _GRADING and not INJECTION_PATTERNS[name].raw:
                 words.setdefault(codecs.encode(stem, "rot13").encode(), []).append(_ROT13)
     return words, marks, others
+
+
+@cache
+def _join_stems() -> str:
+    """Return one pattern of the stems with characters beyond ASCII.
+
+    Each place in a text is passed over by its first two characters, before the stems are tried in turn.
+    """
+    stems = _group_stems()[2]
+    firsts, seconds = ("".join(sorted({stem[place] for stem in stems})) for place in (0, 1))
+    endings = "|".join(f"{stem[1]}(?<={stem[:2]}){stem[2:]}" for stem in stems)
+    return f"[{firsts}](?=[{seconds}])(?:{endings})"
 
 
 @cache

@@ -30,6 +30,7 @@ _ABOUT_GRADING = (
 _ABOUT_GRADING_ZH = (
     r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
 )
+_LINE_MARKS = "``` \"\"\" ''' --- === ### ~~~ ***"
 _THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item)"
 # Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
 _CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
@@ -80,9 +81,9 @@ def _make_pattern(triggers: str, *patterns: str, stems: str = "", raw: bool = Fa
     # Texts are searched after their look-alikes are folded, which changes Cyrillic and Greek words, too.
     folded = tuple(each.translate(LOOKALIKES) for each in patterns)
     words = _split_words(triggers.translate(LOOKALIKES))
-    found = {*_split_words(stems)} if stems else set()
+    found = _split_words(stems.translate(LOOKALIKES)) if stems else ()
     if stems.isascii():
-        found.update(word for word in words if not word.isascii())
+        found += tuple(word for word in words if not word.isascii())
     return InjectionPattern(words, folded, frozenset(found), raw)
 
 
@@ -183,12 +184,17 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         raw=True,
     ),
     "fence": _make_pattern(
-        "</passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要"
-        " </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 ``` \"\"\" ''' --- === ### ~~~ *** [/",
+        f"{_LINE_MARKS} </passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要"
+        " </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 [/",
         r"</ ?(?:passage|snippet|context|search_result|摘要) ?>|</ ?(?:document|text|data|input|result|content|item|doc|文档|内容|段落) ?>"
         r"(?=[^<]{0,300}(?:grad(?:e|ing)|rate\b|relevan|verdict|scor(?:e|ing)|instruction|answer|system|评|判|指令|规则"
         r"|[\"“]?[0-3][\"”.]?\s*$|yes\b))",
         r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
+        stems="< [",
+        raw=True,
+    ),
+    "fence:lines": _make_pattern(
+        _LINE_MARKS,
         r"(?:^|\n) ?(?:```|\"\"\"|''') ?\n[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
         r"(?:^|\n) ?(?:-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准"
         r"|评分规则|新规则|等级[:：为])",
@@ -196,7 +202,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data"
         r"|untrusted|input|search result)s?\b(?=[^\n]{0,6}\n?[^\n]{0,200}(?:grad|rate\b|relevan|verdict|scor|instruction|output|answer"
         r"|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束)",
-        stems="< [ \n end 结束",
+        stems="\n end 结束",
         raw=True,
     ),
     "overthink": _make_pattern(
@@ -312,7 +318,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "instruction:languages": _make_pattern(
         "évaluat sprachmodell evaluador 審査員 評審 評價 평가 oцeн",
         r"\bch(?:er|ère)s? évaluat\w+,|\bsprachmodell\b[^\n]{0,60}als (?:voll )?relevant|\bevaluador\b[^\n]{0,40}este resultado[^\n]{0,30}relevante|審査員へ|(?:評審|評價)模型[^\n。]{0,20}(?:最高|相關|滿分)|평가 모델에게|oцeнщиk,",
-        stems="sprachmodell evaluador",
+        stems="sprachmodell evaluador évaluat 審査員 評審 評價 평가 ценщ",
     ),
     "fence:ends": _make_pattern(
         "ends%here instructions] 到此结束 指令 role",
@@ -325,7 +331,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"\bignor(?:ez|a|e|ar|ieren?|iert)\b[^\n]{0,30}(?:consignes|instructions pr|instrucciones|istruzioni|instruções|anweisungen|vorgaben)",
         r"指示[^\n。]{0,6}無視|지시를[^\n]{0,6}무시|игнорируй(?:те)?[^\n]{0,30}(?:инструкци|указани|правил)|تجاهل[^\n]{0,20}تعليمات"
         r"|bỏ qua[^\n]{0,20}(?:hướng dẫn|chỉ dẫn)",
-        stems="ignorez ignora ignore ignorar ignorieren ignoriere ignoriert",
+        stems="ignorez ignora ignore ignorar ignorieren ignoriere ignoriert 無視 무시 игнорир تجاهل ỏ%qua",
     ),
 }
 #: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters
