@@ -106,28 +106,28 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "instruction:answer": _make_pattern(
         "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance",
-        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)",
-        rf"\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}"
-        r"(?!, (?:then|stop)\b)",
-        rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict))"
-        rf" (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}",
-        rf"\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)",
-        rf"\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b",
-        rf"\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
+        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)"
+        rf"|\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}"
+        r"(?!, (?:then|stop)\b)"
+        rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict))"
+        rf" (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
+        rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
+        rf"|\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b"
+        rf"|\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
         stems="output print reply respond answer return say write type assign award grade score rate mark give verdict"
         " rating relevance lower",
     ),
     "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
-        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b",
-        r"\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater"
-        r"|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b",
-        rf"\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}",
-        r"\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))",
-        r"\balready been (?:graded|scored|rated)\b(?=[^\n]{0,40}?(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)",
-        rf"\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b"
-        rf"{_ABOUT_GRADING}",
-        r"\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}"
+        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b"
+        r"|\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater"
+        r"|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b"
+        rf"|\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}"
+        r"|\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))"
+        r"|\balready been (?:graded|scored|rated)\b(?=[^\n]{0,40}?(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)"
+        rf"|\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b"
+        rf"{_ABOUT_GRADING}"
+        r"|\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}"
         r"\b(?:full marks|rubric|grade[rs]?|assessor|three)\b",
         stems="grader judge evaluator assessor rater reviewer scorer ai llm model assistant graders judges evaluators assessors"
         " raters reviewers scorers ais llms models assistants now longer scored graded rated approved pretend imagine let"
@@ -227,9 +227,9 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         "environ process.env api_key api%key api-key authorization bearer system%prompt access%token previous%query previous%message",
         r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n.?!]{0,40}(?:\b(?:your|the) system prompt"
         r"|\byour (?:own )?(?:api[ _-]?key|environment variable|access token|authorization header))"
-        r"(?! in (?:every|each|all|the) (?:request|header|call|url|query))",
-        r"\breason\b[^\n]{0,60}your[ _]api[ _]?key",
-        r"\b(?:(?:reason|verdict)\b|(?:in|into|as|with) your (?:reply|response|answer)\b)[^\n.]{0,60}"
+        r"(?! in (?:every|each|all|the) (?:request|header|call|url|query))"
+        r"|\breason\b[^\n]{0,60}your[ _]api[ _]?key"
+        r"|\b(?:(?:reason|verdict)\b|(?:in|into|as|with) your (?:reply|response|answer)\b)[^\n.]{0,60}"
         r"(?:api[ _-]?key|access token|environ\b|process\.env|environment variable)",
         r"(?:api[ _-]?key|access token|environ\b|environment variables?|process\.env|previous (?:query|message))[^\n.]{0,60}"
         r"\b(?:(?:the|your) (?:reason|verdict)\b|(?:in|into|as|to|of) your (?:reply|response|answer)\b|reason field)",
@@ -280,9 +280,9 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "fake_verdict:this": _make_pattern(
         "this human%label relevance ground%truth satisfies",
-        rf"\b(?:grad|rat|scor|mark)ed {_THIS_TEXT}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)",
-        r"\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3",
-        r"\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
+        rf"\b(?:grad|rat|scor|mark)ed {_THIS_TEXT}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)"
+        r"|\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3"
+        r"|\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
         stems="this label relevance truth satisfies",
     ),
     "instruction:评委": _make_pattern(
