@@ -211,13 +211,22 @@ def _list_patterns(match: str) -> frozenset[str]:
 
 
 def _matches(pattern: InjectionPattern, visible: str, raw_text: str) -> bool:
-    # Entities and invisible characters can hide a mark in the raw text, a line break can part a sentence.
-    texts = dict.fromkeys((raw_text, visible) if pattern.raw else (visible, _join_lines(visible)))
+    """Return True when a text has a trigger and a match of `pattern`, of which the faster search comes first."""
+    if pattern.raw:
+        # Entities and invisible characters can hide a mark in the raw text.
+        return any(
+            _has_match(pattern, text) and contains_any(pattern.triggers, text)
+            for text in dict.fromkeys((raw_text, visible))
+        )
+    # A line break can part a sentence.
     return any(
-        contains_any(pattern.triggers, text)
-        and any(compile_pattern(each).search(text) for each in pattern.patterns)
-        for text in texts
+        contains_any(pattern.triggers, text) and _has_match(pattern, text)
+        for text in dict.fromkeys((visible, _join_lines(visible)))
     )
+
+
+def _has_match(pattern: InjectionPattern, text: str) -> bool:
+    return any(compile_pattern(each).search(text) for each in pattern.patterns)
 
 
 def _join_lines(text: str) -> str:

@@ -30,6 +30,7 @@ _ABOUT_GRADING = (
 _ABOUT_GRADING_ZH = (
     r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
 )
+_ROLES = "system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户："
 _LINE_MARKS = "``` \"\"\" ''' --- === ### ~~~ ***"
 _THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item)"
 # Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
@@ -175,12 +176,17 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="verdict grade score relevance rating assessment answer final%",
     ),
     "fake_turn": _make_pattern(
-        "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户：",
+        f"{_ROLES} <| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think",
         r"< ?[|｜] ?[^\s|｜<>]{1,60} ?[|｜]|< ?[a-z_]{1,40}[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|<[|｜](?:turn|channel|think|image|audio|tool(?:_call|_response)?)>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
+        stems="< [ ◁",
+        raw=True,
+    ),
+    "fake_turn:role": _make_pattern(
+        _ROLES,
         r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
         r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{\"|评[级为估]|判[为定断]|等级[：:]?[0-3]|满分"
         r"|(?:忽略|新|更新)[^\n]{0,8}(?:指令|规则)|(?:指令|规则)[^\n]{0,6}(?:作废|更新|改)))",
-        stems="< [ ◁ system assistant user human 系统: 系统： 助手: 助手： 用户: 用户：",
+        stems="system assistant user human 系统: 系统： 助手: 助手： 用户: 用户：",
         raw=True,
     ),
     "fence": _make_pattern(
@@ -195,24 +201,25 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "fence:lines": _make_pattern(
         _LINE_MARKS,
-        r"(?:^|\n) ?(?:```|\"\"\"|''') ?\n[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
-        r"(?:^|\n) ?(?:-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准"
-        r"|评分规则|新规则|等级[:：为])",
-        # A sequence of marks is matched once, as a whole.
-        r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data"
+        # A sequence of marks is matched once, as a whole; it begins a line, or something ends with it.
+        r"([-=#~*`\"'])(?<!\1\1)\1\1(?:(?<![^\n ]...)(?<![^\n] ...)(?:(?<=[`\"']) ?\n[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)"
+        r"|(?:(?<=~)|(?<=[-=#])\1*) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准"
+        r"|评分规则|新规则|等级[:：为]))"
+        r"|(?<=[-=#*])\1*+ ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data"
         r"|untrusted|input|search result)s?\b(?=[^\n]{0,6}\n?[^\n]{0,200}(?:grad|rate\b|relevan|verdict|scor|instruction|output|answer"
-        r"|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束)",
+        r"|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束))",
         stems="\n end 结束",
         raw=True,
     ),
     "overthink": _make_pattern(
         "solve prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
-        r"(?:^|[.!?\n] ?)first,? (?:please )?(?:prove|enumerate|simulate)\b|\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b"
+        r"first(?:(?<=^first)|(?<=[.!?\n]first)|(?<=[.!?\n] first)),? (?:please )?(?:prove|enumerate|simulate)\b",
+        r"first(?<!\wfirst),? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b"
         r"(?=[^\n]{0,120}\b(?:then|before|only then|after)\b[^\n]{0,30}\b(?:grad|judg|scor|rat(?:e|ing)|answer|verdict|relevan|decid))",
-        r"\bsolve this\b[^\n.]{0,24}\bfirst\b|\bfirst,? solve this\b"
-        r"|\bsolve this\b[^\n]{0,80}\b(?:before|then|first)\b[^\n]{0,40}\b(?:grad|judg|scor|verdict|answer)",
-        r"\bsimulate every\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
-        r"\bbefore (?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
+        r"first(?<!\wfirst),? solve this\b",
+        r"solve this(?<!\wsolve this)\b(?:[^\n.]{0,24}\bfirst\b|[^\n]{0,80}\b(?:before|then|first)\b[^\n]{0,40}\b(?:grad|judg|scor|verdict|answer))",
+        r"simulate every(?<!\wsimulate every)\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
+        r"before (?<!\wbefore )(?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
         r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
         stems="solve prove enumerate simulate factor compute calculate list",
     ),
