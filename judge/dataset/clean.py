@@ -38,8 +38,8 @@ _TOKENS = re.compile(
     r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)",
     re.IGNORECASE,
 )
-# No token is without one of these; what follows the first of each is what NFKC makes the same of. The
-# next character of a token is a letter or a mark.
+# No token is without one of these; what follows the first of each is what NFKC makes the same of. Behind a
+# bracket comes a letter or a mark. A pattern that begins with a set of characters is found fast.
 _TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁|\uff5c>\ufe65\uff1e\\]\ufe48\uff3d]")
 _TOKEN_MARK = re.compile(
     _TOKEN_CHAR.pattern + r"(?:(?<=[<\ufe64\uff1c[\ufe47\uff3b◁])(?![\d\s\u4e00-\u9fff])"

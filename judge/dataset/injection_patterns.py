@@ -30,9 +30,9 @@ _ABOUT_GRADING = (
 _ABOUT_GRADING_ZH = (
     r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
 )
+_THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item)"
 _ROLES = "system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户："
 _LINE_MARKS = "``` \"\"\" ''' --- === ### ~~~ ***"
-_THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item)"
 # Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
 _CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
 LOOKALIKES = str.maketrans(
@@ -78,7 +78,7 @@ def _split_words(words: str) -> tuple[str, ...]:
 
 
 def _make_pattern(triggers: str, *patterns: str, stems: str = "", raw: bool = False) -> InjectionPattern:
-    """Return the pattern; without stems beyond ASCII, it has those of its triggers that are."""
+    """Return the pattern. If all `stems` are ASCII, the triggers that are not are stems, too."""
     # Texts are searched after their look-alikes are folded, which changes Cyrillic and Greek words, too.
     folded = tuple(each.translate(LOOKALIKES) for each in patterns)
     words = _split_words(triggers.translate(LOOKALIKES))
@@ -108,28 +108,22 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "instruction:answer": _make_pattern(
         "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance",
         rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)"
-        rf"|\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}"
-        r"(?!, (?:then|stop)\b)"
-        rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict))"
-        rf" (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
+        rf"|\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
+        rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
         rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
         rf"|\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b"
         rf"|\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
-        stems="output print reply respond answer return say write type assign award grade score rate mark give verdict"
-        " rating relevance lower",
+        stems="output print reply respond answer return say write type assign award grade score rate mark give verdict rating relevance lower",
     ),
     "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
         rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b"
-        r"|\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater"
-        r"|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b"
+        r"|\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b"
         rf"|\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}"
         r"|\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))"
         r"|\balready been (?:graded|scored|rated)\b(?=[^\n]{0,40}?(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)"
-        rf"|\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b"
-        rf"{_ABOUT_GRADING}"
-        r"|\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}"
-        r"\b(?:full marks|rubric|grade[rs]?|assessor|three)\b",
+        rf"|\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b{_ABOUT_GRADING}"
+        r"|\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}\b(?:full marks|rubric|grade[rs]?|assessor|three)\b",
         stems="grader judge evaluator assessor rater reviewer scorer ai llm model assistant graders judges evaluators assessors"
         " raters reviewers scorers ais llms models assistants now longer scored graded rated approved pretend imagine let"
         " developer",
@@ -190,8 +184,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         raw=True,
     ),
     "fence": _make_pattern(
-        f"{_LINE_MARKS} </passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要"
-        " </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 [/",
+        f"{_LINE_MARKS} </passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要 </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 [/",
         r"</ ?(?:passage|snippet|context|search_result|摘要) ?>|</ ?(?:document|text|data|input|result|content|item|doc|文档|内容|段落) ?>"
         r"(?=[^<]{0,300}(?:grad(?:e|ing)|rate\b|relevan|verdict|scor(?:e|ing)|instruction|answer|system|评|判|指令|规则"
         r"|[\"“]?[0-3][\"”.]?\s*$|yes\b))",
@@ -201,13 +194,10 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "fence:lines": _make_pattern(
         _LINE_MARKS,
-        # A sequence of marks is matched once, as a whole; it begins a line, or something ends with it.
+        # A sequence of marks is matched once, as a whole. It is a line, or "end" or the like is behind it.
         r"([-=#~*`\"'])(?<!\1\1)\1\1(?:(?<![^\n ]...)(?<![^\n] ...)(?:(?<=[`\"']) ?\n[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)"
-        r"|(?:(?<=~)|(?<=[-=#])\1*) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准"
-        r"|评分规则|新规则|等级[:：为]))"
-        r"|(?<=[-=#*])\1*+ ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data"
-        r"|untrusted|input|search result)s?\b(?=[^\n]{0,6}\n?[^\n]{0,200}(?:grad|rate\b|relevan|verdict|scor|instruction|output|answer"
-        r"|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束))",
+        r"|(?:(?<=~)|(?<=[-=#])\1*) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准|评分规则|新规则|等级[:：为]))"
+        r"|(?<=[-=#*])\1*+ ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data|untrusted|input|search result)s?\b(?=[^\n]{0,6}\n?[^\n]{0,200}(?:grad|rate\b|relevan|verdict|scor|instruction|output|answer|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束))",
         stems="\n end 结束",
         raw=True,
     ),
