@@ -12,7 +12,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 
-from judge.characters import CONTROL, HAN_CHARACTER, SURROGATE
+from judge.characters import CONTROL, SURROGATE
 from judge.dataset.injection import detect_injection, is_stuffed
 from judge.dataset.markup import extract_visible_text
 from judge.json_text import hash_parts
@@ -38,24 +38,39 @@ _TOKENS = re.compile(
     r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)",
     re.IGNORECASE,
 )
-# No token is without one of these; what follows the first of each is what NFKC makes the same of. The
-# next character of a token is a letter or a mark.
+# No token is without one of these; what follows the first of each is what NFKC makes the same of. Behind a
+# bracket comes a letter or a mark. A pattern that begins with a set of characters is found fast.
+_TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁|\uff5c>\ufe65\uff1e\\]\ufe48\uff3d]")
 _TOKEN_MARK = re.compile(
-    r"[<\ufe64\uff1c[\ufe47\uff3b◁](?![\d\s\u4e00-\u9fff])|[|\uff5c>\ufe65\uff1e][>\ufe65\uff1e]|[]\ufe48\uff3d][~\uff5e]"
+    _TOKEN_CHAR.pattern + r"(?:(?<=[<\ufe64\uff1c[\ufe47\uff3b◁])(?![\d\s\u4e00-\u9fff])"
+    r"|(?<=[|\uff5c>\ufe65\uff1e])[>\ufe65\uff1e]|(?<=[]\ufe48\uff3d])[~\uff5e])"
 )
 # Each match of `_TOKENS` is one of these characters.
 _TOKEN_START = re.compile(r"[<>[\]◁]")
-_TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁|\uff5c>\ufe65\uff1e\\]\ufe48\uff3d]")
 # How the prompts of older models begin a turn.
 _TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
 # A sequence that isn't finished is not a reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
-_BLANK_LINES = re.compile("\n{3,}")
+_BLANK_LINES = re.compile("\n\n\n+")
+_LINE_BREAK = re.compile("\r\n|[\r\u2028\u2029\x85\x0b\x0c\x1c-\x1e]")
+# Rare Chinese characters that wrong encodings show: of lost bytes and of UTF-8 read as Shift-JIS, and all
+# that GBK makes of the first two bytes of a Chinese character in UTF-8.
+_MISREAD_HAN = "锟縺繧繝"
+_GBK_SIGNS = frozenset(
+    bytes((first, second)).decode("gbk")
+    for first in (*range(0xE3, 0xEA), 0xEF)
+    for second in range(0x80, 0xC0)
+)
+_USUAL_HAN = "".join(
+    f"{chr(ord(before) + 1)}-{chr(ord(after) - 1)}"
+    for before, after in pairwise(sorted({"\u4dff", *_MISREAD_HAN, *_GBK_SIGNS, "\ua000"}))
+    if ord(after) - ord(before) > 1
+)
 # What is neither a common character of ASCII or Chinese nor a common mark of either: everything that can
-# be unreadable or a part of a control token is among these.
+# be unreadable, a part of a control token, or of a text in a wrong encoding is among these.
 _UNUSUAL = re.compile(
-    r"[^\t\n -;=?-Z\\^-{}~\u2013\u2014\u2018\u2019\u201c\u201d\u3000-\u3002\u3008-\u3011\u4e00-\u9fff"
-    "，。！？：；（）％]"
+    r"[^\t\n -;=?-Z\\^-{}~\u2013\u2014\u2018\u2019\u201c\u201d\u3000-\u3002\u3008-\u3011"
+    f"，。！？：；（）％{_USUAL_HAN}]"
 )
 
 
@@ -101,7 +116,7 @@ def clean_snippet(
 
 def clean_query(text: str, *, max_chars: int = MAX_QUERY_CHARS) -> str:
     """Return a query as prompts show it, on one line. Markup stays, because queries can be about `<b>`."""
-    return " ".join(_normalise_text(text, set()).split())[:max_chars].strip()
+    return " ".join(_normalise_text(text, find_unusual(text), set()).split())[:max_chars].strip()
 
 
 def is_query_cut(text: str) -> bool:
@@ -117,32 +132,43 @@ def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     flags: set[str] = set()
     if not text:
         return "", flags
-    decoded = extract_visible_text(_repair_surrogates(text, flags)).strip(" \t\r\n")
-    visible = _normalise_text(decoded[: 20 * max_chars], flags)
+    unusual = find_unusual(text)
+    repaired = _repair_surrogates(text, flags) if SURROGATE.search(unusual) else text
+    decoded = extract_visible_text(repaired)
+    if decoded is not text:
+        unusual = find_unusual(decoded)
+    decoded = decoded.strip(" \t\r\n")
+    visible = _normalise_text(decoded[: 20 * max_chars], unusual, flags)
     if len(visible) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         flags.add(f"truncated:{len(text)}:{digest}")
-        visible = _normalise_text(visible[:max_chars], set())
+        visible = _normalise_text(visible[:max_chars], unusual, set())
     # A replaced half of a surrogate pair is not a lost byte.
     seen = decoded[: 2 * max_chars]
-    if looks_misdecoded(seen.replace("\ufffd", "") if "surrogate" in flags else seen):
+    if looks_misdecoded(seen.replace("\ufffd", "") if "surrogate" in flags else seen, unusual):
         flags.add("encoding")
     return visible, flags
 
 
 def _repair_surrogates(text: str, flags: set[str]) -> str:
     """Return `text` with the halves of surrogate pairs joined and lone ones replaced."""
-    if text.isascii() or SURROGATE.search(text) is None:
-        return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if joined.count("\ufffd") > text.count("\ufffd"):
         flags.add("surrogate")
     return joined
 
 
-def _normalise_text(text: str, flags: set[str]) -> str:
-    """Return `text` without invisible characters and control tokens, with ordinary blanks."""
-    if unusual := "".join(_UNUSUAL.findall(text)):
+def find_unusual(text: str) -> str:
+    """Return the characters of `text` that can be unreadable, or a part of a token or a wrong encoding."""
+    return "".join(_UNUSUAL.findall(text))
+
+
+def _normalise_text(text: str, unusual: str, flags: set[str]) -> str:
+    """Return `text` without invisible characters and control tokens, with ordinary blanks.
+
+    All unusual characters of `text` must be among `unusual`.
+    """
+    if unusual:
         text = _drop_unreadable(text, unusual, flags)
     broken = _break_tokens(text) if _TOKEN_CHAR.search(unusual) and _TOKEN_MARK.search(text) else text
     if broken != text:
@@ -182,8 +208,8 @@ def _drop_unreadable(text: str, unusual: str, flags: set[str]) -> str:
     """Return `text` without control and invisible characters; `unusual` are all that can be among these."""
     if SURROGATE.search(unusual):
         text = unusual = _repair_surrogates(text, flags)
-    for line_break in ("\r\n", "\r", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"):
-        text = text.replace(line_break, "\n")
+    if _LINE_BREAK.search(unusual):
+        text = _LINE_BREAK.sub("\n", text)
     if CONTROL.search(unusual) and CONTROL.search(text):
         flags.add("control")
         text = CONTROL.sub("", _ANSI.sub("", text))
@@ -264,11 +290,10 @@ _MISDECODED = re.compile(
     f"|(?:[\u00e0-\u00ef]{_CONTINUATION}{{2}}){{2}}"
     f"|(?:[\u00d0\u00d1]{_CONTINUATION}){{3}}|(?:[\u00d8\u00d9]{_CONTINUATION}){{3}}|(?:[\u00ce\u00cf]{_CONTINUATION}){{3}}"
     # What becomes of bytes that were lost and read again (GBK, Korean), and of UTF-8 read as Shift-JIS.
-    "|锟斤拷|占쏙옙|(?:[縺繧繝].){3}"
+    "|锟斤拷|쏙(?<=占쏙)옙|(?:[縺繧繝].){3}"
 )
-# Each match contains one of these: this quick search comes first.
-_MISDECODED_CHAR = re.compile("[\u00a1-\u00fe锟쏙縺繧繝]")
-_LEAD_BYTE = re.compile("[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0锟쏙縺繧繝]")
+# Each match begins with one of these.
+_LEAD_BYTE = re.compile(f"[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0쏙{_MISREAD_HAN}]")
 # GBK's two high bytes a character, again and again, as Latin-1.
 _HIGH_BYTES = re.compile("[\u00a1-\u00fe]" * 8)
 # The bytes that begin (E) and continue (C) the UTF-8 of Chinese characters and punctuation marks.
@@ -279,20 +304,24 @@ _UTF8_BYTES = bytes(
 _REPLACED_SHARE = 0.02
 
 
-def looks_misdecoded(text: str) -> bool:
+def looks_misdecoded(text: str, unusual: str) -> bool:
     """Return True when `text` is probably UTF-8 decoded as Latin-1, Windows-1252 or GBK, or lost bytes.
 
-    `text` must still have its control characters: many traces are among them.
+    `text` must still have its control characters: many traces are among them. All its unusual characters must
+    be among `unusual`.
     """
-    if text.isascii():
+    if not unusual:
         return False
     replaced_count = text.count("\ufffd")
     if replaced_count and replaced_count >= _REPLACED_SHARE * len(text):
         return True
-    if _MISDECODED_CHAR.search(text) and (
-        _HIGH_BYTES.search(text) or (_LEAD_BYTE.search(text) and _MISDECODED.search(text))
+    if _HIGH_BYTES.search(unusual) and _HIGH_BYTES.search(text):
+        return True
+    if _LEAD_BYTE.search(unusual) and any(
+        _MISDECODED.match(text, lead.start()) for lead in _LEAD_BYTE.finditer(text)
     ):
         return True
     # Its GBK bytes spell four Chinese characters in UTF-8, as those of real Chinese almost never do.
-    spelled = b"ECC" * 4 in text.encode("gb18030", "replace").translate(_UTF8_BYTES)
-    return spelled and HAN_CHARACTER.search(text) is not None
+    return not _GBK_SIGNS.isdisjoint(unusual) and b"ECC" * 4 in text.encode("gb18030", "replace").translate(
+        _UTF8_BYTES
+    )

@@ -17,6 +17,7 @@ from judge.dataset.injection_patterns import (
     DEMAND,
     GOOD_GRADE,
     GRADING,
+    GRADING_STEMS,
     INJECTION_PATTERNS,
     LOOKALIKES,
     SENTENCE_END,
@@ -43,6 +44,8 @@ _RUN_OF_PAIRS = re.compile(rf"(?<!\S)(?:[0-9A-Fa-f]{{2}} ){{{_MIN_ENCODED // 2 -
 _URL_SAFE = str.maketrans("+/", "-_")
 #: Stands for ROT13 among the names of patterns.
 _ROT13 = "rot13"
+#: Stands among them for a text about grading.
+_GRADING = "grading"
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 #: The characters of a raw text that are searched, or twice as many as its cleaned form has.
 _MAX_CHARS = 8000
@@ -53,10 +56,12 @@ _CHINESE_MARKS = "，：；！？（）"
 # Characters that folding leaves alone, whichever others are around them.
 _STABLE = (
     "\x00-\x7f\u2013\u2014\u2018\u2019\u201c\u201d\u3001\u3002\u3008-\u3011\u3400-\u4dbf\u4e00-\u9fff"
-    f"{_CHINESE_MARKS}"
+    f"{_CHINESE_MARKS}\u00a1-\u00a7\u00a9\u00ab-\u00ae\u00b0\u00b1\u00b6\u00b7\u00bb\u00bf-\u00ff\u2022\u2030\u20ac\u30fb"
 )
-_UNSTABLE = re.compile(f"[^{_STABLE}]+")
-_BREAK_IN_CHINESE = re.compile(r"(?<=[㐀-鿿，、]) ?\n ?(?=[㐀-鿿])")
+# A run is found faster by its first character.
+_UNSTABLE = re.compile(f"[^{_STABLE}][^{_STABLE}]*")
+# A pattern that begins with plain characters is found fast.
+_BREAK_IN_CHINESE = re.compile(r"(?: \n(?<=[㐀-鿿，、] \n)|\n(?<=[㐀-鿿，、]\n)) ?(?=[㐀-鿿])")
 
 
 def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
@@ -66,17 +71,18 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
     persuasion. Of `raw`, only the beginning is searched.
     """
     raw = raw[: max(_MAX_CHARS, 2 * len(cleaned))]
-    visible = cleaned.lower()
-    if (folded := _fold_lookalikes(cleaned)) is not cleaned:
-        visible = folded.lower()
+    folded = _fold_lookalikes(cleaned)
+    visible = folded.lower()
     folded_raw = folded if raw == cleaned else _fold_lookalikes(raw)
     raw_text = visible if folded_raw is folded else folded_raw.lower()
     if folded_raw is not raw and (hidden := "".join(_TAGS.findall(raw))):
         visible += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
-    triggered = _find_triggered(visible, raw_text)
+    triggered = _find_triggered(visible)
+    if raw_text is not visible:
+        triggered |= _find_triggered(raw_text) - {_ROT13}
     flags = _find_flags(triggered, visible, raw_text)
     for decoded in _decode(cleaned, raw, is_rot13=_ROT13 in triggered):
-        if more := _find_flags(_find_triggered(decoded, decoded), decoded, decoded):
+        if more := _find_flags(_find_triggered(decoded), decoded, decoded):
             flags |= more | {"encoded"}
     return tuple(sorted(flags))
 
@@ -88,7 +94,7 @@ def _find_flags(triggered: set[str], visible: str, raw_text: str) -> set[str]:
         for name in triggered
         if name in INJECTION_PATTERNS and _matches(INJECTION_PATTERNS[name], visible, raw_text)
     }
-    if _urges_a_grade(visible):
+    if _GRADING in triggered and _urges_a_grade(visible):
         flags.add("instruction")
     return flags
 
@@ -147,66 +153,81 @@ def _fold_run(run: str) -> str:
     return unicodedata.normalize("NFKC", run).translate(LOOKALIKES)
 
 
-def _find_triggered(visible: str, raw_text: str) -> set[str]:
-    """Return the names of all patterns that can match, and perhaps of others."""
-    words, marks = _group_triggers()
-    matches = visible.encode("ascii", "replace").translate(_LETTERS).split()
-    has_raw = raw_text is not visible
-    if "\n" in visible:
-        visible = f"{visible}\n{_join_lines(visible)}"
-    names = {name for word in words.keys() & matches for name in words[word]}
-    names.update(
-        name for name, mark, raw in marks if mark in visible or (raw and has_raw and mark in raw_text)
-    )
-    if not visible.isascii():
-        names.update(*map(_list_patterns, set(compile_pattern(_join_other_triggers()).findall(visible))))
+def _find_triggered(text: str) -> set[str]:
+    """Return the names of all patterns that can match in `text` (lower case), and perhaps of others."""
+    words, marks, _ = _group_stems()
+    if "\n" in text:
+        text = f"{_join_lines(text)}\n"  # one of the marks
+    found = words.keys() & text.encode("ascii", "replace").translate(_LETTERS).split()
+    names = {name for word in found for name in words[word]}
+    names.update(name for mark in marks if mark in text for name in marks[mark])
+    if not text.isascii():
+        names.update(*map(_list_patterns, set(compile_pattern(_join_stems()).findall(text))))
     return names
 
 
 @cache
-def _group_triggers() -> tuple[dict[bytes, list[str]], list[tuple[str, str, bool]]]:
-    """Return the names of the patterns by word, and each name with a mark and whether it is raw."""
+def _group_stems() -> tuple[dict[bytes, list[str]], dict[str, list[str]], dict[str, list[str]]]:
+    """Return the names of the patterns by word, by mark in ASCII, and by other stem, the longest first."""
     words: dict[bytes, list[str]] = {}
-    for name, pattern in INJECTION_PATTERNS.items():
-        for word in pattern.words:
-            words.setdefault(word.encode(), []).append(name)
-            words.setdefault(codecs.encode(word, "rot13").encode(), []).append(_ROT13)
-    marks = [(name, mark, each.raw) for name, each in INJECTION_PATTERNS.items() for mark in each.marks]
-    return words, marks
+    marks: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
+    pairs = [(stem, name) for name, pattern in INJECTION_PATTERNS.items() for stem in pattern.stems]
+    pairs += [(stem, _GRADING) for stem in GRADING_STEMS]
+    for stem, name in sorted(pairs, key=lambda pair: (-len(pair[0]), pair)):
+        if len(stem) == 1 or (stem.isascii() and not stem.isalpha()):
+            marks.setdefault(stem.rstrip("*"), []).append(name)
+        elif not stem.isascii():
+            others.setdefault(stem, []).append(name)
+        else:
+            words.setdefault(stem.encode(), []).append(name)
+            if name != _GRADING and not INJECTION_PATTERNS[name].raw:
+                words.setdefault(codecs.encode(stem, "rot13").encode(), []).append(_ROT13)
+    return words, marks, others
 
 
 @cache
-def _join_other_triggers() -> str:
-    """Return one pattern of the triggers with characters beyond ASCII, the longest first."""
-    words = {
-        word
-        for pattern in INJECTION_PATTERNS.values()
-        for word in pattern.triggers
-        if not (pattern.raw or word.isascii())
-    }
-    return "|".join(sorted(words, key=lambda word: (-len(word), word)))
+def _join_stems() -> str:
+    """Return one pattern of the stems with characters beyond ASCII.
+
+    Each place in a text is passed over by its first two characters, before the stems are tried in turn.
+    """
+    stems = _group_stems()[2]
+    firsts, seconds = ("".join(sorted({stem[place] for stem in stems})) for place in (0, 1))
+    endings = "|".join(f"{stem[1]}(?<={stem[:2]}){stem[2:]}" for stem in stems)
+    return f"[{firsts}](?=[{seconds}])(?:{endings})"
 
 
 @cache
 def _list_patterns(match: str) -> frozenset[str]:
-    """Return the patterns with a trigger that can begin inside `match`, where a search would pass over it."""
-    # Of triggers that begin with the match, it is the longest one.
+    """Return the patterns with a stem that can begin inside `match`, where a search would pass over it."""
+    # Of stems that begin with the match, it is the longest one.
     ends = [match[start:] for start in range(1, len(match))]
     return frozenset(
         name
-        for name, pattern in INJECTION_PATTERNS.items()
-        if any(word in match or any(word.startswith(end) for end in ends) for word in pattern.triggers)
+        for stem, names in _group_stems()[2].items()
+        if stem in match or any(stem.startswith(end) for end in ends)
+        for name in names
     )
 
 
 def _matches(pattern: InjectionPattern, visible: str, raw_text: str) -> bool:
-    # Entities and invisible characters can hide a mark in the raw text, a line break can part a sentence.
-    texts = dict.fromkeys((raw_text, visible) if pattern.raw else (visible, _join_lines(visible)))
+    """Return True when a text has a trigger and a match of `pattern`; the faster search comes first."""
+    if pattern.raw:
+        # Entities and invisible characters can hide a mark in the raw text.
+        return any(
+            _has_match(pattern, text) and contains_any(pattern.triggers, text)
+            for text in dict.fromkeys((raw_text, visible))
+        )
+    # A line break can part a sentence.
     return any(
-        contains_any(pattern.triggers, text)
-        and any(compile_pattern(each).search(text) for each in pattern.patterns)
-        for text in texts
+        contains_any(pattern.triggers, text) and _has_match(pattern, text)
+        for text in dict.fromkeys((visible, _join_lines(visible)))
     )
+
+
+def _has_match(pattern: InjectionPattern, text: str) -> bool:
+    return any(compile_pattern(each).search(text) for each in pattern.patterns)
 
 
 def _join_lines(text: str) -> str:

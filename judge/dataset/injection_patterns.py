@@ -31,6 +31,8 @@ _ABOUT_GRADING_ZH = (
     r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
 )
 _THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item)"
+_ROLES = "system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户："
+_LINE_MARKS = "``` \"\"\" ''' --- === ### ~~~ ***"
 # Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
 _CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
 LOOKALIKES = str.maketrans(
@@ -60,29 +62,30 @@ class InjectionPattern:
     """One form of injection: `patterns` are searched where one of `triggers` occurs (lower case).
 
     Patterns with `raw` consist of marks that cleaning removes, so they are searched in the raw text, too. What
-    they match has one of `words`, without a letter a-z before or behind it, one of `marks`, or a trigger
-    with characters beyond ASCII: this is tested first, because a text is searched for all words at once.
+    they match has one of `stems`. This is tested first, because a text is searched for all stems at once. A
+    stem of letters a-z has no such letter before or behind it, except for one that ends with `*`.
     """
 
     triggers: tuple[str, ...]
     patterns: tuple[str, ...]
-    words: frozenset[str]
-    marks: tuple[str, ...]
+    stems: frozenset[str]
     raw: bool
 
 
 def _split_words(words: str) -> tuple[str, ...]:
     """Return the words of a text; `%` is a blank inside a word."""
-    return tuple(word.replace("%", " ") for word in words.split())
+    return tuple(word.replace("%", " ") for word in words.split(" "))
 
 
-def _make_pattern(
-    triggers: str, *patterns: str, words: str = "", marks: tuple[str, ...] = (), raw: bool = False
-) -> InjectionPattern:
+def _make_pattern(triggers: str, *patterns: str, stems: str = "", raw: bool = False) -> InjectionPattern:
+    """Return the pattern. If all `stems` are ASCII, the triggers that are not are stems, too."""
     # Texts are searched after their look-alikes are folded, which changes Cyrillic and Greek words, too.
-    folded = (each.translate(LOOKALIKES) for each in patterns)
-    triggers = triggers.translate(LOOKALIKES)
-    return InjectionPattern(_split_words(triggers), tuple(folded), frozenset(words.split()), marks, raw)
+    folded = tuple(each.translate(LOOKALIKES) for each in patterns)
+    words = _split_words(triggers.translate(LOOKALIKES))
+    found = _split_words(stems.translate(LOOKALIKES)) if stems else ()
+    if stems.isascii():
+        found += tuple(word for word in words if not word.isascii())
+    return InjectionPattern(words, folded, frozenset(found), raw)
 
 
 @cache
@@ -100,34 +103,28 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|(?:above|previous|prior|earlier)\b"
         r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
         r"|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))",
-        words="ignore disregard forget override overriding bypass",
+        stems="ignore disregard forget override overriding bypass",
     ),
     "instruction:answer": _make_pattern(
         "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance",
-        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)",
-        rf"\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}"
-        r"(?!, (?:then|stop)\b)",
-        rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict))"
-        rf" (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}",
-        rf"\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)",
-        rf"\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b",
-        rf"\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
-        words="output print reply respond answer return say write type assign award grade score rate mark give verdict"
-        " rating relevance lower",
+        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)"
+        rf"|\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
+        rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
+        rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
+        rf"|\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b"
+        rf"|\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
+        stems="output print reply respond answer return say write type assign award grade score rate mark give verdict rating relevance lower",
     ),
     "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
-        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b",
-        r"\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater"
-        r"|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b",
-        rf"\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}",
-        r"\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))",
-        r"\balready been (?:graded|scored|rated)\b(?=[^\n]{0,40}?(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)",
-        rf"\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b"
-        rf"{_ABOUT_GRADING}",
-        r"\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}"
-        r"\b(?:full marks|rubric|grade[rs]?|assessor|three)\b",
-        words="grader judge evaluator assessor rater reviewer scorer ai llm model assistant graders judges evaluators assessors"
+        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b"
+        r"|\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b"
+        rf"|\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}"
+        r"|\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))"
+        r"|\balready been (?:graded|scored|rated)\b(?=[^\n]{0,40}?(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)"
+        rf"|\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b{_ABOUT_GRADING}"
+        r"|\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}\b(?:full marks|rubric|grade[rs]?|assessor|three)\b",
+        stems="grader judge evaluator assessor rater reviewer scorer ai llm model assistant graders judges evaluators assessors"
         " raters reviewers scorers ais llms models assistants now longer scored graded rated approved pretend imagine let"
         " developer",
     ),
@@ -147,6 +144,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
         r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
         r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
+        stems="直接 一律 统统 必须 只需 只要 请 务必 应当 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
     ),
     "instruction:角色": _make_pattern(
         "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
@@ -169,45 +167,51 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d)|yes|no\b|(?:\w+ )?relevant)",
         r"相关性评分 ?[:：] ?[0-3](?:/3| ?分)?(?![\d.])|(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
         r"\bassessment: (?:[a-z]+ )?relevant\b",
-        words="verdict grade score relevance rating assessment answer",
-        marks=("final ",),
+        stems="verdict grade score relevance rating assessment answer final%",
     ),
     "fake_turn": _make_pattern(
-        "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户：",
+        f"{_ROLES} <| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think",
         r"< ?[|｜] ?[^\s|｜<>]{1,60} ?[|｜]|< ?[a-z_]{1,40}[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|<[|｜](?:turn|channel|think|image|audio|tool(?:_call|_response)?)>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
+        stems="< [ ◁",
+        raw=True,
+    ),
+    "fake_turn:role": _make_pattern(
+        _ROLES,
         r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
         r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{\"|评[级为估]|判[为定断]|等级[：:]?[0-3]|满分"
         r"|(?:忽略|新|更新)[^\n]{0,8}(?:指令|规则)|(?:指令|规则)[^\n]{0,6}(?:作废|更新|改)))",
-        marks=("<", ">", "[", "◁", "system", "assistant", "user", "human", "系统", "助手", "用户"),
+        stems="system assistant user human 系统: 系统： 助手: 助手： 用户: 用户：",
         raw=True,
     ),
     "fence": _make_pattern(
-        "</passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要"
-        " </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 ``` \"\"\" ''' --- === ### ~~~ *** [/",
+        f"{_LINE_MARKS} </passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要 </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 [/",
         r"</ ?(?:passage|snippet|context|search_result|摘要) ?>|</ ?(?:document|text|data|input|result|content|item|doc|文档|内容|段落) ?>"
         r"(?=[^<]{0,300}(?:grad(?:e|ing)|rate\b|relevan|verdict|scor(?:e|ing)|instruction|answer|system|评|判|指令|规则"
         r"|[\"“]?[0-3][\"”.]?\s*$|yes\b))",
         r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
-        r"(?:^|\n) ?(?:```|\"\"\"|''') ?\n[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
-        r"(?:^|\n) ?(?:-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准"
-        r"|评分规则|新规则|等级[:：为])",
-        # A sequence of marks is matched once, as a whole.
-        r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data"
-        r"|untrusted|input|search result)s?\b(?=[^\n]{0,6}\n?[^\n]{0,200}(?:grad|rate\b|relevan|verdict|scor|instruction|output|answer"
-        r"|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束)",
-        marks=("<", "[", "\n", "end of", "结束"),
+        stems="< [",
+        raw=True,
+    ),
+    "fence:lines": _make_pattern(
+        _LINE_MARKS,
+        # A sequence of marks is matched once, as a whole. It is a line, or "end" or the like is behind it.
+        r"([-=#~*`\"'])(?<!\1\1)\1\1(?:(?<![^\n ]...)(?<![^\n] ...)(?:(?<=[`\"']) ?\n[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)"
+        r"|(?:(?<=~)|(?<=[-=#])\1*) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准|评分规则|新规则|等级[:：为]))"
+        r"|(?<=[-=#*])\1*+ ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data|untrusted|input|search result)s?\b(?=[^\n]{0,6}\n?[^\n]{0,200}(?:grad|rate\b|relevan|verdict|scor|instruction|output|answer|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束))",
+        stems="\n end 结束",
         raw=True,
     ),
     "overthink": _make_pattern(
         "solve prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
-        r"(?:^|[.!?\n] ?)first,? (?:please )?(?:prove|enumerate|simulate)\b|\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b"
+        r"first(?:(?<=^first)|(?<=[.!?\n]first)|(?<=[.!?\n] first)),? (?:please )?(?:prove|enumerate|simulate)\b",
+        r"first(?<!\wfirst),? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b"
         r"(?=[^\n]{0,120}\b(?:then|before|only then|after)\b[^\n]{0,30}\b(?:grad|judg|scor|rat(?:e|ing)|answer|verdict|relevan|decid))",
-        r"\bsolve this\b[^\n.]{0,24}\bfirst\b|\bfirst,? solve this\b"
-        r"|\bsolve this\b[^\n]{0,80}\b(?:before|then|first)\b[^\n]{0,40}\b(?:grad|judg|scor|verdict|answer)",
-        r"\bsimulate every\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
-        r"\bbefore (?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
+        r"first(?<!\wfirst),? solve this\b",
+        r"solve this(?<!\wsolve this)\b(?:[^\n.]{0,24}\bfirst\b|[^\n]{0,80}\b(?:before|then|first)\b[^\n]{0,40}\b(?:grad|judg|scor|verdict|answer))",
+        r"simulate every(?<!\wsimulate every)\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
+        r"before (?<!\wbefore )(?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
         r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
-        words="solve prove enumerate simulate factor compute calculate list",
+        stems="solve prove enumerate simulate factor compute calculate list",
     ),
     "overthink:先": _make_pattern(
         "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前",
@@ -220,13 +224,13 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         "environ process.env api_key api%key api-key authorization bearer system%prompt access%token previous%query previous%message",
         r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n.?!]{0,40}(?:\b(?:your|the) system prompt"
         r"|\byour (?:own )?(?:api[ _-]?key|environment variable|access token|authorization header))"
-        r"(?! in (?:every|each|all|the) (?:request|header|call|url|query))",
-        r"\breason\b[^\n]{0,60}your[ _]api[ _]?key",
-        r"\b(?:(?:reason|verdict)\b|(?:in|into|as|with) your (?:reply|response|answer)\b)[^\n.]{0,60}"
+        r"(?! in (?:every|each|all|the) (?:request|header|call|url|query))"
+        r"|\breason\b[^\n]{0,60}your[ _]api[ _]?key"
+        r"|\b(?:(?:reason|verdict)\b|(?:in|into|as|with) your (?:reply|response|answer)\b)[^\n.]{0,60}"
         r"(?:api[ _-]?key|access token|environ\b|process\.env|environment variable)",
         r"(?:api[ _-]?key|access token|environ\b|environment variables?|process\.env|previous (?:query|message))[^\n.]{0,60}"
         r"\b(?:(?:the|your) (?:reason|verdict)\b|(?:in|into|as|to|of) your (?:reply|response|answer)\b|reason field)",
-        words="print reveal show output include repeat leak paste dump send reason reply response answer verdict",
+        stems="print reveal show output include repeat leak paste dump send reason reply response answer verdict",
     ),
     "secrets:密钥": _make_pattern(
         "环境变量 密钥 系统提示 令牌 api%key api_key 上一条",
@@ -236,25 +240,24 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:理由|回复|回答|答案)|告诉我)",
         r"(?:理由(?:里|中|字段|一栏|请)|reason ?字段)[^\n。]{0,40}(?:密钥|令牌|api[ _]?key|环境变量)",
         r"(?:密钥|令牌|api[ _]?key|环境变量)[^\n。]{0,12}(?:写|放|填|输出|附|贴)[^\n。]{0,12}(?:reason|理由)",
-        marks=("api key", "api_key"),
+        stems="api* 环境变量 密钥 系统提示 令牌 上一条",
     ),
     "hidden_text": _make_pattern(
         "<!-- display visibility opacity font-size left: hidden <noscript <template <textarea",
         r"(?:<!--|display: ?none|visibility: ?hidden|opacity: ?0(?![.\d])|font-size: ?0(?![.\d])|left: ?-\d{3}|<[a-z]+ hidden|<(?:noscript|template|textarea)\b)"
         r"(?:(?!-->)[^\n]){0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevant|rubric|full marks|is a 3"
         r"|(?:say|answer|output|reply) [“\"']?yes)\b|(?:回答|回复|输出) ?[“\"']?yes)",
-        marks=("<", ":"),
+        stems="< :",
         raw=True,
     ),
     "encoded": _make_pattern(
-        "decode base64 rot13 hex 解码 编码 first%letters 首字",
+        "decode base64 rot13 hex 解码 first%letters 首字",
         r"\b(?:decode|base64|rot13|hex)\b[^\n.;]{0,60}\b(?:(?:and|then) (?:follow|obey|execute|run|do)|obey|follow (?:it|them|the result)"
         r"|run it|system prompt)\b|\brot13 (?:orders|instructions)",
         r"(?:解码|base64)[^\n]{0,20}(?:照做|并执行|后执行|提示|指令)",
         r"首字(?:执行|照做)",
         r"\bread the first letters\b",
-        words="decode base rot hex letters",
-        marks=("base64",),
+        stems="decode base rot hex letters 照做 执行 提示 指令",
     ),
     "persuasion": _make_pattern(
         "answers passage 回答 用户",
@@ -263,21 +266,21 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"\bthis page answers [“\"'][^\n]{0,60}(?:fully|precisely|authorit|better than|perfectly)",
         r"(?:本段|本片段|摘要)[^\n。]{0,20}回答了[“\"「]|本文[^\n。]{0,4}(?:权威|全面|完整|完美|最)[^\n。]{0,20}回答了[“\"「]",
         r"(?:摘要|本文|本页)[^\n。]{0,6}与用户[^\n。]{0,6}相关",
-        words="answers relevant",
+        stems="answers relevant 回答了 与用户",
     ),
     "instruction:to_graders": _make_pattern(
         "grader judge evaluator assessor rater scorer reading%this",
         r"\b(?:ai|llm|automated) (?:grader|evaluator|assessor|rater|scorer|judge)s? ?[:,](?=[^\n]{0,60}\b(?:rate|mark|grade|assign|give|score|deserves|must|please)\b[^\n]{0,60}(?:\bthis\b|relevan|perfect|\b3\b|top|highest|maximum))",
         r"(?:^|[.!?\n>] ?)(?:grader|evaluator|assessor|rater)s?[:,](?=[^\n.]{0,80}(?:this (?:snippet|passage|result)|your (?:verdict|judge?ment|instructions)|\bgrade 3\b|\b3$))",
         r"\bto the (?:ai|llm|model|language model)(?: \w+)? reading this\b|\bthe (?:ai|llm) (?:judge|grader|evaluator|assessor) (?:could|can|should|would|must|to) (?:\w+ )?(?:mark|rate|grade|score|give) this (?:entry|page|snippet|passage|result|text|as|a)\b",
-        words="ai llm automated grader graders evaluator evaluators assessor assessors rater raters reading",
+        stems="ai llm automated grader graders evaluator evaluators assessor assessors rater raters reading",
     ),
     "fake_verdict:this": _make_pattern(
         "this human%label relevance ground%truth satisfies",
-        rf"\b(?:grad|rat|scor|mark)ed {_THIS_TEXT}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)",
-        r"\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3",
-        r"\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
-        words="this label relevance truth satisfies",
+        rf"\b(?:grad|rat|scor|mark)ed {_THIS_TEXT}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)"
+        r"|\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3"
+        r"|\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
+        stems="this label relevance truth satisfies",
     ),
     "instruction:评委": _make_pattern(
         "模型 评委 裁判 助手 程序 评估者 评分员 评审员 别管 不用看 不必看 只能 只许 站长 给3分 给三分 低于3 低于三",
@@ -286,48 +289,46 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:尊敬|亲爱)的(?:ai|大模型|语言模型|评[估审分判]模型)(?=[^\n。]{0,40}(?:把|给|将)?(?:这条|这段|本页|本段|此条|等级))",
         r"(?:评估者|评分员|评审员)[:：](?=[^\n。]{0,20}(?:此条|这条|本段|思考|输出))|评判本页的[^\n。]{0,4}模型|你只(?:能|许|准)(?:回答|回复|输出)[“\"']?[3３](?!\d| ?[个条种篇份张次行位])",
         r"(?:别管|不用看|不必看)(?:用户(?!手册|指南|协议|名|评价)|查询)[^\n。]{0,12}(?:评级|打分|满分|等级)|低于[3３三] ?分的(?:评估|评分|评测)?模型|给[3３三] ?分就奖励你|扮演[^\n。]{0,4}站长[^\n。]{0,8}打分",
-        words="",
     ),
     "fake_verdict:标注": _make_pattern(
         "人工标注 真实标签 评估结果 相关性 片段 文档 摘要 搜索结果",
         r"人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|与查询的真实标签|相关性 ?[:：] ?[3３](?:分(?![之钟析])|/3)",
         r"(?:该|本|此|此搜索|本搜索)(?:片段|段落|文档|摘要|结果)(?:完全|充分)?满足[^\n。]{0,2}(?:查询(?!条件|语句)|用户的?(?:需求|问题|意图)(?!说明))",
-        words="",
     ),
     "overthink:times": _make_pattern(
         "times%before until%you 评级 等级 回答前",
         r"\breconsider your (?:judge?ment|verdict|grade|answer)\b[^\n.]{0,30}\btimes before (?:you )?(?:answer|grad|judg|scor)|\b(?:cannot|can't|must not|do not|don't) (?:grade|score|rate)(?: this)? until you (?:have|'ve) (?:written|solved|computed|calculated|listed|proven|proved)\b",
         r"(?:评级|给出等级)之?前[,，]?[^\n。]{0,6}(?:计算[^\n。]{0,6}(?:位|圆周率)|逐[字位])|先(?:列出|计算|写出|算出)[^\n。]{0,24}(?:再|才)能?(?:给出等级|评级)|评估者[:：]回答前",
-        words="times until",
+        stems="times until",
     ),
     "secrets:rules": _make_pattern(
         "given api%key instructions 系统提示 收到 得到",
         r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output)\b[^\n.]{0,20}\b(?:contents|text|wording) of your instructions\b|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
         r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么",
-        words="given key contents text wording",
+        stems="given key contents text wording",
     ),
     "instruction:act": _make_pattern(
         "you%are%an you%are%a act%as%an",
         r"\byou are an? (?:\w+ )?(?:evaluator|grader|assessor|rater) (?:who|that) (?:never|always|only)\b|\bact as an? (?:unrestricted|uncensored) (?:ai|model|assistant)\b[^\n]{0,80}\brelevan",
-        words="evaluator grader assessor rater act",
+        stems="evaluator grader assessor rater act",
     ),
     "instruction:languages": _make_pattern(
         "évaluat sprachmodell evaluador 審査員 評審 評價 평가 oцeн",
         r"\bch(?:er|ère)s? évaluat\w+,|\bsprachmodell\b[^\n]{0,60}als (?:voll )?relevant|\bevaluador\b[^\n]{0,40}este resultado[^\n]{0,30}relevante|審査員へ|(?:評審|評價)模型[^\n。]{0,20}(?:最高|相關|滿分)|평가 모델에게|oцeнщиk,",
-        words="sprachmodell evaluador",
+        stems="sprachmodell evaluador évaluat 審査員 評審 評價 평가 ценщ",
     ),
     "fence:ends": _make_pattern(
         "ends%here instructions] 到此结束 指令 role",
         r"\bsearch result ends here\b|\[ ?end data ?\] ?\[ ?begin instructions? ?\]|(?<!不)可信指令[:：][^\n]{0,10}(?:评|满分|等级)|(?:搜索结果|片段)到此结束",
         r"\"role\" ?: ?\"(?:assistant|system)\"[^}]{0,60}\\\"grade\\?\" ?:|(?:^|\n)role: ?(?:system|assistant)\ncontent:[^\n]{0,80}\bgrade\b",
-        words="ends instructions role",
+        stems="ends instructions role",
     ),
     "instruction:foreign": _make_pattern(
         "ignor 無視 무시 игнорир تجاهل bỏ%qua",
         r"\bignor(?:ez|a|e|ar|ieren?|iert)\b[^\n]{0,30}(?:consignes|instructions pr|instrucciones|istruzioni|instruções|anweisungen|vorgaben)",
         r"指示[^\n。]{0,6}無視|지시를[^\n]{0,6}무시|игнорируй(?:те)?[^\n]{0,30}(?:инструкци|указани|правил)|تجاهل[^\n]{0,20}تعليمات"
         r"|bỏ qua[^\n]{0,20}(?:hướng dẫn|chỉ dẫn)",
-        words="ignorez ignora ignore ignorar ignorieren ignoriere ignoriert",
+        stems="ignorez ignora ignore ignorar ignorieren ignoriere ignoriert 無視 무시 игнорир تجاهل ỏ%qua",
     ),
 }
 #: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters
@@ -379,6 +380,11 @@ GOOD_GRADE = Subject(
     r"\b(?:three points?|top|highest|full|maximum)\b|\b(?:relevant label|label relevant)"
     r"|\b(?:perfect|exact|fully|highly|perfectly) (?:match|hit|answer|relevant)",
 )
+#: What `GRADING` matches has one of these, as the stems of a pattern.
+GRADING_STEMS = (
+    "评分 打分 评测 评审 评委 判断 判定 判为 相关 等级 得分 分数 三分 模型 标准答案 grade grades graded grading grader graders"
+    " score scores scored scoring scorer scorers rubric relevant relevance verdict label evaluat* assessor assessors"
+).split(" ")
 DEMAND = Subject(
     r"请(?!关注|点击|联系|咨询|登录|参考|参阅|参见|访问|到|在)|必须|应当|应(?=得|视|判)|一律|永远|无论|不管"
     r"|凡(?=是|属|来自|本|含|有|遇)(?<![平非不]凡)|直接|照(?=做|办|此|抄|着)|就行|无需|不必|视为|改成|设为|记为|就算你|保持一致",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset import clean, injection, injection_patterns
-from judge.dataset.clean import _HIGH_BYTES, _MISDECODED, looks_misdecoded
+from judge.dataset.clean import _HIGH_BYTES, _MISDECODED, find_unusual, looks_misdecoded
 from tests.support.cases import check_each
 
 PATTERNS = injection_patterns.INJECTION_PATTERNS
@@ -36,16 +36,15 @@ TEXTS = st.lists(st.sampled_from([*WORDS, *MARKS, *TOKENS]) | st.text(max_size=3
 def test_no_pattern_that_matches_is_passed_over(text: str, raw: str) -> None:
     visible, raw_text = (injection._fold_lookalikes(each).lower() for each in (text, raw))
     matching = {name for name, each in PATTERNS.items() if injection._matches(each, visible, raw_text)}
-    assert matching <= injection._find_triggered(visible, raw_text)
+    triggered = injection._find_triggered(visible)
+    assert matching <= triggered | injection._find_triggered(raw_text)
+    assert injection._GRADING in triggered or not injection._urges_a_grade(visible)
 
 
 @check_each("name", PATTERNS)
 def test_every_form_of_a_pattern_is_found_inside_other_text(name: str) -> None:
-    pattern = PATTERNS[name]
-    for word in pattern.words:
-        assert name in injection._find_triggered(f"这{word}，", "")
-    for mark in (*pattern.marks, *(word for word in pattern.triggers if not word.isascii())):
-        assert name in injection._find_triggered(f"从现在{mark}始", f"从现在{mark}始")
+    for stem in PATTERNS[name].stems:
+        assert name in injection._find_triggered(f"从现在{stem.rstrip('*')}始")
 
 
 @given(TEXTS)
@@ -75,8 +74,7 @@ def test_control_tokens_break_as_when_every_character_is_folded(text: str) -> No
     expected = " ".join(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
     assert clean._break_tokens(text) == expected
     if expected != text:
-        unusual = "".join(clean._UNUSUAL.findall(text))
-        assert clean._TOKEN_CHAR.search(unusual)
+        assert clean._TOKEN_CHAR.search(find_unusual(text))
         assert clean._TOKEN_MARK.search(text)
 
 
@@ -84,7 +82,9 @@ def test_control_tokens_break_as_when_every_character_is_folded(text: str) -> No
 def test_text_is_misdecoded_when_a_search_of_all_its_bytes_says_so(text: str) -> None:
     spelled = re.search(rb"(?:[\xe3-\xe9\xef][\x80-\xbf]{2}){4}", text.encode("gb18030", "replace"))
     traces = _MISDECODED.search(text) or _HIGH_BYTES.search(text) or (spelled and re.search("[一-鿿]", text))
-    assert looks_misdecoded(text) == bool(traces or 0 < text.count("\ufffd") >= 0.02 * len(text))
+    assert looks_misdecoded(text, find_unusual(text)) == bool(
+        traces or 0 < text.count("\ufffd") >= 0.02 * len(text)
+    )
 
 
 @given(TEXTS)
