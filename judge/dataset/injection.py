@@ -158,8 +158,8 @@ def _find_triggered(text: str) -> set[str]:
     words, marks, _ = _group_stems()
     if "\n" in text:
         text = f"{_join_lines(text)}\n"  # one of the marks
-    found = words.keys() & text.encode("ascii", "replace").translate(_LETTERS).split()
-    names = {name for word in found for name in words[word]}
+    matches = words.keys() & text.encode("ascii", "replace").translate(_LETTERS).split()
+    names = {name for word in matches for name in words[word]}
     names.update(name for mark in marks if mark in text for name in marks[mark])
     if not text.isascii():
         names.update(*map(_list_patterns, set(compile_pattern(_join_stems()).findall(text))))
