@@ -82,10 +82,10 @@ def _make_pattern(triggers: str, *patterns: str, stems: str = "", raw: bool = Fa
     # Texts are searched after their look-alikes are folded, which changes Cyrillic and Greek words, too.
     folded = tuple(each.translate(LOOKALIKES) for each in patterns)
     words = _split_words(triggers.translate(LOOKALIKES))
-    found = _split_words(stems.translate(LOOKALIKES)) if stems else ()
+    all_stems = _split_words(stems.translate(LOOKALIKES)) if stems else ()
     if stems.isascii():
-        found += tuple(word for word in words if not word.isascii())
-    return InjectionPattern(words, folded, frozenset(found), raw)
+        all_stems += tuple(word for word in words if not word.isascii())
+    return InjectionPattern(words, folded, frozenset(all_stems), raw)
 
 
 @cache

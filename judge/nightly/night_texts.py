@@ -334,15 +334,17 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
             engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
         yield t("{name}: {value}", name=isolate(engine), value=t(", ").join(scores))
+    alpha = record.regression_test.alpha if record.regression_test else 0.0
     for outcome in record.outcomes:
-        if outcome.ci95 and outcome.ci95[1] < 0 and outcome.p_holm is not None and record.regression_test:
+        # A significant drop on a fine night is smaller than `min_drop`.
+        if outcome.ci95 and outcome.ci95[1] < 0 and outcome.p_holm is not None and outcome.p_holm >= alpha:
             yield t(
                 "{engine} is lower by {measure}, which is not significant: p (Holm) {p:.3f}, and an alarm"
                 " needs less than alpha, {alpha:g}",
                 engine=isolate(outcome.engine),
                 measure=outcome.measure,
                 p=outcome.p_holm,
-                alpha=record.regression_test.alpha,
+                alpha=alpha,
             )
 
 

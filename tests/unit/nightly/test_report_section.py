@@ -59,6 +59,8 @@ def test_a_fine_night_says_what_was_compared() -> None:
     night = records.make_night("2026-05-02")
     # An interval of one comparison excludes 0, but the test is one of six.
     night["regression_test"]["rows"][1] |= {"change": -0.018, "low": -0.03, "high": -0.006, "p_holm": 0.054}
+    # This one is significant, and smaller than `min_drop`.
+    night["regression_test"]["rows"][2] |= {"change": -0.004, "low": -0.005, "high": -0.003, "p_holm": 0.001}
     headline, *lines, canaries = (text.en for text in make_banner(records.parse_record(night)))
     assert headline == "2026-05-02: fine."
     assert lines[0].startswith("no drop was found from the baseline")
@@ -66,4 +68,5 @@ def test_a_fine_night_says_what_was_compared() -> None:
         "\u2068bing\u2069 is lower by sDCG@10, which is not significant: p (Holm) 0.054, and an alarm needs"
         " less than alpha, 0.01"
     )
+    assert sum("not significant" in line for line in lines) == 1
     assert canaries.startswith("canaries: 60 pairs")
