@@ -9,22 +9,11 @@ const GRADES = {
       "relevant: a useful part of the answer",
       "relevant: the full, direct answer",
     ],
-    binary: [
-      "off topic, no help, or without content",
-      "relevant: the answer or a useful part of it",
-    ],
+    binary: ["off topic, no help, or without content", "relevant: the answer or a useful part of it"],
   },
   zh: {
-    graded: [
-      "离题，或没有实质内容",
-      "切题，没有帮助",
-      "相关，有答案中有用的一部分",
-      "相关，直接给出完整答案",
-    ],
-    binary: [
-      "离题、没有帮助，或没有实质内容",
-      "相关，有答案或其中有用的一部分",
-    ],
+    graded: ["离题，或没有实质内容", "切题，没有帮助", "相关，有答案中有用的一部分", "相关，直接给出完整答案"],
+    binary: ["离题、没有帮助，或没有实质内容", "相关，有答案或其中有用的一部分"],
   },
 };
 
