@@ -26,9 +26,9 @@ def list_texts(name: str, lang: str, scale: str) -> list[str]:
     assert constant
     language = re.search(rf"^  {lang}: {{$(.*?)^  }},$", constant[1], re.DOTALL | re.MULTILINE)
     assert language
-    texts = re.search(rf"^    {scale}: \[$(.*?)^    \],$", language[1], re.DOTALL | re.MULTILINE)
+    texts = re.search(rf"^    {scale}: \[(.*?)\],$", language[1], re.DOTALL | re.MULTILINE)
     assert texts
-    return [line for _, line in re.findall(r"^      (['\"])(.*)\1,$", texts[1], re.MULTILINE)]
+    return [text for _, text in re.findall(r"(['\"])(.*?)\1(?=[,\n]|$)", texts[1])]
 
 
 def list_named_grades(rule: str) -> list[str]:
