@@ -16,7 +16,7 @@ from typing import Any
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelSet, compare_with_labels, leave_out_examples
 from judge.annotate.label_log import LabelDecision, LabelLog
-from judge.dataset import textfile
+from judge.dataset import csv_tables, text_files
 from judge.dataset.labels import select_labellable
 from judge.dataset.validation import unescape_candidates
 from judge.errors import InputError
@@ -110,10 +110,10 @@ def describe_pair(pair: Pair, today: str | None) -> dict[str, Any]:
 
 def _read_rows(path: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the location, query id and snippet id of each row."""
-    text = textfile.read_text_file(path)
-    separator = textfile.detect_separator(text, "query_id", textfile.normalise_column_name) or ","
-    rows = textfile.read_records(path, text, separator)
-    header = [textfile.normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
+    text = text_files.read_text_file(path)
+    separator = csv_tables.detect_separator(text, "query_id", csv_tables.normalise_column_name) or ","
+    rows = csv_tables.read_records(path, text, separator)
+    header = [csv_tables.normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
     if not set(_COLUMNS) <= set(header):
         raise InputError(
             "{file}: is not a plan: it needs the columns query_id and snippet_id, and has {columns!r:.160};"

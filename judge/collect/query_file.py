@@ -9,15 +9,9 @@ from typing import Any
 
 from judge.characters import SURROGATE
 from judge.dataset import clean
+from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
 from judge.dataset.rows import convert_values, parse_object, read_nonblank_lines
-from judge.dataset.textfile import (
-    Warn,
-    check_column_names,
-    check_is_file,
-    find_format,
-    make_header_error,
-    read_table,
-)
+from judge.dataset.text_files import Warn, check_is_file, find_format
 from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message

@@ -18,7 +18,7 @@ import msgspec
 from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import parse_results
-from judge.dataset.textfile import translate_read_errors
+from judge.dataset.text_files import translate_read_errors
 from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.json_text import dump_json

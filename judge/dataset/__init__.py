@@ -2,7 +2,7 @@
 
     read, stored_dataset       read a dataset whole; write it with its pool to the disk, query by query
     readers, trec              read files of each format into rows
-    textfile                   read lines in any encoding, and the cells of tables
+    text_files, csv_tables     read lines in any encoding, and the records of tables
     rows, parsed_rows          one row for each result; its fields, parsed, grouped by query
     validation                 check identifiers and texts; escape cells and columns of files
     clean, markup              clean texts as prompts show them; remove HTML

@@ -12,20 +12,19 @@ from typing import Literal
 
 from judge.characters import detect_query_language, find_majority_language
 from judge.dataset import clean
-from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.dataset.labels import Label
-from judge.dataset.parsed_rows import ParsedRow, parse_row
-from judge.dataset.readers import read_rows
-from judge.dataset.textfile import (
-    Warn,
+from judge.dataset.csv_tables import (
     check_cell_count,
     check_column_names,
     detect_separator,
     make_header_error,
     normalise_column_name,
     read_records,
-    read_text_file,
 )
+from judge.dataset.injection_patterns import INJECTION_FLAGS
+from judge.dataset.labels import Label
+from judge.dataset.parsed_rows import ParsedRow, parse_row
+from judge.dataset.readers import read_rows
+from judge.dataset.text_files import Warn, read_text_file
 from judge.dataset.validation import unescape_candidates
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames, join_messages

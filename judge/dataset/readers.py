@@ -12,15 +12,10 @@ from itertools import repeat, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
-from judge.dataset import rows, textfile
+from judge.dataset import rows, text_files
+from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
 from judge.dataset.rows import InputRow
-from judge.dataset.textfile import (
-    Warn,
-    check_column_names,
-    make_header_error,
-    read_table,
-    read_text_file,
-)
+from judge.dataset.text_files import Warn, read_text_file
 from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.messages import Message, NameList, OptionName, SeparatedNames, join_messages
 
@@ -40,15 +35,15 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
         ".xlsx": _read_xlsx,
         ".parquet": _read_parquet,
     }
-    textfile.check_is_file(path)
-    if textfile.find_format(path) not in readers:
+    text_files.check_is_file(path)
+    if text_files.find_format(path) not in readers:
         raise InputError(
             "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files",
             file=path,
             suffix=path.suffix,
             types=FILE_TYPES,
         )
-    return readers[textfile.find_format(path)](path, columns, warn)
+    return readers[text_files.find_format(path)](path, columns, warn)
 
 
 def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
@@ -150,7 +145,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Ite
         ) from None
     snippet = columns.get("snippet", "snippet")
     try:
-        with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
+        with text_files.translate_read_errors(path), text_files.open_bytes(path) as file:
             packed = not file.seekable()  # gzip, whatever its name
             source = parquet.ParquetFile(io.BytesIO(file.read()) if packed else path)
             _check_header(str(path), source.schema_arrow.names, columns)
@@ -188,7 +183,7 @@ def _read_sheet(path: Path, warn: Warn) -> Iterator[tuple[str, list[str]]]:
         raise SetupError(
             "{file}: XLSX needs openpyxl: {command}", file=path, command=advise_install("xlsx")
         ) from None
-    with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
+    with text_files.translate_read_errors(path), text_files.open_bytes(path) as file:
         packed = not file.seekable()  # gzip, whatever its name
         content: IO[bytes] = io.BytesIO(file.read()) if packed else file
         try:
@@ -210,7 +205,7 @@ def _check_workbook(path: Path, content: IO[bytes]) -> None:
     size = content.seek(0, io.SEEK_END)
     with zipfile.ZipFile(content) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > (most := max(textfile.MAX_UNPACKED, textfile.MAX_RATIO * size)):
+    if unpacked > (most := max(text_files.MAX_UNPACKED, text_files.MAX_RATIO * size)):
         raise InputError(
             "{file}: unpacks to {unpacked:,} bytes, more than {most:,}; save it as CSV",
             file=path,

@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from judge.dataset.textfile import Warn, read_lines
+from judge.dataset.text_files import Warn, read_lines
 from judge.errors import InputError
 from judge.json_text import RepeatedKey, make_object
 from judge.messages import Message, OptionName

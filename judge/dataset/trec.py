@@ -12,7 +12,7 @@ import numpy as np
 
 from judge.dataset import validation
 from judge.dataset.rows import InputRow, convert_values, parse_object, read_nonblank_lines
-from judge.dataset.textfile import Warn
+from judge.dataset.text_files import Warn
 from judge.errors import InputError
 from judge.messages import SeparatedNames
 from judge.records import Ranking, Snippet

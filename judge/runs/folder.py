@@ -12,7 +12,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
-from judge.dataset.textfile import number_lines
+from judge.dataset.text_files import number_lines
 from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import hold_lock, open_text, remove_abandoned, write_file
 from judge.json_text import dump_json

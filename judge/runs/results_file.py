@@ -17,7 +17,7 @@ import msgspec
 
 from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues, Summary
 from judge.dataset.pool import read_query_results
-from judge.dataset.textfile import number_lines
+from judge.dataset.text_files import number_lines
 from judge.errors import InputError, explain_error
 from judge.filesystem import open_text
 from judge.json_text import dump_json

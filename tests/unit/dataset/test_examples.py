@@ -10,7 +10,7 @@ import pytest
 
 from judge.dataset.clean import clean_snippet
 from judge.dataset.label_files import read_examples
-from judge.dataset.textfile import Warn
+from judge.dataset.text_files import Warn
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Example, Scale
 from tests.support.cases import check_each

@@ -25,7 +25,7 @@ import pytest
 
 from judge import example, pipeline
 from judge.config.run import Config
-from judge.dataset import textfile
+from judge.dataset import text_files
 from judge.errors import InputError
 from judge.records import Dataset
 from tests.support.cases import check_each
@@ -402,9 +402,9 @@ def test_an_archive_of_another_kind_is_refused(tmp_path: Path, byte: int, value:
 def test_a_packed_file_may_not_unpack_without_end(tmp_path: Path) -> None:
     path = write_content(tmp_path, "d.csv.gz", b"query,snippet\n" + b"q,s\n" * 10_000)
     with pytest.raises(InputError, match=r"d\.csv\.gz: unpacks to more than 1,000 bytes"), \
-            textfile.open_bytes(path, 1000) as file:  # fmt: skip
+            text_files.open_bytes(path, 1000) as file:  # fmt: skip
         file.read()
-    assert len(textfile.open_bytes(path, 40_014).read()) == 40_014
+    assert len(text_files.open_bytes(path, 40_014).read()) == 40_014
 
 
 def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> None:
