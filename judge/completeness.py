@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from judge.analysis.summary import Summary
-from judge.assess.runner import JudgingResult
+from judge.assess.judging import JudgingResult
 from judge.assess.text_assessor import DimensionQuestions, TextAsker
 from judge.errors import JudgeError, LimitReached, RunIncomplete
 from judge.messages import Message

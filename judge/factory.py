@@ -14,9 +14,9 @@ from typing import Any
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import QuestionEstimator
 from judge.assess.example_prompts import add_examples
+from judge.assess.judging import PanelMember
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
-from judge.assess.runner import PanelMember
 from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
@@ -33,8 +33,9 @@ from judge.dataset.label_files import read_examples
 from judge.errors import InputError, SetupError, advise_install
 from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames, join_messages
-from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchModel
+from judge.models.model import Model
+from judge.models.providers import FORMS, PROVIDERS, open_model
 from judge.models.server import ServerAccess
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER

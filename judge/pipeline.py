@@ -17,8 +17,8 @@ from judge.analysis.judged_run import JudgedRun, RunLabels
 from judge.analysis.summary import DimensionResult
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import QuestionEstimate, RunEstimate, estimate_run
+from judge.assess.judging import JudgingResult, PanelMember, combine_results, judge_with_panel
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.runner import JudgingResult, PanelMember, combine_results, judge_with_panel
 from judge.assess.text_assessor import TextAsker
 from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens

@@ -20,7 +20,7 @@ from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames, join_messages
-from judge.models import PROVIDERS
+from judge.models.providers import PROVIDERS
 from judge.models.redaction import find_secrets, mask
 from judge.models.server import redact_url
 from judge.records import BINARY, GRADED

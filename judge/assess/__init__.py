@@ -1,6 +1,6 @@
 """Judging of pairs: prompts, assessor, the run over a pool, the estimate before it.
 
-    runner, batch                       judge a pool, pair by pair and in batches
+    judging, batch                      judge a pool, pair by pair and in batches
     lease_scheduler, pair_runner        lease pairs ahead of the permits; judge one leased pair
     judgment_recorder                   add judgments to the log, and tell the listener
     assessor                            judge one pair with a prompt

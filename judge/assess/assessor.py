@@ -21,7 +21,7 @@ from judge.cache import make_key
 from judge.characters import estimate_tokens
 from judge.errors import AccountError, CallError, ReplyParseError
 from judge.messages import Message
-from judge.models import Model
+from judge.models.model import Model
 from judge.models.negotiation import find_max_tokens
 from judge.parsing.verdict import parse_verdict
 from judge.records import (

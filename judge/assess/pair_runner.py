@@ -1,4 +1,4 @@
-"""Judging one leased pair: permit, complete, save; `judge.assess.runner` lists the steps."""
+"""Judging one leased pair: permit, complete, save; `judge.assess.judging` lists the steps."""
 
 from __future__ import annotations
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from judge.assess.assessor import Assessor, Question
+from judge.assess.judging import PanelMember, judge_with_panel
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import Prompts
-from judge.assess.runner import PanelMember, judge_with_panel
 from judge.client.client import ModelClient
 from judge.errors import JudgeError, ReplyParseError
-from judge.models import Model
+from judge.models.model import Model
 from judge.parsing.final_answer import parse_json_answer
 from judge.pricing import RunCost, combine_costs, make_run_cost
 from judge.records import GRADED, Completion, Judgment, Pair, Prompt, Verdict

@@ -29,7 +29,7 @@ from judge.cli.terminal import (
 from judge.config import ASSESSOR, FILES, INPUT, NIGHTS, Option, name_keys
 from judge.errors import InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
-from judge.models import FORMS, TEXT_FORMS
+from judge.models.providers import FORMS, TEXT_FORMS
 from judge.records import LEXICAL
 
 if TYPE_CHECKING:

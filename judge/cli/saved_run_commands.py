@@ -19,7 +19,7 @@ from judge.cli.terminal import (
     print_message,
 )
 from judge.errors import InputError
-from judge.models import EMBEDDING_FORMS
+from judge.models.providers import EMBEDDING_FORMS
 
 if TYPE_CHECKING:
     from judge.analysis.label_agreement import LabelAgreement

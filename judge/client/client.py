@@ -25,7 +25,7 @@ from judge.errors import (
     TimedOut,
 )
 from judge.messages import Message
-from judge.models import Model
+from judge.models.model import Model
 from judge.pricing.prices import FREE_PRICE, Price
 from judge.records import ANSWERED, CONTENT_FILTER, LOST, Call, Completion, Prompt
 

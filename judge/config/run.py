@@ -52,7 +52,7 @@ from judge.config.run_checks import (
 )
 from judge.errors import InputError
 from judge.messages import Message
-from judge.models import FORMS, check_embeddings
+from judge.models.providers import FORMS, check_embeddings
 from judge.records import (
     BINARY,
     EXPECTED,

@@ -17,10 +17,10 @@ from judge.cache import FileCache, make_cache_path, make_key
 from judge.client.retry import RequestLimits, make_retry_policy
 from judge.errors import CallError, InputError, RunIncomplete
 from judge.measure.formulas import Floats
-from judge.models import DASHSCOPE, OPENAI, check_embeddings
 from judge.models.chat_messages import parse_response
 from judge.models.error_mapping import ErrorResponse, classify, make_transport_error
 from judge.models.http_connections import HttpConnections
+from judge.models.providers import DASHSCOPE, OPENAI, check_embeddings
 from judge.models.rerank import check_sentence_transformers, load_sentence_transformer
 from judge.models.server import ServerAccess
 

@@ -32,8 +32,8 @@ from pydantic import BaseModel, ValidationError
 
 from judge import factory, run_input
 from judge.assess.assessor import Assessor
+from judge.assess.judging import PanelMember, judge_pairs, make_lease_window
 from judge.assess.progress import NullProgress
-from judge.assess.runner import PanelMember, judge_pairs, make_lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.config.run import Config

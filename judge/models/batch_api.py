@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any, Protocol, runtime_checkable
 
-from judge.models import Model
+from judge.models.model import Model
 from judge.models.negotiation import RequestParams
 from judge.records import Completion, Prompt
 

@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import SetupError, advise_install
-from judge.models import DASHSCOPE, chat_messages
+from judge.models import chat_messages
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error, make_timeout_error
 from judge.models.negotiation import CONCESSIONS, Concession, Negotiation, build_sampling_params
+from judge.models.providers import DASHSCOPE
 from judge.models.server import ServerAccess, find_proxy
 from judge.records import Completion, Prompt, Sampling
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from judge.errors import RequestRejected
 from judge.messages import Message
-from judge.models import Model
 from judge.models.chat_messages import as_mapping
+from judge.models.model import Model
 from judge.records import Completion, Lang, Prompt, ScaleName
 
 #: The token of each grade.

@@ -12,9 +12,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import CallError, ParametersRejected, SetupError, advise_install
-from judge.models import DASHSCOPE, FORMS, OPENAI, error_mapping
+from judge.models import error_mapping
 from judge.models.chat_messages import build_messages, read_chat_completion
 from judge.models.negotiation import NEGOTIABLE, build_sampling_params
+from judge.models.providers import DASHSCOPE, FORMS, OPENAI
 from judge.models.redaction import redact_logs
 from judge.models.server import (
     NO_KEY,

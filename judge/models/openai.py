@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from judge.models import OPENAI, Service
 from judge.models.chat_messages import build_messages, encode_json, parse_response, read_chat_completion
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
+from judge.models.providers import OPENAI, Service
 from judge.models.server import ServerAccess, build_thinking_params
 from judge.records import Completion, Prompt, Sampling
 

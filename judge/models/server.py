@@ -12,7 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from judge.errors import SetupError
 from judge.messages import Message
-from judge.models import Service
+from judge.models.providers import Service
 from judge.models.redaction import find_secrets, mask, redact_logs
 
 #: SDKs require a key, servers on a private network do not.

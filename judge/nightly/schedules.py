@@ -21,7 +21,7 @@ from judge.config.run import Config
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.messages import ENGLISH, SeparatedNames, Translator
-from judge.models import PROVIDERS, find_provider
+from judge.models.providers import PROVIDERS, find_provider
 
 KINDS = ("cron", "systemd", "github")
 #: The providers of LangChain that read the variables of a provider.

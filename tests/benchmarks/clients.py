@@ -66,7 +66,7 @@ def drive_sdk(work: Workload, name: str) -> int:
 
 def drive_adapter(work: Workload, kind: str) -> int:
     """Ask with the adapter `kind`, opened as the command line does."""
-    from judge.models import open_model
+    from judge.models.providers import open_model
     from judge.records import GRADED, Prompt, Sampling
 
     native = kind in ("dashscope", "langchain:tongyi")
@@ -142,7 +142,7 @@ def main() -> None:
             return drive_probe(work)
         return drive_sdk(work, name) if name in SDKS else drive_adapter(work, name)
 
-    run_client(_LIBRARIES.get(name, "judge.models"), drive)
+    run_client(_LIBRARIES.get(name, "judge.models.providers"), drive)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ ALLOWED = {
     "measure": "records errors characters stored_records",
     "parsing": "records errors json_text",
     "store": "records errors filesystem cache",
-    "client": "records errors characters models pricing",
+    "client": "records errors characters cache models pricing",
     "assess": (
         "records errors characters filesystem stored_records cache judgment_log models pricing parsing "
         "store client"

@@ -15,9 +15,9 @@ from typing import IO
 import pytest
 
 from judge.assess.assessor import Assessor
+from judge.assess.judging import JudgingResult, PanelMember, judge_with_panel
 from judge.assess.progress import NullProgress
 from judge.assess.prompts import find_default_directory, load_prompts
-from judge.assess.runner import JudgingResult, PanelMember, judge_with_panel
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from judge.assess.runner import make_lease_window
+from judge.assess.judging import make_lease_window
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.client.retry import RequestLimits
 from judge.errors import Interrupted, RequestRejected, RetryableError
-from judge.models import Model
+from judge.models.model import Model
 from judge.records import Call, Completion, Prompt, Usage
 from judge.store.leases import Busy, Lease, LeasedElsewhere
 from judge.store.store import StoredAnswer, StoredVerdict, VerdictStore

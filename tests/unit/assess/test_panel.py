@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from judge.assess.assessor import Assessor
+from judge.assess.judging import JudgingResult, PanelMember, judge_with_panel
 from judge.assess.progress import NullProgress
 from judge.assess.prompts import find_default_directory, load_prompts
-from judge.assess.runner import JudgingResult, PanelMember, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from judge.errors import CallError, RequestRejected, RetryableError, SetupError
-from judge.models import open_model
+from judge.models.providers import open_model
 from judge.models.server import ServerAccess
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each

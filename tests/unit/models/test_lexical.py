@@ -7,8 +7,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from judge.models import open_model
 from judge.models.lexical import extract_terms, grade_overlap
+from judge.models.providers import open_model
 from judge.records import BINARY, GRADED, Lang, Scale, Usage
 from tests.support.cases import check_each
 from tests.unit.models.adapter_calls import PROMPT, SAMPLING

@@ -9,8 +9,8 @@ from functools import partial
 import pytest
 
 from judge.errors import SetupError
-from judge.models import PROVIDERS, Provider, Service, open_model, open_openai
 from judge.models.lexical import Lexical
+from judge.models.providers import PROVIDERS, Provider, Service, open_model, open_openai
 from judge.models.server import ServerAccess
 from judge.records import Sampling
 from tests.support.cases import check_each
@@ -96,7 +96,7 @@ def test_a_provider_with_the_api_of_openai_is_one_row() -> None:
 def test_the_seam_imports_no_provider() -> None:
     code = (
         "import sys\n"
-        "from judge.models import open_model\n"
+        "from judge.models.providers import open_model\n"
         "from judge.records import Sampling\n"
         "how = {'base_url': None, 'environ': {}, 'timeout': 1, 'concurrency': 1}\n"
         "open_model('lexical', sampling=Sampling(0.0, 1), **how)\n"

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
-from judge.models import DASHSCOPE, OPENAI, Service
 from judge.models.openai import OpenAI
 from judge.models.openai_sdk import open_client
+from judge.models.providers import DASHSCOPE, OPENAI, Service
 from judge.models.server import ServerAccess, build_thinking_params
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each

@@ -12,8 +12,8 @@ import pytest
 
 from judge.errors import CallError, ConnectionFailed, SetupError
 from judge.messages import CHINESE
-from judge.models import open_model
 from judge.models.error_mapping import make_connection_error
+from judge.models.providers import open_model
 from judge.models.server import find_proxy
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply

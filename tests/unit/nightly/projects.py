@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 
 from judge.errors import ConnectionFailed, RetryableError
-from judge.models import PROVIDERS, Provider
+from judge.models.providers import PROVIDERS, Provider
 from judge.models.server import ServerAccess
 from judge.nightly import job
 from judge.nightly.assessor_drift import CANARIES_FILE

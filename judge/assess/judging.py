@@ -27,9 +27,10 @@ from judge.assess.lease_scheduler import LeaseScheduler
 from judge.assess.pair_runner import PairRunner
 from judge.assess.progress import ProgressListener
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
-from judge.cache import FileCache, make_cache_path, make_key
+from judge.cache import FileCache, make_cache_path
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient
+from judge.client.server_record import ServerRecord
 from judge.errors import AccountError, Interrupted, JudgeError, RequestRejected, RunIncomplete, StoreError
 from judge.judgment_log import JudgmentLog
 from judge.messages import Message
@@ -148,7 +149,7 @@ async def judge_pairs(
     """
     assessor, client, store = member.assessor, member.client, window.store
     cache = FileCache(make_cache_path(store.path))
-    server = _ServerRecord(cache, client)
+    server = ServerRecord(cache, client)
     if server.was_unlimited:
         client.limiter.skip_probes()
     plan = QuestionPlan(pairs, assessor, repeats, cache, pool_digest)
@@ -182,29 +183,6 @@ async def judge_pairs(
         ),
         in_batches=sum(key in in_batch for key in missing_keys),
     )
-
-
-class _ServerRecord:
-    """What the cache holds about the server of a model: whether an earlier run got verdicts at full rate."""
-
-    _UNLIMITED, _LIMITED = "unlimited\n", "limited\n"
-
-    def __init__(self, cache: FileCache, client: ModelClient) -> None:
-        self._cache = cache
-        self._client = client
-        self._key = make_key("server", client.model.name, client.model.endpoint)
-        # A model in this process has no server.
-        self._has_server = bool(client.model.endpoint)
-        lines = cache.read(self._key) if self._has_server else None
-        self.was_unlimited = list(lines or ()) == [self._UNLIMITED.encode()]
-
-    def update(self) -> None:
-        """Write what this run has shown, if that is new."""
-        limiter = self._client.limiter
-        is_known = limiter.has_answer and self._client.cancel_token.reason is None
-        is_unlimited = not limiter.was_slowed_down
-        if self._has_server and is_known and is_unlimited != self.was_unlimited:
-            self._cache.write(self._key, [self._UNLIMITED if is_unlimited else self._LIMITED])
 
 
 def _describe_corrupt(store: VerdictStore, keys: Iterable[str]) -> list[Message]:

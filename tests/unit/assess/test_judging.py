@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from judge.assess.assessor import Assessor
+from judge.assess.judging import JudgingResult, PanelMember, judge_pairs, make_lease_window
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.assess.question_plan import QuestionPlan, list_request_keys
-from judge.assess.runner import JudgingResult, PanelMember, judge_pairs, make_lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
@@ -319,19 +319,19 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
         import asyncio, sys
         from pathlib import Path
         from judge.store.store import VerdictStore
-        from tests.unit.assess import test_runner
-        class Hanging(test_runner.ConstantModel):
+        from tests.unit.assess import test_judging
+        class Hanging(test_judging.ConstantModel):
             async def complete(self, prompt):
                 print("sent", flush=True)
                 await asyncio.sleep(3600)
         model = Hanging("")
-        prompts = test_runner.load_prompts(test_runner.find_default_directory(), test_runner.GRADED)
-        assessor = test_runner.Assessor(model, prompts, test_runner.GRADED)
-        limits = test_runner.RequestLimits(4, 3, 600, 1)
-        client = test_runner.ModelClient(model, limits, test_runner.CancelToken())
+        prompts = test_judging.load_prompts(test_judging.find_default_directory(), test_judging.GRADED)
+        assessor = test_judging.Assessor(model, prompts, test_judging.GRADED)
+        limits = test_judging.RequestLimits(4, 3, 600, 1)
+        client = test_judging.ModelClient(model, limits, test_judging.CancelToken())
         with VerdictStore(Path(sys.argv[1])) as store:
-            progress = test_runner.NullProgress()
-            asyncio.run(test_runner.judge_pool(test_runner.MANY, assessor, store, client, progress))
+            progress = test_judging.NullProgress()
+            asyncio.run(test_judging.judge_pool(test_judging.MANY, assessor, store, client, progress))
     """)
     path = tmp_path / "v.sqlite"
     command = [sys.executable, "-c", script, str(path)]

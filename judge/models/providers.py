@@ -1,0 +1,220 @@
+"""The providers of models, and the model that a name stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from judge.errors import InputError, SetupError, suggest_name
+from judge.messages import Message, SeparatedNames
+from judge.models.model import Model
+from judge.records import EXPECTED, LEXICAL, Sampling
+
+if TYPE_CHECKING:
+    from judge.models.server import ServerAccess
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service with models: its address, "" without one, and environment variables.
+
+    The first of `address_variables` that has a value holds another address, `key_variable` holds the key.
+    `account_headers` are sent where their variables have values.
+    """
+
+    url: str
+    address_variables: tuple[str, ...]
+    key_variable: str
+    account_headers: Mapping[str, str] = field(default_factory=dict)
+
+
+OPENAI = Service(
+    "https://api.openai.com/v1",
+    ("OPENAI_BASE_URL",),
+    "OPENAI_API_KEY",
+    {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
+)
+DASHSCOPE = Service(
+    "https://dashscope.aliyuncs.com/api/v1",
+    ("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL"),
+    "DASHSCOPE_API_KEY",
+)
+COHERE = Service("https://api.cohere.com/v2", ("COHERE_BASE_URL",), "COHERE_API_KEY")
+#: A server with `/rerank`.
+RERANK_SERVER = Service("", ("RERANK_BASE_URL",), "RERANK_API_KEY")
+
+
+def open_model(
+    spec: str,
+    *,
+    base_url: str | None,
+    environ: Mapping[str, str],
+    sampling: Sampling,
+    timeout: float,
+    concurrency: int,
+) -> Model:
+    """Return the model called `spec`; its library is imported here.
+
+    `timeout` is in seconds per call. Raises SetupError when the form of `spec` is unknown, or a key or
+    an extra is missing.
+    """
+    from judge.models.server import ServerAccess
+
+    access = ServerAccess(base_url, environ, timeout, concurrency)
+    if spec == LEXICAL:
+        from judge.models.lexical import Lexical
+
+        return Lexical()
+    if spec == EXPECTED:
+        from judge.models.lexical import ExpectedDocuments
+
+        return ExpectedDocuments()
+    provider, name = find_provider(spec)
+    if provider:
+        return provider.open_model(name, access, sampling)
+    raise SetupError(
+        "there is no model {model!r}{suggestion}",
+        model=spec,
+        suggestion=_suggest_provider(spec) or Message("; write {forms}", forms=FORMS),
+    )
+
+
+def open_openai(
+    name: str,
+    access: ServerAccess,
+    sampling: Sampling,
+    extra: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    provider: str = "openai",
+    service: Service = OPENAI,
+) -> Model:
+    """Return a model of a `provider` whose `service` has OpenAI's API."""
+    from judge.models.openai import OpenAI
+
+    return OpenAI(name, access, sampling, extra, provider=provider, service=service)
+
+
+def _open_dashscope(
+    name: str, access: ServerAccess, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+) -> Model:
+    from judge.models.dashscope import DashScope
+
+    return DashScope(name, access, sampling, extra)
+
+
+def _open_langchain(name: str, access: ServerAccess, sampling: Sampling) -> Model:
+    from judge.models.langchain import open_chat_model
+
+    return open_chat_model(name, access, sampling)
+
+
+def _open_decision_model(
+    name: str, access: ServerAccess, sampling: Sampling, *, open_chat_model: Callable[..., Model], most: int
+) -> Model:
+    """Return a decision model; its server gives the log-probabilities of `most` tokens."""
+    from judge.models.decision_model import DecisionModel
+
+    sampling = replace(sampling, max_tokens=1, thinking=False)
+    return DecisionModel(open_chat_model(name, access, sampling, {"logprobs": True, "top_logprobs": most}))
+
+
+def _open_reranker(name: str, access: ServerAccess, _: Sampling, *, provider: str, service: Service) -> Model:
+    from judge.models.rerank import Reranker
+
+    return Reranker(provider, name, access.open_server(service))
+
+
+def _open_local_reranker(name: str, _: ServerAccess, __: Sampling) -> Model:
+    from judge.models.rerank import LocalReranker
+
+    return LocalReranker(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider of models: `open_model` takes the name of a model, which follows the provider's name.
+
+    `spelling` is what a user writes after -m. `service` is None where the models run in this process, or
+    where the name of a model names the service. `library` is the package whose version a run records, `extra`
+    what installs it; "" where there is none. Its models are `BatchModel`s where it `has_batches`.
+    """
+
+    spelling: str
+    open_model: Callable[[str, ServerAccess, Sampling], Model]
+    service: Service | None = None
+    library: str = ""
+    extra: str = ""
+    has_batches: bool = False
+
+
+#: How a user writes a reranker and a decision model.
+_RERANKER, _DECISION = "rerank:PROVIDER:NAME", "decision:PROVIDER:NAME"
+#: The providers by what precedes the name of a model. A program may add its own.
+PROVIDERS = {
+    "openai": Provider("openai:NAME", open_openai, OPENAI, "openai", has_batches=True),
+    "dashscope": Provider(
+        "dashscope:NAME", _open_dashscope, DASHSCOPE, "dashscope", "dashscope", has_batches=True
+    ),
+    "langchain": Provider("langchain:PROVIDER:NAME", _open_langchain, library="langchain", extra="langchain"),
+    "decision:openai": Provider(
+        _DECISION, partial(_open_decision_model, open_chat_model=open_openai, most=20), OPENAI
+    ),
+    "decision:dashscope": Provider(
+        _DECISION,
+        partial(_open_decision_model, open_chat_model=_open_dashscope, most=5),
+        DASHSCOPE,
+        extra="dashscope",
+    ),
+    **{
+        f"rerank:{name}": Provider(
+            _RERANKER, partial(_open_reranker, provider=name, service=service), service
+        )
+        for name, service in (("dashscope", DASHSCOPE), ("cohere", COHERE), ("server", RERANK_SERVER))
+    },
+    "rerank:local": Provider(
+        _RERANKER, _open_local_reranker, library="sentence-transformers", extra="rerank"
+    ),
+}
+#: What a user may write after -m.
+FORMS = Message(
+    "{forms}, lexical or expected",
+    forms=SeparatedNames(dict.fromkeys(provider.spelling for provider in PROVIDERS.values())),
+)
+#: The same where the model must write texts.
+TEXT_FORMS = SeparatedNames(provider.spelling for name, provider in PROVIDERS.items() if ":" not in name)
+
+#: What a user may write after --embeddings.
+EMBEDDING_FORMS = Message(
+    "{forms} or lsa", forms=SeparatedNames(["openai:NAME", "dashscope:NAME", "local:NAME"])
+)
+
+
+def check_embeddings(spec: str) -> str:
+    """Return `spec`; raise InputError unless it has one of `EMBEDDING_FORMS`."""
+    form, _, name = spec.partition(":")
+    if spec != "lsa" and not (name and form in ("openai", "dashscope", "local")):
+        raise InputError("there are no embeddings {spec!r}; write {forms}", spec=spec, forms=EMBEDDING_FORMS)
+    return spec
+
+
+def _suggest_provider(spec: str) -> str:
+    """Return the suggestion for the first unknown word of `spec`, "" without one."""
+    names = [name.split(":") for name in (*PROVIDERS, LEXICAL, EXPECTED)]
+    words = spec.split(":")
+    for position, word in enumerate(words):
+        next_words = {name[position] for name in names if name[:position] == words[:position] != name}
+        if word not in next_words:
+            return suggest_name(word.casefold(), next_words)
+    return ""
+
+
+def find_provider(spec: str) -> tuple[Provider | None, str]:
+    """Return the provider of the model called `spec`, None without one, and its name at the provider."""
+    for prefix, provider in PROVIDERS.items():
+        name = spec.removeprefix(f"{prefix}:")
+        if name not in ("", spec):
+            return provider, name
+    return None, spec
