@@ -22,13 +22,13 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
-from judge.config import read_table_rows
 from judge.config.environment import (
     copy_environment,
     quiet_deepeval,
     set_up_ray_in_environment,
 )
 from judge.config.run import Config
+from judge.config.toml_file import read_table_rows
 from judge.dataset.label_files import read_examples
 from judge.errors import InputError, SetupError, advise_install
 from judge.measure.formulas import Floats

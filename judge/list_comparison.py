@@ -27,7 +27,7 @@ from judge.dimensions.side_by_side import (
 )
 from judge.finished_run import export_run, measure_run
 from judge.messages import Message
-from judge.pricing import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
+from judge.pricing.costs import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import find_store, load_run
 from judge.store.store import VerdictStore

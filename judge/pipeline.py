@@ -42,7 +42,7 @@ from judge.judgment_log import store_judgments
 from judge.measure.measures import Measure
 from judge.messages import Message
 from judge.pair_selection import PairSelection, select_pairs
-from judge.pricing import Cost, RunCost, add_costs, combine_costs, make_run_cost
+from judge.pricing.costs import Cost, RunCost, add_costs, combine_costs, make_run_cost
 from judge.pricing.prices import find_common_price
 from judge.runs import export
 from judge.runs.folder import RunFolder

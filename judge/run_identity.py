@@ -13,9 +13,9 @@ from pathlib import Path
 
 from judge.analysis.judged_run import RunLabels
 from judge.assess.assessor import Assessor
-from judge.config import INPUT
 from judge.config.environment import copy_environment
 from judge.config.option_checks import list_options
+from judge.config.option_record import INPUT
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError

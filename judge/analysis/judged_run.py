@@ -55,7 +55,7 @@ from judge.measure.score import Scores, score_columns, score_ideal_order
 from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import check_own_lists, list_needed_measures, measure_flagged_sensitivity
 from judge.measure.stability import measure_stability
-from judge.pricing import RunCost
+from judge.pricing.costs import RunCost
 from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Query, Scale, Snippet
 from judge.stored_records import select_records
 

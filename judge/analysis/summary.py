@@ -27,7 +27,7 @@ from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.stability import RepeatStability
 from judge.messages import MeasureName, Message, SeparatedNames
-from judge.pricing import RunCost
+from judge.pricing.costs import RunCost
 from judge.records import Query, ScaleName
 
 #: The most characters of a note.

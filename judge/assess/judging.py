@@ -35,7 +35,7 @@ from judge.errors import AccountError, Interrupted, JudgeError, RequestRejected,
 from judge.judgment_log import JudgmentLog
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
-from judge.pricing import Cost, add_costs, sum_cost
+from judge.pricing.costs import Cost, add_costs, sum_cost
 from judge.records import Judgment, Pair
 from judge.store.store import VerdictStore
 from judge.store.window import LeaseWindow

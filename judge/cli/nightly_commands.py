@@ -19,7 +19,7 @@ from judge.cli.terminal import (
     print_json,
     print_message,
 )
-from judge.config import NIGHTS_FOLDER
+from judge.config.option_record import NIGHTS_FOLDER
 from judge.errors import InputError
 from judge.messages import ENGLISH
 

@@ -23,7 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from judge.characters import split_lines
 from judge.cli.terminal import get_ui_translator
-from judge.config import GROUPS, Option
+from judge.config.option_record import GROUPS, Option
 
 Command = Callable[..., None]
 #: Where the context of a command keeps the values of its options that are fields of a model.

@@ -26,7 +26,8 @@ from judge.cli.terminal import (
     print_error,
     print_message,
 )
-from judge.config import ASSESSOR, FILES, INPUT, NIGHTS, Option, name_keys
+from judge.config.config_source import name_keys
+from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
 from judge.errors import InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
 from judge.models.providers import FORMS, TEXT_FORMS
@@ -262,7 +263,8 @@ def sidebyside(
     The result is added to the run's files.
     """
     from judge import api, list_comparison
-    from judge.cli.render import assessor_tables, dimension_tables, print_lines
+    from judge.cli.render import assessor_tables, dimension_tables
+    from judge.cli.render.tables import print_lines
     from judge.client.cancel import raise_on_signals
 
     settings = api.add_model(_to_config(list_typed_options(context), config), run)

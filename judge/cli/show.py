@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from judge.cli.render import escape_line
+from judge.cli.render.tables import escape_line
 from judge.cli.terminal import get_ui_translator
 from judge.errors import InputError
 from judge.messages import SeparatedNames

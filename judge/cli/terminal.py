@@ -46,7 +46,7 @@ def make_progress_listener(words: ProgressWords | None = None) -> ProgressBar | 
 
 def make_console(*, stderr: bool = False) -> Console:
     """Return a console on stdout or `stderr`: as wide as the terminal, 1,000 columns in a pipe or a file."""
-    from judge.cli.render import Screen
+    from judge.cli.render.screen import Screen
 
     screen = Screen(stderr=stderr, highlight=False)
     # A pipe has no width, and a table folded at 80 columns cannot be searched.

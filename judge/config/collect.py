@@ -10,15 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from judge.config import (
-    CALLS,
-    ENGINES,
-    FILES,
-    INPUT,
-    ConfigSource,
-    read_section,
-    rename_options,
-)
+from judge.config.config_source import ConfigSource
 from judge.config.option_checks import (
     STRICT,
     Addresses,
@@ -34,6 +26,8 @@ from judge.config.option_checks import (
     option,
     raise_input_errors,
 )
+from judge.config.option_record import CALLS, ENGINES, FILES, INPUT
+from judge.config.toml_file import read_section, rename_options
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from judge.config import NIGHTS, NIGHTS_FOLDER, ConfigSource
+from judge.config.config_source import ConfigSource
 from judge.config.option_checks import (
     STRICT,
     NonNegativeNumber,
@@ -24,6 +24,7 @@ from judge.config.option_checks import (
     raise_input_errors,
     validate_table,
 )
+from judge.config.option_record import NIGHTS, NIGHTS_FOLDER
 from judge.messages import Message
 
 #: The command that makes a run the baseline.

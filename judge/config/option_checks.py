@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails, PydanticCustomError
 
-from judge.config import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
+from judge.config.option_record import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName, SeparatedNames
 from judge.records import WEIGHTED_DIMENSIONS

@@ -11,18 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from judge.config import (
-    ASSESSOR,
-    FILES,
-    INPUT,
-    LIMITS,
-    MEASURING,
-    OTHER_DIMENSIONS,
-    TABLES,
-    ConfigSource,
-    read_toml,
-    rename_options,
-)
+from judge.config.config_source import ConfigSource
 from judge.config.option_checks import (
     STRICT,
     ColumnNames,
@@ -44,12 +33,14 @@ from judge.config.option_checks import (
     option,
     raise_input_errors,
 )
+from judge.config.option_record import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENSIONS
 from judge.config.run_checks import (
     check_needed_options,
     check_options_apply,
     check_together,
     describe_needed_model,
 )
+from judge.config.toml_file import TABLES, read_toml, rename_options
 from judge.errors import InputError
 from judge.messages import Message
 from judge.models.providers import FORMS, check_embeddings

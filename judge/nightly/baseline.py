@@ -17,8 +17,8 @@ from typing import Annotated
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
-from judge.config import NIGHTS_FOLDER
 from judge.config.nightly import NightlyConfig
+from judge.config.option_record import NIGHTS_FOLDER
 from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import make_file_name, make_folder, read_text
 from judge.json_text import dump_json

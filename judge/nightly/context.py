@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from judge import factory, run_identity, run_input
 from judge.characters import escape_controls
-from judge.config import is_day, read_section
 from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
+from judge.config.toml_file import is_day, read_section
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.filesystem import hold_lock, read_text

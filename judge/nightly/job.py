@@ -17,9 +17,10 @@ from judge.analysis.summary import Summary
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
-from judge.config import ConfigSource, is_day, read_section
+from judge.config.config_source import ConfigSource
 from judge.config.environment import copy_environment
 from judge.config.nightly import SET_BASELINE_COMMAND
+from judge.config.toml_file import is_day, read_section
 from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure

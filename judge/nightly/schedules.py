@@ -13,11 +13,11 @@ from pathlib import Path, PurePosixPath
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from judge.config import read_section
 from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
 from judge.config.option_checks import VARIABLE
 from judge.config.run import Config
+from judge.config.toml_file import read_section
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.messages import ENGLISH, SeparatedNames, Translator

@@ -34,8 +34,8 @@ from typing import Annotated, Any
 
 from judge import factory, run_identity, run_input
 from judge.assess.question_plan import list_request_keys
-from judge.config import is_day
 from judge.config.run import Config
+from judge.config.toml_file import is_day
 from judge.errors import InputError, StoreError
 from judge.nightly.assessor_drift import (
     CanaryCheck,
@@ -52,7 +52,7 @@ from judge.nightly.record import (
     make_name_validator,
     parse_record,
 )
-from judge.pricing import Cost, sum_cost
+from judge.pricing.costs import Cost, sum_cost
 from judge.pricing.prices import FREE_PRICE, Price, find_common_price
 from judge.records import Call
 from judge.runs.folder import RunFolder

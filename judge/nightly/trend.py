@@ -12,7 +12,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Literal
 
-from judge.config import is_day
+from judge.config.toml_file import is_day
 from judge.errors import InputError
 from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record, translate_reasons

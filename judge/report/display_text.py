@@ -18,7 +18,7 @@ from judge.dataset.clean import drop_invisible, has_invisible
 from judge.measure.compare import Outcome
 from judge.measure.resampling import Interval
 from judge.messages import Translator
-from judge.pricing import Cost
+from judge.pricing.costs import Cost
 
 T = TypeVar("T")
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.

@@ -24,7 +24,7 @@ from judge.measure.sensitivity import (
     OwnListReversal,
 )
 from judge.messages import Translator, make_text
-from judge.pricing import RunCost
+from judge.pricing.costs import RunCost
 from judge.records import CONTENT_FILTER
 from judge.report.display_text import (
     count_pairs,

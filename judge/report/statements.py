@@ -11,7 +11,7 @@ from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
-from judge.pricing import RunCost
+from judge.pricing.costs import RunCost
 from judge.records import LEXICAL
 from judge.report import assessor_sentences, sentences
 from judge.report.display_text import (

@@ -22,7 +22,7 @@ from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
 from judge.json_text import dump_json, hash_parts
 from judge.messages import NameList, OptionName
-from judge.pricing import Cost
+from judge.pricing.costs import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pair, Scale, ScaleName
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json

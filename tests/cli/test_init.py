@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from judge.config import read_section
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.option_checks import list_options
 from judge.config.run import Config
+from judge.config.toml_file import read_section
 from judge.example import find_dataset as example
 from judge.measure.measures import DEFAULT_MEASURES
 from tests.support.command_line import run_judge

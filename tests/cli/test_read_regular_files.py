@@ -19,7 +19,7 @@ from judge.annotate import label_log
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.cli.show import find_query
 from judge.collect import raw_log
-from judge.config import read_toml
+from judge.config.toml_file import read_toml
 from judge.dataset.label_files import read_labels
 from judge.errors import InputError
 from judge.filesystem import open_for_read, read_bytes, read_text

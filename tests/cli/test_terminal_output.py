@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from judge.cli.render import Screen
+from judge.cli.render.screen import Screen
 from judge.cli.terminal import SafeTextStream
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge

@@ -14,8 +14,8 @@ import pytest
 
 from judge import example, factory, pipeline, run_input
 from judge.collect.collection import collect
-from judge.config import ConfigSource, name_keys
 from judge.config.collect import CollectConfig
+from judge.config.config_source import ConfigSource, name_keys
 from judge.config.option_checks import list_options, list_toml_words
 from judge.config.run import Config
 from judge.errors import InputError

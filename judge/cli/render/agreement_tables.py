@@ -10,7 +10,7 @@ from rich.text import Text
 
 from judge.analysis.label_agreement import CalibrationResult, LabelAgreement, MissingCalibration
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render import escape_line, format_decimal, format_decimal_range, make_table, print_lines
+from judge.cli.render.tables import escape_line, format_decimal, format_decimal_range, make_table, print_lines
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import name_mean, parse_measure

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate, RunEstimate
 from judge.assess.example_prompts import CACHED_PREFIX
-from judge.cli.render import escape_line, make_table, print_lines, print_table
+from judge.cli.render.tables import escape_line, make_table, print_lines, print_table
 from judge.measure.resampling import CountedShare
 from judge.messages import Translator, make_text
-from judge.pricing import Cost, add_costs
+from judge.pricing.costs import Cost, add_costs
 from judge.pricing.prices import FREE_PRICE
 from judge.report.display_text import count_new_calls, format_call_count, format_run_cost, format_share
 from judge.selftest.probes import RELEVANT_KINDS

@@ -9,19 +9,19 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render import (
+from judge.cli.render.run_tables import (
+    describe_no_grades,
+    list_mean_cells,
+    list_return_cells,
+    make_engine_table,
+)
+from judge.cli.render.tables import (
     escape_line,
     format_decimal,
     format_decimal_range,
     make_table,
     print_lines,
     print_table,
-)
-from judge.cli.render.run_tables import (
-    describe_no_grades,
-    list_mean_cells,
-    list_return_cells,
-    make_engine_table,
 )
 from judge.measure.compare import PairComparison
 from judge.measure.measures import name_mean

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from judge.analysis.summary import DimensionMean, DimensionSummary
-from judge.cli.render import (
+from judge.cli.render.tables import (
     escape_line,
     format_decimal,
     format_decimal_range,

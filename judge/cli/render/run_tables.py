@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render import (
+from judge.cli.render.dimension_tables import print_dimension
+from judge.cli.render.tables import (
     escape_line,
     format_decimal,
     format_decimal_range,
@@ -20,10 +21,9 @@ from judge.cli.render import (
     print_lines,
     print_table,
 )
-from judge.cli.render.dimension_tables import print_dimension
 from judge.measure.measures import MEASURE_KINDS, name_mean
 from judge.messages import Translator
-from judge.pricing import RunCost
+from judge.pricing.costs import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.page_tables import list_return_columns

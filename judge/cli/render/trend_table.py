@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render import escape_line, make_table, measure_width, print_lines, print_table
+from judge.cli.render.tables import escape_line, make_table, measure_width, print_lines, print_table
 from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status

@@ -19,7 +19,7 @@ from judge.measure.engine_summary import average_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.messages import CHINESE
-from judge.pricing import RunCost
+from judge.pricing.costs import RunCost
 from judge.records import BINARY, GRADED, LABEL, Judgment, Scale
 from tests.support.datasets import read_dataset
 

@@ -14,9 +14,9 @@ from rich.text import Text
 
 import judge
 from judge import example
-from judge.cli.render import Screen
 from judge.cli.render.comparison_tables import print_comparison
 from judge.cli.render.run_tables import print_run
+from judge.cli.render.screen import Screen
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report.page_tables import make_engines_table

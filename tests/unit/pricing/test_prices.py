@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.pricing import sum_cost
+from judge.pricing.costs import sum_cost
 from judge.pricing.prices import SHIPPED_PRICES, Price, PriceRow, find_common_price, find_price, read_prices
 from judge.records import ANSWERED, Call, Usage
 from tests.support.cases import check_each

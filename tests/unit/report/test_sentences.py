@@ -18,7 +18,7 @@ from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH, Translator, round_count
-from judge.pricing import RunCost
+from judge.pricing.costs import RunCost
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
 from tests.support.cases import check_each
