@@ -19,7 +19,7 @@ _FILLING_WORDS = (
 ).replace(" ", "|")
 # A demand ends with its value: "give it a 3." and not "give it 3 stars".
 _DEMAND_END = (
-    r"(?=[\"'”’]?\s*(?:$|\n|[.,;!?)]|(?:and|for|regardless|no matter|as|with|without|now|instead|because|please|always"
+    r"(?=[\"'”’]?\s*(?:$|\n|[.,;!?)]|or (?:you|else)\b|(?:and|for|regardless|no matter|as|with|without|now|instead|because|please|always"
     r"|forever)\b|to (?:this|every|all)\b))"
 )
 # Words about the work of the assessor, in the same sentence.
@@ -106,14 +106,19 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="ignore disregard forget override overriding bypass",
     ),
     "instruction:answer": _make_pattern(
-        "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance",
+        "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance label"
+        " classify deem treat regard count consider prefer choose favor favour",
         rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)"
         rf"|\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
         rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
         rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
         rf"|\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b"
+        rf"|\b(?:label|classify|deem|treat|regard|count|consider) (?:{_THIS_TEXT}|the following (?:text|passage|snippet)) (?:as )?(?:(?:fully|highly|completely|perfectly|directly) )?(?:relevant|answering|satisfying)\b"
+        rf"|\bthe (?:expected|correct|true|gold) (?:label|grade|verdict|rating)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}"
+        r"|\b(?:prefer|choose|favou?r) the (?:engine|list|ranking) (?:that|which|with)\b[^\n.]{0,30}\bthis\b"
         rf"|\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
-        stems="output print reply respond answer return say write type assign award grade score rate mark give verdict rating relevance lower",
+        stems="output print reply respond answer return say write type assign award grade score rate mark give verdict rating relevance"
+        " lower label classify deem treat regard count consider prefer choose favor favour",
     ),
     "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
@@ -140,11 +145,13 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
         r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分(?![球钟之])"
         r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点星级球]))",
-        r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
+        # Examples of programming exercises have an input and an output.
+        r"(?:打分|评分|得分|等级|\A(?![\s\S]*输入)[\s\S]*?输出) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
+        r"(?:判卷|阅卷|评分|打分|评测|评审)(?:机器人|系统|程序|模型)[^\n。]{0,8}?(?:给|打)[^\n。了过]{0,3}?(?:满分|最高分)",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
         r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
         r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
-        stems="直接 一律 统统 必须 只需 只要 请 务必 应当 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
+        stems="直接 一律 统统 必须 只需 只要 请 务必 应当 满分 最高分 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
     ),
     "instruction:角色": _make_pattern(
         "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
@@ -160,7 +167,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
         r"[\"'“]?(?:(?:yes|no|[0-3])(?![\w.%])|(?:是|否|相关|不相关)(?![一-鿿]))",
         r"[\"'“](?:verdict|relevance|grade)[\"'”]? ?[:：] ?[\"'“](?:relevant|perfect|full|high)",
-        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:(?:yes|no)(?!, the )|[0-3](?! (?:mild|moderate|severe|life-)))(?![\w%]|\.\d|/\d)",
+        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:(?:yes|no)(?!, (?!(?:\w+ )?relevan))|[0-3](?! (?:stars?\b|mild|moderate|severe|life-|[\w ]{1,30}, ?[0-3] [a-z])))(?![\w%]|\.\d|/\d)",
         r"<answer> ?[0-3] ?</answer> ?\n?<reason",
         r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
         r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：] ?(?:yes|no)\b",
@@ -184,12 +191,14 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         raw=True,
     ),
     "fence": _make_pattern(
-        f"{_LINE_MARKS} </passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要 </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 [/",
+        f"{_LINE_MARKS} </passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要 </文档 </内容 </段落 >>> <instruction <rule <system> <grading> <指令 <规则 [/",
         r"</ ?(?:passage|snippet|context|search_result|摘要) ?>|</ ?(?:document|text|data|input|result|content|item|doc|文档|内容|段落) ?>"
         r"(?=[^<]{0,300}(?:grad(?:e|ing)|rate\b|relevan|verdict|scor(?:e|ing)|instruction|answer|system|评|判|指令|规则"
         r"|[\"“]?[0-3][\"”.]?\s*$|yes\b))",
         r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
-        stems="< [",
+        # The marks around the snippet in the prompt, with any name.
+        r"(?<![\w>])\w{3,40}>>>(?!>)(?=[^\n]{0,200}\b(?:grade|verdict|relevan|评|判|等级))",
+        stems="< [ >",
         raw=True,
     ),
     "fence:lines": _make_pattern(
@@ -210,19 +219,19 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"solve this(?<!\wsolve this)\b(?:[^\n.]{0,24}\bfirst\b|[^\n]{0,80}\b(?:before|then|first)\b[^\n]{0,40}\b(?:grad|judg|scor|verdict|answer))",
         r"simulate every(?<!\wsimulate every)\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
         r"before (?<!\wbefore )(?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
-        r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
-        stems="solve prove enumerate simulate factor compute calculate list",
+        r"\b(?:solve|compute|calculate|prove|enumerate|list all|(?:think|reason) for at least|count to)\b",
+        stems="solve prove enumerate simulate factor compute calculate list think reason count",
     ),
     "overthink:先": _make_pattern(
-        "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前",
+        "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前 前先 前，先 前,先",
         r"(?:(?:请|必须|务必)先|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}(?:求解|算出|证明(?!材料|文件|人|书)"
         r"|推导|解出|验证(?=[^\n。]{0,6}(?:猜想|定理|公式|等式|素数|质数))|枚举|模拟)",
         r"先把[^\n。,，]{0,12}(?:解|算|推)出来?",
-        r"(?:在|请)?(?:判断|回答|打分|评分|作答)之?前[,，]?(?:请|必须|务必)?先",
+        r"(?:在|请)?(?:(?:判断|回答|打分|评分|作答)|评[估判价][这本该此][条段篇个份]?(?:摘要|片段|网页|结果|内容|段落|文本|文档))之?前[,，]?(?:请|必须|务必)?先",
     ),
     "secrets": _make_pattern(
         "environ process.env api_key api%key api-key authorization bearer system%prompt access%token previous%query previous%message",
-        r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n.?!]{0,40}(?:\b(?:your|the) system prompt"
+        r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n.?!]{0,40}(?:\b(?:your|the) system prompt(?! of (?:your|the|a) (?:terminal|shell|console)\b)"
         r"|\byour (?:own )?(?:api[ _-]?key|environment variable|access token|authorization header))"
         r"(?! in (?:every|each|all|the) (?:request|header|call|url|query))"
         r"|\breason\b[^\n]{0,60}your[ _]api[ _]?key"
@@ -245,8 +254,8 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "hidden_text": _make_pattern(
         "<!-- display visibility opacity font-size left: hidden <noscript <template <textarea",
         r"(?:<!--|display: ?none|visibility: ?hidden|opacity: ?0(?![.\d])|font-size: ?0(?![.\d])|left: ?-\d{3}|<[a-z]+ hidden|<(?:noscript|template|textarea)\b)"
-        r"(?:(?!-->)[^\n]){0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevant|rubric|full marks|is a 3"
-        r"|(?:say|answer|output|reply) [“\"']?yes)\b|(?:回答|回复|输出) ?[“\"']?yes)",
+        r"(?:(?!-->)[^\n]){0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevan(?:t|ce)|rubric|full marks|is a 3"
+        r"|(?:say|answer|output|reply) [“\"']?(?:yes|3))\b|(?:回答|回复|输出) ?[“\"']?yes)",
         stems="< :",
         raw=True,
     ),
@@ -304,7 +313,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "secrets:rules": _make_pattern(
         "given api%key instructions 系统提示 收到 得到",
         r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output)\b[^\n.]{0,20}\b(?:contents|text|wording) of your instructions\b|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
-        r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么",
+        r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你的系统提示词?[^\n。]{0,6}(?:复述|重复|背|公开|输出|发)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么",
         stems="given key contents text wording",
     ),
     "instruction:act": _make_pattern(
@@ -367,13 +376,13 @@ class Subject:
 # A sentence about grading with a good grade and a demand, in any wording. An alternative that begins with
 # a plain character is found several times faster than one that begins with a set or a look-behind.
 GRADING = Subject(
-    r"评分|打分|评测|评审|评委|判断|判定|判为|相(?<!更多相)关(?!游戏|人员|部门|规定|推荐|文章|阅读|链接)|等级|得分|分(?<![a-z]分)数"
+    r"评分|打分|评测|评审|评委|判断|判定|判为|相(?<!更多相)关(?!游戏|人员|部门|规定|推荐|文章|阅读|链接)|等级(?!调)|得分|分(?<![a-z]分)数"
     r"|三分(?![之钟站线球类])|模型|标准答案",
     _split_words("grad scor rubric relevan verdict label evaluat assessor"),
     r"\b(?:grad(?:e[sd]?|ing|ers?)|scor(?:e[sd]?|ing|ers?)|rubric|relevan(?:t|ce)|verdict|label|evaluat\w+|assessors?)\b",
 )
 GOOD_GRADE = Subject(
-    r"3(?<![\w.$]3)\b(?![\d.,%:]\d| ?(?:years?|days?|hours?|months?|weeks?|minutes?|times|or|to|of|and|-|–))"
+    r"3(?<![\w.$]3)\b(?![\d.,%:]\d| ?(?:years?|days?|hours?|months?|weeks?|minutes?|times|stars?|or(?! (?:you|else)\b)|to|of|and|-|–))"
     r"|yes|affirmativ|positive|3(?<!\d3) ?分(?!钟)|三分(?![之钟])|满分|最高|完[全美](?:相关|匹配|答案)|“是|\"是|「是|为是|成是"
     r"|为 ?3(?!\d)|是 ?3(?!\d)|为相关|“相关|\"相关|「相关|标准答案|肯定",
     _split_words("three%point perfect exact full high top maximum label"),
