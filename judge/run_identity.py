@@ -25,7 +25,7 @@ from judge.models.redaction import find_secrets, mask
 from judge.models.server import redact_url
 from judge.records import BINARY, GRADED
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
+from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
 
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
 CHANGEABLE_OPTIONS = frozenset(name for name, each in list_options(Config).items() if each.is_changeable)
@@ -141,13 +141,16 @@ def _resolve_scale(identity: RunIdentity) -> RunIdentity:
 
 
 def check_identity(folder: RunFolder, identity: RunIdentity) -> None:
-    """Raise InputError when `folder` holds a run with other options than `identity`."""
+    """Raise InputError when `folder` holds a run with other options than `identity` and with a reply.
+
+    A finished run without a reply, such as one with a wrong model or key, gives its folder to the next one.
+    """
     config = read_config_if_there(folder)
     if config is None or not config.identity:
         return
     stored, identity = _resolve_scale(config.identity), _resolve_scale(identity)
     differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
-    if differing:
+    if differing and _may_have_reply(folder):
         changes = join_messages(
             change
             for name in differing
@@ -163,6 +166,14 @@ def check_identity(folder: RunFolder, identity: RunIdentity) -> None:
         raise InputError(
             "{file}: holds another run: {changes}. Name another --out", file=folder.path, changes=changes
         )
+
+
+def _may_have_reply(folder: RunFolder) -> bool:
+    """Return whether a judgment has a reply; True, too, without a file of judgments that can be read."""
+    try:
+        return any(judgment.reply for judgment in read_judgments(folder))
+    except InputError:
+        return True
 
 
 def describe_option_change(name: str, before: object, now: object) -> Iterator[Message]:

@@ -98,6 +98,19 @@ def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: P
         assert read_files(out) == files
 
 
+def test_a_run_without_a_reply_gives_its_folder_to_one_with_the_right_options(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
+    with LoopbackServer(lambda request: Reply(status=404, body="{}")) as wrong:
+        failed = run_judge(*make_words(data, wrong), "--out", tmp_path / "one", *SURE)
+        assert failed.returncode == 3
+    with LoopbackServer(reply_with_grade) as server:
+        assert run_judge(*make_words(data, server), "--out", tmp_path / "one").returncode == 0
+        other = run_judge(*make_words(data, server), "--out", tmp_path / "one", "--repeats", "2")
+    assert other.returncode == 2
+    assert "repeats was 1, now 2" in other.stderr
+    assert [each["error"] for each in read_judgments(tmp_path / "one")] == [None, None]
+
+
 def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 3))
 
