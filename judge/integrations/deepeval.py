@@ -31,7 +31,7 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 from pydantic import BaseModel, ValidationError
 
 from judge import factory, run_input
-from judge.assess.assessor import Assessor
+from judge.assess.assessor import NO_VERDICT, Assessor
 from judge.assess.judging import PanelMember, judge_pairs, make_lease_window
 from judge.assess.progress import NullProgress
 from judge.client.cancel import CancelToken
@@ -43,7 +43,7 @@ from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.messages import SeparatedNames
 from judge.parsing.final_answer import extract_final_answer
-from judge.records import BINARY, CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt, Verdict
+from judge.records import BINARY, CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt
 from judge.store.store import StoredRefusal, StoredVerdict, VerdictKeyInfo, VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow
 
@@ -339,7 +339,7 @@ class Resources:
                 completion = await self.client.complete(prompt, permit)
                 accept(completion)
                 self.client.limiter.record_verdict()
-            stored = self.assessor.make_stored_verdict(Verdict(0, ""), completion, ())
+            stored = self.assessor.make_stored_verdict(NO_VERDICT, completion, ())
             await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), stored)
         return completion.text
 
