@@ -61,6 +61,7 @@ _EMPTY_REASONS: Mapping[Lang, str] = {
     "zh": "摘要为空，没有可读的内容。",
     "en": "The snippet is empty: there is nothing to read.",
 }
+CompletePrompt = Callable[[Prompt], Awaitable[Completion]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +180,7 @@ class Assessor:
         """Return what the store shows beside the key of `question`."""
         return VerdictKeyInfo(self.model.name, question.prompt_version, question.repeat, self.settings_digest)
 
-    async def ask(
-        self, question: Question, complete: Callable[[Prompt], Awaitable[Completion]]
-    ) -> AssessorAnswer:
+    async def ask(self, question: Question, complete: CompletePrompt) -> AssessorAnswer:
         """Ask the model by `complete`, and once more for the verdict alone when the reply cannot be parsed.
 
         Raises AccountError, and what `complete` raises besides CallError: these concern all pairs.

@@ -36,14 +36,12 @@ from judge.errors import (
     StoreError,
 )
 from judge.messages import Message
-from judge.models.batch_api import BatchApi, BatchStatus
+from judge.models.batch_api import BatchApi, BatchReply, BatchStatus
 from judge.models.negotiation import RequestParams
 from judge.records import ANSWERED, Call, Completion
 from judge.store.batches import BatchTable, StoredBatch
 
 T = TypeVar("T")
-#: The reply to a request of a batch.
-BatchReply = Completion | CallError
 #: Seconds between two looks at a batch: at first, the factor from one to the next, and at most.
 _POLL_INTERVAL, _POLL_GROWTH, _MAX_POLL_INTERVAL = 1.0, 1.5, 60.0
 #: For so long after its upload, the creation of a batch may still be on its way to the server.

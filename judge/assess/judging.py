@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -244,8 +244,10 @@ async def _judge_in_batches(
         questions = {key: request.question for key, request in waiting.items()}
         async with aclosing(batch_runner.collect(questions)) as replies_of_batches:
             async for replies in replies_of_batches:
-                runner.replies = dict(replies)
-                await LeaseScheduler([waiting.pop(key) for key in replies], window, runner).judge_all()
+                with_replies = (
+                    replace(waiting.pop(key), batch_reply=reply) for key, reply in replies.items()
+                )
+                await LeaseScheduler(with_replies, window, runner).judge_all()
                 token.raise_if_cancelled()
         await LeaseScheduler(waiting.values(), window, runner).judge_all()
     except Cancelled:

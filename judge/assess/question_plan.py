@@ -12,6 +12,7 @@ import numpy as np
 from judge.assess.assessor import Assessor, Question
 from judge.cache import FileCache
 from judge.judgment_log import Indices
+from judge.models.batch_api import BatchReply
 from judge.records import Judgment, Pair
 
 #: Bytes of a key; the store has it in hexadecimal digits.
@@ -23,11 +24,15 @@ IndexedQuestion = tuple[int, Question]
 
 @dataclass(frozen=True, slots=True)
 class VerdictRequest:
-    """The first of the questions with one key, and the `others`: one verdict answers them all."""
+    """The first of the questions with one key, and the `others`: one verdict answers them all.
+
+    `batch_reply` is the reply to it in a batch that has ended.
+    """
 
     index: int
     question: Question
     others: tuple[IndexedQuestion, ...] = ()
+    batch_reply: BatchReply | None = None
 
     @property
     def questions(self) -> tuple[IndexedQuestion, ...]:

@@ -335,7 +335,7 @@ class Resources:
         if isinstance(lease, StoredRefusal):
             raise RequestRejected(CONTENT_FILTER, lease.detail)
         async with lease:
-            async with PairPermit(self.client.limiter, lease) as permit:
+            with PairPermit(self.client.limiter, lease) as permit:
                 completion = await self.client.complete(prompt, permit)
                 accept(completion)
                 self.client.limiter.record_verdict()
