@@ -82,16 +82,6 @@ class _Submission:
     is_short: bool
 
 
-def make_lookup_error(endpoint: str, error: CallError) -> RunIncomplete:
-    """Return why a run ends when the server refuses to say what became of a batch."""
-    return RunIncomplete(
-        "{endpoint} refuses a request about batches: {error}; run the same command again later, or without"
-        " --batch",
-        endpoint=endpoint,
-        error=error,
-    )
-
-
 def make_batch_call(reply: BatchReply) -> Call:
     """Return the record of the request that led to `reply`."""
     if isinstance(reply, Completion):
@@ -272,8 +262,8 @@ class BatchRunner:
                 raise
             try:
                 batch_status = await self._find(file_id, datetime.now(UTC))
-            except (AccountError, RequestRejected) as refusal:  # the batch may be there
-                raise make_lookup_error(self.client.model.endpoint, refusal) from refusal
+            except AccountError as refusal:  # the batch may be there
+                raise self._make_lookup_error(refusal) from refusal
             if batch_status is None:
                 raise
             return batch_status
@@ -284,10 +274,22 @@ class BatchRunner:
         end = time() + (since + _MAX_CREATION - datetime.now(UTC)).total_seconds()
         while True:
             is_late = time() > end
-            batch_status = await self._retry(lambda: self.api.find(file_id, since))
+            try:
+                batch_status = await self._retry(lambda: self.api.find(file_id, since))
+            except RequestRejected as error:
+                raise self._make_lookup_error(error) from error
             if batch_status is not None or is_late:
                 return batch_status
             await self.client.cancel_token.sleep(_POLL_INTERVAL)
+
+    def _make_lookup_error(self, error: CallError) -> RunIncomplete:
+        """Return why a run ends when the server refuses to say what became of a batch."""
+        return RunIncomplete(
+            "{endpoint} refuses a request about batches: {error}; run the same command again later, or"
+            " without --batch",
+            endpoint=self.client.model.endpoint,
+            error=error,
+        )
 
     # --- waiting
 

@@ -21,17 +21,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge.assess.assessor import Assessor
-from judge.assess.batch import BatchRunner, make_lookup_error
+from judge.assess.batch import BatchRunner
 from judge.assess.judgment_recorder import JudgmentRecorder
 from judge.assess.lease_scheduler import LeaseScheduler
 from judge.assess.pair_runner import PairRunner
 from judge.assess.progress import ProgressListener
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_cache_path
-from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient
 from judge.client.server_record import ServerRecord
-from judge.errors import AccountError, Interrupted, JudgeError, RequestRejected, RunIncomplete, StoreError
+from judge.errors import Interrupted, JudgeError, StoreError
 from judge.judgment_log import JudgmentLog
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
@@ -235,7 +234,7 @@ async def _judge_in_batches(
     token = runner.client.cancel_token
     waiting = {each.question.key: each for each in requests}
     in_batch = window.store.batches.find(waiting)
-    try:
+    with token.cancel_on_error():
         free = next((key for key in waiting if key not in in_batch), None)
         if free is not None:
             # In realtime, which shows at once whether account, model and parameters are right.
@@ -250,12 +249,6 @@ async def _judge_in_batches(
                 await LeaseScheduler(with_replies, window, runner).judge_all()
                 token.raise_if_cancelled()
         await LeaseScheduler(waiting.values(), window, runner).judge_all()
-    except Cancelled:
-        return
-    except (AccountError, RunIncomplete, StoreError) as reason:
-        token.cancel(reason)
-    except RequestRejected as error:
-        token.cancel(make_lookup_error(runner.client.model.endpoint, error))
 
 
 async def _report_status(

@@ -10,9 +10,8 @@ from judge.assess.batch import is_final, make_batch_call
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.judgment_recorder import JudgmentRecorder
 from judge.assess.question_plan import VerdictRequest
-from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
-from judge.errors import AccountError, RunIncomplete, StoreError
+from judge.errors import RunIncomplete
 from judge.models.batch_api import BatchReply
 from judge.records import Completion, Prompt
 from judge.store.window import LeaseLost, PairLease
@@ -39,22 +38,19 @@ class PairRunner:
         """
         question = request.question
         try:
-            async with lease:
-                with PairPermit(self.client.limiter, lease) as permit:
-                    complete: CompletePrompt = partial(self.client.complete, permit=permit)
-                    if request.batch_reply is not None and lease.is_in_batch:
-                        complete = _begin_with_reply(request.batch_reply, lease, complete)
-                    answer = await self.assessor.ask(question, complete)
-                    self._update_run_state(answer)
-                if answer.verdict is not None:
-                    await lease.save(self.assessor.make_key_info(question), answer.verdict)
-            self.recorder.add(request, answer)
+            with self.client.cancel_token.cancel_on_error():
+                async with lease:
+                    with PairPermit(self.client.limiter, lease) as permit:
+                        complete: CompletePrompt = partial(self.client.complete, permit=permit)
+                        if request.batch_reply is not None and lease.is_in_batch:
+                            complete = _begin_with_reply(request.batch_reply, lease, complete)
+                        answer = await self.assessor.ask(question, complete)
+                        self._update_run_state(answer)
+                    if answer.verdict is not None:
+                        await lease.save(self.assessor.make_key_info(question), answer.verdict)
+                self.recorder.add(request, answer)
         except LeaseLost:
             return False
-        except Cancelled:
-            pass
-        except (AccountError, RunIncomplete, StoreError) as reason:
-            self.client.cancel_token.cancel(reason)
         except Exception as defect:  # noqa: BLE001  # in the task group it would end calls that are paid for
             self.defect = self.defect or defect
             self.client.cancel_token.cancel(RunIncomplete("judge has a defect: {error!r}", error=defect))
