@@ -140,22 +140,14 @@ def build_text_asker(
     config: Config,
     store: VerdictStore,
     progress: ProgressListener,
-    client: ModelClient | None = None,
-    *,
-    cancel_token: CancelToken | None = None,
+    cancel_token: CancelToken,
+    spend_limit: SpendLimit,
 ) -> TextAsker:
-    """Return what asks questions besides grades; it shares spend limit and cancellation with `client`.
-
-    Without a client, `cancel_token` cancels it.
-    """
+    """Return what asks questions besides grades."""
 
     def open_client(kind: QuestionKind[Any]) -> tuple[TextAssessor, ModelClient]:
-        nonlocal client
         assessor = build_text_assessor(config, kind, needs_key=True)
-        token = client.cancel_token if client else cancel_token or CancelToken()
-        opened = build_client(config, assessor.model, token, client.spend_limit if client else None)
-        client = client or opened
-        return assessor, opened
+        return assessor, build_client(config, assessor.model, cancel_token, spend_limit)
 
     return TextAsker(open_client, store, progress)
 
@@ -258,30 +250,22 @@ def choose_price(config: Config, model: Model) -> Price | None:
 
 
 def build_client(
-    config: Config, model: Model, cancel_token: CancelToken, spend_limit: SpendLimit | None = None
+    config: Config, model: Model, cancel_token: CancelToken, spend_limit: SpendLimit
 ) -> ModelClient:
-    """Return the client of `model`, with a new spend limit by the options unless there is one."""
+    """Return the client of `model`."""
     limits = RequestLimits(config.concurrency, config.attempts, config.max_wait, config.shutdown_timeout)
-    spend_limit = spend_limit or SpendLimit(config.max_calls, config.budget)
     return ModelClient(model, limits, cancel_token, spend_limit, choose_price(config, model))
 
 
 def build_panel(
-    config: Config,
-    assessors: Sequence[Assessor],
-    cancel_token: CancelToken,
-    spend_limit: SpendLimit | None = None,
+    config: Config, assessors: Sequence[Assessor], cancel_token: CancelToken, spend_limit: SpendLimit
 ) -> list[PanelMember]:
-    """Return each assessor with the client of its model, and its number among them in the title.
-
-    The clients share `spend_limit`; without one, they share a new one by the options.
-    """
-    shared = spend_limit or SpendLimit(config.max_calls, config.budget)
+    """Return each assessor with the client of its model, and its number among them in the title."""
     total = len(assessors)
     return [
         PanelMember(
             assessor,
-            build_client(config, assessor.model, cancel_token, shared),
+            build_client(config, assessor.model, cancel_token, spend_limit),
             title=f"{number}/{total} {assessor.name}" if total > 1 else "",
         )
         for number, assessor in enumerate(assessors, start=1)

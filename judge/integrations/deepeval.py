@@ -34,6 +34,7 @@ from judge import factory, run_input
 from judge.assess.assessor import NO_VERDICT, Assessor
 from judge.assess.judging import PanelMember, judge_pairs, make_lease_window
 from judge.assess.progress import NullProgress
+from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.config.run import Config
@@ -386,7 +387,9 @@ def _open_resources(config: Config) -> Resources:
     if config.panel:
         raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
     (assessor,) = factory.build_assessors(config)
-    (member,) = factory.build_panel(config, [assessor], CancelToken())
+    (member,) = factory.build_panel(
+        config, [assessor], CancelToken(), SpendLimit(config.max_calls, config.budget)
+    )
     store = VerdictStore(Path(config.store or "runs/verdicts.sqlite"))
     return Resources(config, assessor, member.client, store, make_lease_window(store, member.client))
 
