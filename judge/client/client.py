@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from judge.client.budget import SpendLimit, bound_cost
 from judge.client.cancel import CancelToken
-from judge.client.limiter import AdaptiveLimiter
+from judge.client.limiter import AdaptiveLimiter, Circuit
 from judge.client.rate_estimator import Permit
 from judge.client.retry import RequestLimits, RetryBudget, make_retry_policy
 from judge.errors import (
@@ -158,17 +158,18 @@ class ModelClient:
         since, pause = limiter.measure_time_without_answer(), limiter.measure_time_until_open()
         if not host:
             return Message("")
-        if limiter.probing and not limiter.in_flight and pause > _SLOW:
+        if limiter.circuit is not Circuit.CLOSED and not limiter.in_flight and pause > _SLOW:
             return Message(
                 "waiting before the next request to {host}, {seconds:.0f} s left", host=host, seconds=pause
             )
-        if limiter.has_answer and (outage := limiter.measure_outage()) > _SLOW:
+        has_answer = limiter.circuit is not Circuit.STARTING
+        if has_answer and (outage := limiter.measure_outage()) > _SLOW:
             return Message(
                 "no answer from {host} for {seconds:.0f} s, still trying", host=host, seconds=outage
             )
         if since <= _SLOW:
             return Message("")
-        if limiter.has_answer:
+        if has_answer:
             return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
         return Message("waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 

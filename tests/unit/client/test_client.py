@@ -10,6 +10,7 @@ import pytest
 from judge.client.budget import SpendLimit
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient, PairPermit, format_duration
+from judge.client.limiter import Circuit
 from judge.client.retry import RequestLimits
 from judge.errors import (
     AccountError,
@@ -164,7 +165,7 @@ def test_a_refused_account_stops_all_calls() -> None:
 def test_a_declined_pair_ends_the_probes() -> None:
     client = make_client(RequestRejected("content_filter", "x"))
     run_call(client)
-    assert not client.limiter.probing
+    assert client.limiter.circuit is Circuit.CLOSED
 
 
 @pytest.mark.parametrize(
