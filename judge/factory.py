@@ -35,7 +35,7 @@ from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.models.batch_api import BatchModel
 from judge.models.model import Model
-from judge.models.providers import FORMS, PROVIDERS, open_model
+from judge.models.providers import FORMS, PROVIDERS, open_model, split_address
 from judge.models.server import ServerAccess
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER
@@ -56,12 +56,12 @@ def build_model(config: Config, name: str | None = None, *, needs_key: bool = Tr
         name = name or config.model
         if not name:
             raise InputError("no model was named; name one with -m MODEL; models are {forms}", forms=FORMS)
-        spec, at, address = name.partition("@http")
+        spec, address = split_address(name)
         environ = copy_environment() if needs_key else _add_missing_keys(copy_environment())
         open_this = partial(
             open_model,
             spec,
-            base_url=f"http{address}" if at else config.base_url,
+            base_url=address or config.base_url,
             sampling=config.sampling,
             timeout=config.timeout,
             concurrency=config.concurrency,
