@@ -84,7 +84,7 @@ def run(
         with VerdictStore(store_file) as store:
             pool = selection.to_judge
             judgings = asyncio.run(
-                judge_with_panel(pool.pairs, panel, store, config.repeats, listener, pool.digest)
+                judge_with_panel(pool.pairs, panel, store, config.repeats, listener, pool.cache_key)
             )
             judging = combine_results(judgings)
             judged = _make_judged_run(config, prepared, selection, judgings)
@@ -238,7 +238,7 @@ def estimate(config: Config) -> RunEstimate:
                 config.repeats,
                 member.client.price,
                 config.concurrency,
-                pool_digest=pool.digest,
+                pool_key=pool.cache_key,
                 thinking=config.thinking,
             )
             for member in panel
@@ -249,7 +249,7 @@ def estimate(config: Config) -> RunEstimate:
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             judgings = asyncio.run(
-                judge_with_panel(pool.pairs, panel, store, config.repeats, NullProgress(), pool.digest)
+                judge_with_panel(pool.pairs, panel, store, config.repeats, NullProgress(), pool.cache_key)
             )
             judged = _make_judged_run(config, prepared, selection, judgings)
             ask_questions(judged, names, estimator, options)

@@ -131,10 +131,10 @@ class Assessor:
         #: The hash of the key and the instructions, which most pairs share.
         self._system_hashes: dict[str, hashlib._Hash] = {}
 
-    def make_cache_key(self, pool_digest: str, repeats: int) -> str:
+    def make_cache_key(self, pool_key: str, repeats: int) -> str:
         """Return the key under which a cache holds the keys of the questions about a pool."""
         digests = {lang: template.digest for lang, template in self._prompts.templates.items()}
-        return make_key("keys", pool_digest, repeats, self._key.hexdigest(), self._as_of, digests)
+        return make_key("keys", pool_key, repeats, self._key.hexdigest(), self._as_of, digests)
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one for each repeat."""

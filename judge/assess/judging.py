@@ -78,13 +78,12 @@ async def judge_with_panel(
     store: VerdictStore,
     repeats: int,
     progress: ProgressListener,
-    pool_digest: str = "",
+    pool_key: str = "",
 ) -> list[JudgingResult]:
     """Judge `pairs` with each member of `panel` in turn, cancelled by signals; close the models.
 
-    `pool_digest` is that of the pool of the pairs, under which the cache has the keys of the questions. The
-    clients share one cancel token. Raises Interrupted after a signal, StoreError when verdicts can't be
-    stored.
+    `pool_key` is the cache key of the pool of the pairs. The clients share one cancel token. Raises
+    Interrupted after a signal, StoreError when verdicts can't be stored.
     """
     token = panel[0].client.cancel_token
     results = []
@@ -96,7 +95,7 @@ async def judge_with_panel(
         async with token.handle_signals():
             for member in panel:
                 window = make_lease_window(store, member.client)
-                results.append(await judge_pairs(pairs, member, window, repeats, progress, pool_digest))
+                results.append(await judge_pairs(pairs, member, window, repeats, progress, pool_key))
     if isinstance(token.reason, Interrupted):
         total = len(panel) * repeats * len(pairs)
         raise _describe_interrupt(token.reason, panel[0].assessor.subject, results, total)
@@ -139,7 +138,7 @@ async def judge_pairs(
     window: LeaseWindow,
     repeats: int,
     progress: ProgressListener,
-    pool_digest: str = "",
+    pool_key: str = "",
 ) -> JudgingResult:
     """Judge each of `pairs` in every repeat; only what the store does not hold costs calls.
 
@@ -151,7 +150,7 @@ async def judge_pairs(
     server = ServerRecord(cache, client)
     if server.was_unlimited:
         client.limiter.skip_probes()
-    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_digest)
+    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_key)
     log = JudgmentLog(len(plan), store.path.parent)
     recorder = JudgmentRecorder(plan, assessor, client.spend_limit, log, progress)
     api = member.batch_api
