@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from judge.assess.assessor import Assessor, AssessorAnswer, CompletePrompt
-from judge.assess.batch import is_final, make_batch_call
+from judge.assess.batch_replies import is_final, make_batch_call
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.judgment_recorder import JudgmentRecorder
 from judge.assess.question_plan import VerdictRequest
