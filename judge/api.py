@@ -39,6 +39,7 @@ from judge.errors import InputError, Interrupted
 from judge.finished_run import load_current_summary, rescore, write_current_report
 from judge.measure.measures import resolve_measures
 from judge.messages import OptionName
+from judge.models.providers import split_address
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.labelling_plan import read_design
 from judge.runs.load import (
@@ -281,7 +282,7 @@ def add_model(config: Config, run: Path) -> Config:
     recorded = read_config_if_there(RunFolder(run))
     options = recorded.options if recorded else RecordedOptions()
     model, address, place = options.model or "", options.base_url, run / CONFIG_FILE
-    if "@http" in model:
+    if split_address(model)[1]:
         raise InputError(
             "{file}: the model of the run is {model!r}; add -m {words}",
             file=place,

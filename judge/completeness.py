@@ -14,7 +14,7 @@ from judge.records import CONTENT_FILTER, Judgment
 
 
 def check_run(
-    summary: Summary, judging: JudgingResult, asker: TextAsker | None, least: float
+    summary: Summary, judging: JudgingResult, asker: TextAsker, least: float
 ) -> tuple[RunIncomplete | None, list[str]]:
     """Return why a run is incomplete, None when it is complete, and warnings about what is missing in it.
 
@@ -23,7 +23,7 @@ def check_run(
     """
     warnings: list[str] = []
     incomplete = _check_pairs(summary, judging, least)
-    if incomplete is None and asker and asker.stopped is not None:
+    if incomplete is None and asker.stopped is not None:
         message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
             reason=asker.stopped,
@@ -31,7 +31,7 @@ def check_run(
         incomplete = _make_incomplete(asker.stopped, message)
     if incomplete is None and (failures := _describe_failures(judging.failures)):
         warnings.append(Message("not every pair has a grade{failures}", failures=failures))
-    for dimension, questions in asker.questions.items() if asker else ():
+    for dimension, questions in asker.questions.items():
         incomplete = incomplete or check_answers(dimension, questions, least)
         if incomplete is None and questions.failures:
             warnings.append(describe_unanswered_questions(dimension, questions))

@@ -35,7 +35,7 @@ from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.models.batch_api import BatchModel
 from judge.models.model import Model
-from judge.models.providers import FORMS, PROVIDERS, open_model
+from judge.models.providers import FORMS, PROVIDERS, open_model, split_address
 from judge.models.server import ServerAccess
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER
@@ -56,12 +56,12 @@ def build_model(config: Config, name: str | None = None, *, needs_key: bool = Tr
         name = name or config.model
         if not name:
             raise InputError("no model was named; name one with -m MODEL; models are {forms}", forms=FORMS)
-        spec, at, address = name.partition("@http")
+        spec, address = split_address(name)
         environ = copy_environment() if needs_key else _add_missing_keys(copy_environment())
         open_this = partial(
             open_model,
             spec,
-            base_url=f"http{address}" if at else config.base_url,
+            base_url=address or config.base_url,
             sampling=config.sampling,
             timeout=config.timeout,
             concurrency=config.concurrency,
@@ -140,22 +140,14 @@ def build_text_asker(
     config: Config,
     store: VerdictStore,
     progress: ProgressListener,
-    client: ModelClient | None = None,
-    *,
-    cancel_token: CancelToken | None = None,
+    cancel_token: CancelToken,
+    spend_limit: SpendLimit,
 ) -> TextAsker:
-    """Return what asks questions besides grades; it shares spend limit and cancellation with `client`.
-
-    Without a client, `cancel_token` cancels it.
-    """
+    """Return what asks questions besides grades."""
 
     def open_client(kind: QuestionKind[Any]) -> tuple[TextAssessor, ModelClient]:
-        nonlocal client
         assessor = build_text_assessor(config, kind, needs_key=True)
-        token = client.cancel_token if client else cancel_token or CancelToken()
-        opened = build_client(config, assessor.model, token, client.spend_limit if client else None)
-        client = client or opened
-        return assessor, opened
+        return assessor, build_client(config, assessor.model, cancel_token, spend_limit)
 
     return TextAsker(open_client, store, progress)
 
@@ -258,30 +250,22 @@ def choose_price(config: Config, model: Model) -> Price | None:
 
 
 def build_client(
-    config: Config, model: Model, cancel_token: CancelToken, spend_limit: SpendLimit | None = None
+    config: Config, model: Model, cancel_token: CancelToken, spend_limit: SpendLimit
 ) -> ModelClient:
-    """Return the client of `model`, with a new spend limit by the options unless there is one."""
+    """Return the client of `model`."""
     limits = RequestLimits(config.concurrency, config.attempts, config.max_wait, config.shutdown_timeout)
-    spend_limit = spend_limit or SpendLimit(config.max_calls, config.budget)
     return ModelClient(model, limits, cancel_token, spend_limit, choose_price(config, model))
 
 
 def build_panel(
-    config: Config,
-    assessors: Sequence[Assessor],
-    cancel_token: CancelToken,
-    spend_limit: SpendLimit | None = None,
+    config: Config, assessors: Sequence[Assessor], cancel_token: CancelToken, spend_limit: SpendLimit
 ) -> list[PanelMember]:
-    """Return each assessor with the client of its model, and its number among them in the title.
-
-    The clients share `spend_limit`; without one, they share a new one by the options.
-    """
-    shared = spend_limit or SpendLimit(config.max_calls, config.budget)
+    """Return each assessor with the client of its model, and its number among them in the title."""
     total = len(assessors)
     return [
         PanelMember(
             assessor,
-            build_client(config, assessor.model, cancel_token, shared),
+            build_client(config, assessor.model, cancel_token, spend_limit),
             title=f"{number}/{total} {assessor.name}" if total > 1 else "",
         )
         for number, assessor in enumerate(assessors, start=1)

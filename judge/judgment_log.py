@@ -72,11 +72,9 @@ class JudgmentLog(StoredRecords[Judgment]):
         self._query = np.full(size, -1, np.int32)
         self._query_numbers: dict[str, int] = {}
 
-    def __len__(self) -> int:
-        return len(self._list_indices())
-
     def add(self, indices: Iterable[int], judgments: Sequence[Judgment]) -> None:
         """Add the judgments at `indices`, which have none."""
+        self._length += len(judgments)
         self._waiting += judgments
         self._waiting_indices += indices
         self.graded += sum(judgment.grade is not None for judgment in judgments)

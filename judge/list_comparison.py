@@ -14,6 +14,7 @@ from judge.assess.estimate import QuestionEstimate
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.text_assessor import DimensionQuestions
 from judge.characters import estimate_tokens
+from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.completeness import check_answers, describe_unanswered_questions
 from judge.config.run import Config
@@ -71,7 +72,11 @@ def add_comparison(
         loaded, plan = _plan(config, path, a, b)
         with VerdictStore(find_store(folder, config.store)) as store:
             asker = factory.build_text_asker(
-                config, store, progress or NullProgress(), cancel_token=cancel_token
+                config,
+                store,
+                progress or NullProgress(),
+                cancel_token or CancelToken(),
+                SpendLimit(config.max_calls, config.budget),
             )
             result = measure_win_rates(loaded, plan, asker)
         dimension = COMPARE_LISTS.dimension

@@ -39,8 +39,8 @@ class MismatchedPairs:
         """Return the pool with these pairs at its end, for judging."""
         if not self.pairs:
             return pool
-        # The digest names the pool without them, and keys are cached under it.
-        return replace(pool, pairs=chain_records((pool.pairs, self.pairs.values())), digest="")
+        # What is cached under the key belongs to the pool without them.
+        return replace(pool, pairs=chain_records((pool.pairs, self.pairs.values())), cache_key="")
 
     def remove_from(self, judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
         """Return the judgments of other pairs."""

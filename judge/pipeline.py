@@ -19,12 +19,10 @@ from judge.assess.assessor import Assessor
 from judge.assess.estimate import QuestionEstimate, RunEstimate, estimate_run
 from judge.assess.judging import JudgingResult, PanelMember, combine_results, judge_with_panel
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.text_assessor import TextAsker
 from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
-from judge.client.client import ModelClient
 from judge.completeness import check_run
 from judge.config.run import Config
 from judge.dataset.label_files import read_feedback
@@ -71,7 +69,9 @@ def run(
         with config.source.add_error_context("out"):
             RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
     prepared = _prepare(config, rows)
-    panel = factory.build_panel(config, prepared.assessors, cancel_token or CancelToken(), spend_limit)
+    cancel_token = cancel_token or CancelToken()
+    spend_limit = spend_limit or SpendLimit(config.max_calls, config.budget)
+    panel = factory.build_panel(config, prepared.assessors, cancel_token, spend_limit)
     panel = factory.open_batch_apis(config, panel)
     folder, store_file = prepared.folder, prepared.store_file
     listener = progress or NullProgress()
@@ -84,17 +84,18 @@ def run(
         with VerdictStore(store_file) as store:
             pool = selection.to_judge
             judgings = asyncio.run(
-                judge_with_panel(pool.pairs, panel, store, config.repeats, listener, pool.digest)
+                judge_with_panel(pool.pairs, panel, store, config.repeats, listener, pool.cache_key)
             )
-        judging = combine_results(judgings)
-        judged = _store_judgments(_make_judged_run(config, prepared, selection, judgings), store_file.parent)
-        export.write_judgments(folder, judged)
-        client = None if judging.stopped else panel[0].client
-        dimensions, asker = _measure_dimensions(config, options, judged, client, store_file, listener)
+            judging = combine_results(judgings)
+            judged = _make_judged_run(config, prepared, selection, judgings)
+            judged = _store_judgments(judged, store_file.parent)
+            export.write_judgments(folder, judged)
+            asker = factory.build_text_asker(config, store, listener, cancel_token, spend_limit)
+            asker.stopped = judging.stopped  # no question is asked when pairs have no judgment
+            dimensions = measure_dimensions(judged, _list_dimensions(config), asker, options)
         dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}
         # A dimension has its own cost, unless asking stopped before it was measured.
-        questions = asker.questions if asker else {}
-        unmeasured = [each.cost for name, each in questions.items() if name not in dimensions]
+        unmeasured = [each.cost for name, each in asker.questions.items() if name not in dimensions]
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
@@ -106,7 +107,7 @@ def run(
     return replace(
         result,
         warnings=(*judged.data.warnings, *judging.warnings, *warnings),
-        calls_made=panel[0].client.spend_limit.calls,
+        calls_made=spend_limit.calls,
         incomplete=incomplete,
     )
 
@@ -169,26 +170,6 @@ def _store_judgments(run: JudgedRun, folder: Path) -> JudgedRun:
     return replace(run, judgments=store_judgments(run.judgments, folder), members=members)
 
 
-def _measure_dimensions(
-    config: Config,
-    options: DimensionOptions,
-    run: JudgedRun,
-    client: ModelClient | None,
-    store_file: Path,
-    progress: ProgressListener,
-) -> tuple[Mapping[str, DimensionResult], TextAsker | None]:
-    """Return the run's dimensions by the options, and the asker, None if there was no question.
-
-    Without a `client`, dimensions that ask are left out.
-    """
-    names = _list_dimensions(config)
-    if client is None or not any(DIMENSIONS[name].count_questions for name in names):
-        return measure_dimensions(run, names, None, options), None
-    with VerdictStore(store_file) as store:
-        asker = factory.build_text_asker(config, store, progress, client)
-        return measure_dimensions(run, names, asker, options), asker
-
-
 def _list_dimensions(config: Config) -> list[str]:
     return [name for name in DIMENSIONS if getattr(config, name)]
 
@@ -248,7 +229,7 @@ def estimate(config: Config) -> RunEstimate:
     pool = selection.to_judge
     store_file = prepared.store_file
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
-        panel = factory.build_panel(config, assessors, CancelToken())
+        panel = factory.build_panel(config, assessors, CancelToken(), SpendLimit())
         estimates = {
             member.assessor.name: estimate_run(
                 pool.pairs,
@@ -257,7 +238,7 @@ def estimate(config: Config) -> RunEstimate:
                 config.repeats,
                 member.client.price,
                 config.concurrency,
-                pool_digest=pool.digest,
+                pool_key=pool.cache_key,
                 thinking=config.thinking,
             )
             for member in panel
@@ -268,7 +249,7 @@ def estimate(config: Config) -> RunEstimate:
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             judgings = asyncio.run(
-                judge_with_panel(pool.pairs, panel, store, config.repeats, NullProgress(), pool.digest)
+                judge_with_panel(pool.pairs, panel, store, config.repeats, NullProgress(), pool.cache_key)
             )
             judged = _make_judged_run(config, prepared, selection, judgings)
             ask_questions(judged, names, estimator, options)

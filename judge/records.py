@@ -155,15 +155,15 @@ class Pool:
 
     `documents[engine, query_id]` names, in rank order down to `depth`, the document that each
     snippet shows: snippets with the same canonical URL or the same text are one document. `results` is the
-    number of results before duplicates are merged. `digest` names the files and options that the pool was
-    made from, `""` where it was not made from files.
+    number of results before duplicates are merged. Under `cache_key`, which depends on the files and options
+    that the pool was made from, caches have what follows from it; `""` where it was not made from files.
     """
 
     depth: int
     results: int
     pairs: Sequence[Pair]
     documents: Mapping[tuple[str, str], tuple[str, ...]]
-    digest: str = field(default="", compare=False)
+    cache_key: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         return f"Pool(depth={self.depth}, pairs={len(self.pairs)}, results={self.results})"

@@ -20,7 +20,7 @@ from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames, join_messages
-from judge.models.providers import PROVIDERS
+from judge.models.providers import PROVIDERS, split_address
 from judge.models.redaction import find_secrets, mask
 from judge.models.server import redact_url
 from judge.records import BINARY, GRADED
@@ -97,7 +97,7 @@ def open_run_folder(
         return RunFolder(Path(config.out)), identity
     stem = Path(config.data or config.topics or "rows").name.split(".")[0]
     stem = stem.encode("utf-8", "replace")[:150].decode(errors="ignore")  # a name has at most 255 bytes
-    model_name = config.model.partition("@http")[0].rpartition(":")[2]
+    model_name = split_address(config.model)[0].rpartition(":")[2]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     name = "-".join(re.sub(r"[^\w.]+", "_", word) for word in (stem, model_name, digest))
     return RunFolder(Path("runs") / name), identity
@@ -126,8 +126,9 @@ def create_or_resume(folder: RunFolder, config: Config, identity: RunIdentity) -
     options = {name: value for name, value in config.to_dict().items() if name != "out"}
     secrets = find_secrets(copy_environment())
     options["base_url"] = redact_url(config.base_url, *secrets) if config.base_url else None
-    options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
-    options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
+    options["model"], *options["panel"] = (
+        mask(name, *secrets) if split_address(name)[1] else name for name in config.models
+    )
     versions = list_library_versions()
     folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, "versions": versions})
 

@@ -86,7 +86,7 @@ def _load_pooled_dataset(config: Config, rows: DatasetRows | None) -> PooledData
     if key is None or key != _make_dataset_key(config, paths):  # a file changed while it was read
         return pooled
     cache.write(key, pooled.lines)
-    return replace(pooled, pool=replace(pooled.pool, digest=key))
+    return replace(pooled, pool=replace(pooled.pool, cache_key=key))
 
 
 def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:

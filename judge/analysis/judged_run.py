@@ -181,8 +181,8 @@ class RunLabels:
 
 def _select_pairs(pool: Pool, is_chosen: Callable[[Pair], bool]) -> Pool:
     pairs = select_records(pool.pairs, is_chosen, sum(map(is_chosen, pool.pairs)))
-    # The digest names the whole pool, and keys are cached under it.
-    return replace(pool, pairs=pairs, digest="")
+    # What is cached under the key belongs to the whole pool.
+    return replace(pool, pairs=pairs, cache_key="")
 
 
 def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> str:

@@ -1,6 +1,7 @@
 """Judging of pairs: prompts, assessor, the run over a pool, the estimate before it.
 
-    judging, batch                      judge a pool, pair by pair and in batches
+    judging                             judge a pool, pair by pair
+    batch, batch_replies                judge it in batches; read the replies of a batch
     lease_scheduler, pair_runner        lease pairs ahead of the permits; judge one leased pair
     judgment_recorder                   add judgments to the log, and tell the listener
     assessor                            judge one pair with a prompt

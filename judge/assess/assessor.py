@@ -55,10 +55,13 @@ _MISSING_TEXT_REASONS = {
     "no_text": Message("the dataset does not say what the engine showed"),
     "text_cut": Message("nothing can be read in the part of the text that max_chars leaves; raise max_chars"),
 }
+#: What the row of the store has, which needs a grade, beside a reply that answers another question.
+NO_VERDICT = Verdict(0, "")
 _EMPTY_REASONS: Mapping[Lang, str] = {
     "zh": "摘要为空，没有可读的内容。",
     "en": "The snippet is empty: there is nothing to read.",
 }
+CompletePrompt = Callable[[Prompt], Awaitable[Completion]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +131,10 @@ class Assessor:
         #: The hash of the key and the instructions, which most pairs share.
         self._system_hashes: dict[str, hashlib._Hash] = {}
 
-    def make_cache_key(self, pool_digest: str, repeats: int) -> str:
+    def make_cache_key(self, pool_key: str, repeats: int) -> str:
         """Return the key under which a cache holds the keys of the questions about a pool."""
         digests = {lang: template.digest for lang, template in self._prompts.templates.items()}
-        return make_key("keys", pool_digest, repeats, self._key.hexdigest(), self._as_of, digests)
+        return make_key("keys", pool_key, repeats, self._key.hexdigest(), self._as_of, digests)
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one for each repeat."""
@@ -177,25 +180,19 @@ class Assessor:
         """Return what the store shows beside the key of `question`."""
         return VerdictKeyInfo(self.model.name, question.prompt_version, question.repeat, self.settings_digest)
 
-    async def ask(
-        self, question: Question, complete: Callable[[Prompt], Awaitable[Completion]]
-    ) -> AssessorAnswer:
+    async def ask(self, question: Question, complete: CompletePrompt) -> AssessorAnswer:
         """Ask the model by `complete`, and once more for the verdict alone when the reply cannot be parsed.
 
         Raises AccountError, and what `complete` raises besides CallError: these concern all pairs.
         """
-        completions: list[Completion] = []
+        completion: Completion | None = None
         flags: tuple[str, ...] = ()
         error: ReplyParseError | CallError | None = None
         for render in (self._prompts.render, self._prompts.render_reask):
             prompt = render(question.pair, self._as_of)
-
-            async def complete_prompt(prompt: Prompt = prompt) -> Completion:
-                completions.append(await complete(prompt))
-                return completions[-1]
-
             try:
-                verdict = await self._ask_once(prompt, complete_prompt)
+                completion = await complete(prompt)
+                verdict = await self._read_verdict(completion, prompt)
             except ReplyParseError as parse_error:
                 error, flags = parse_error, ("re_asked",)
             except AccountError:
@@ -204,17 +201,17 @@ class Assessor:
                 error = call_error
                 break
             else:
-                flags = (*verdict.flags, *flags, *self._list_flags(verdict, completions[-1], prompt))
-                stored = self.make_stored_verdict(verdict, completions[-1], flags)
+                flags = (*verdict.flags, *flags, *self._list_flags(verdict, completion, prompt))
+                stored = self.make_stored_verdict(verdict, completion, flags)
                 return AssessorAnswer(stored, None, stored.reply)
-        reply = completions[-1].text if completions else ""
-        if not isinstance(error, ReplyParseError):
+        reply = completion.text if completion else ""
+        if completion is None or not isinstance(error, ReplyParseError):
             kind, detail = (error.kind, error.detail) if error else (None, "")
             # The store has no reply for a refusal, and gives the same judgment later.
             return AssessorAnswer(None, kind, "" if kind == CONTENT_FILTER else reply, detail)
-        thinking = _is_only_thinking(completions[-1])
-        advice = self._choose_advice(error.kind, completions[-1], thinking=thinking)
-        is_cut = thinking or completions[-1].finish_reason == "length"
+        thinking = _is_only_thinking(completion)
+        advice = self._choose_advice(error.kind, completion, thinking=thinking)
+        is_cut = thinking or completion.finish_reason == "length"
         detail = f"{error.detail} ({advice})" if is_cut else error.detail
         return AssessorAnswer(None, error.kind, reply, detail, advice, thinking)
 
@@ -248,9 +245,8 @@ class Assessor:
             return Message("use another model")
         return Message("use another model; this one does not keep to the answer's format")
 
-    async def _ask_once(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
-        """Return the verdict in the reply to `prompt`; raise ReplyParseError, and what `complete` raises."""
-        completion = await complete()
+    async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
+        """Return the verdict in the reply to `prompt`; raise ReplyParseError."""
         return parse_verdict(completion.text, self.scale, completion.finish_reason)
 
     def _list_flags(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:

@@ -22,8 +22,9 @@ from tempfile import TemporaryFile
 from typing import TypeVar
 
 from judge.assess.assessor import Assessor, Question
+from judge.assess.batch_replies import MIN_FAILED, ReplyReader, is_final, make_batch_call
 from judge.client.budget import bound_cost
-from judge.client.client import ModelClient, make_failed_call
+from judge.client.client import ModelClient
 from judge.client.retry import make_retry_policy
 from judge.errors import (
     AccountError,
@@ -36,14 +37,11 @@ from judge.errors import (
     StoreError,
 )
 from judge.messages import Message
-from judge.models.batch_api import BatchApi, BatchStatus
+from judge.models.batch_api import BatchApi, BatchReply, BatchStatus
 from judge.models.negotiation import RequestParams
-from judge.records import ANSWERED, Call, Completion
 from judge.store.batches import BatchTable, StoredBatch
 
 T = TypeVar("T")
-#: The reply to a request of a batch.
-BatchReply = Completion | CallError
 #: Seconds between two looks at a batch: at first, the factor from one to the next, and at most.
 _POLL_INTERVAL, _POLL_GROWTH, _MAX_POLL_INTERVAL = 1.0, 1.5, 60.0
 #: For so long after its upload, the creation of a batch may still be on its way to the server.
@@ -58,10 +56,6 @@ _MIN_REQUESTS = 100
 _LINES_AT_ONCE = 200
 #: The smallest share of the requests that are left for which another batch is submitted.
 _MIN_SHARE = 0.1
-#: The fewest failed requests for which the rest of the run is not judged in realtime.
-_MIN_FAILED = 10
-#: Readings of the files of a batch that must agree before its other requests are judged in realtime.
-_READINGS, _READINGS_WITHOUT_FILES = 2, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +76,6 @@ class _Submission:
 
     left_out: Sequence[str]
     is_short: bool
-
-
-def make_lookup_error(endpoint: str, error: CallError) -> RunIncomplete:
-    """Return why a run ends when the server refuses to say what became of a batch."""
-    return RunIncomplete(
-        "{endpoint} refuses a request about batches: {error}; run the same command again later, or without"
-        " --batch",
-        endpoint=endpoint,
-        error=error,
-    )
-
-
-def make_batch_call(reply: BatchReply) -> Call:
-    """Return the record of the request that led to `reply`."""
-    if isinstance(reply, Completion):
-        return Call(ANSWERED, reply.usage, in_batch=True)
-    return make_failed_call(reply, in_batch=True)
-
-
-def is_final(error: CallError) -> bool:
-    """Return whether a request that failed with `error` in a batch would fail in realtime, too."""
-    return isinstance(error, RequestRejected) and error.kind != "bad_request"
 
 
 @dataclass(slots=True)
@@ -274,8 +246,8 @@ class BatchRunner:
                 raise
             try:
                 batch_status = await self._find(file_id, datetime.now(UTC))
-            except (AccountError, RequestRejected) as refusal:  # the batch may be there
-                raise make_lookup_error(self.client.model.endpoint, refusal) from refusal
+            except AccountError as refusal:  # the batch may be there
+                raise self._make_lookup_error(refusal) from refusal
             if batch_status is None:
                 raise
             return batch_status
@@ -286,10 +258,22 @@ class BatchRunner:
         end = time() + (since + _MAX_CREATION - datetime.now(UTC)).total_seconds()
         while True:
             is_late = time() > end
-            batch_status = await self._retry(lambda: self.api.find(file_id, since))
+            try:
+                batch_status = await self._retry(lambda: self.api.find(file_id, since))
+            except RequestRejected as error:
+                raise self._make_lookup_error(error) from error
             if batch_status is not None or is_late:
                 return batch_status
             await self.client.cancel_token.sleep(_POLL_INTERVAL)
+
+    def _make_lookup_error(self, error: CallError) -> RunIncomplete:
+        """Return why a run ends when the server refuses to say what became of a batch."""
+        return RunIncomplete(
+            "{endpoint} refuses a request about batches: {error}; run the same command again later, or"
+            " without --batch",
+            endpoint=self.client.model.endpoint,
+            error=error,
+        )
 
     # --- waiting
 
@@ -365,9 +349,9 @@ class BatchRunner:
             params = RequestParams.from_json(batch.params)
         except ValueError as error:
             raise StoreError("batch {name} of the store: {error}", name=batch_id, error=error) from error
-        absent_counts: list[int] = []
+        reader = ReplyReader(self.api, self.assessor, questions, params)
         try:
-            replies = await self._retry(lambda: self._read_replies(status, questions, params, absent_counts))
+            replies = await self._retry(lambda: reader.read(status))
         except (AccountError, RequestRejected) as error:
             await self._remove_lost(batch, error)
             return None
@@ -375,7 +359,7 @@ class BatchRunner:
         if batch_id in self._costs:  # else an earlier command submitted it, and paid for it
             self.client.spend_limit.settle_batch(self._costs.pop(batch_id), calls, self.client.price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
-        if len(errors) == len(replies) >= _MIN_FAILED and not any(map(is_final, errors)):
+        if len(errors) == len(replies) >= MIN_FAILED and not any(map(is_final, errors)):
             await self.table.remove(batch_id, questions)
             raise RunIncomplete(
                 "all {count:,} requests of the batch {batch} failed, the last one with {error}; correct that,"
@@ -396,51 +380,6 @@ class BatchRunner:
                 )
             )
         self.table.ended.add(batch_id)
-        return replies
-
-    async def _read_replies(
-        self,
-        status: BatchStatus,
-        questions: Mapping[str, Question],
-        params: RequestParams,
-        absent_counts: list[int],
-    ) -> dict[str, BatchReply]:
-        """Return the replies in the files, and an error for each other request of a complete batch.
-
-        `absent_counts` receives the number of requests without a reply; it has those of earlier readings.
-        Raises RetryableError until enough readings agree on that number.
-        """
-        if absent_counts and not status.files:  # a batch can end before its files have ids
-            status = await self.api.retrieve(status.id)
-        replies: dict[str, BatchReply] = {}
-        unprocessed: set[str] = set()
-        has_lines = False
-        async for line in self.api.read_lines(status):
-            has_lines = True
-            question = questions.get(line.custom_id)
-            if question is None or isinstance(replies.get(line.custom_id), Completion):
-                continue
-            if line.status is None:
-                unprocessed.add(line.custom_id)
-                continue
-            try:
-                prompt = self.assessor.render_prompt(question.pair)
-                replies[line.custom_id] = self.api.read_reply(line, prompt, params)
-            except CallError as error:
-                replies[line.custom_id] = error
-        if status.status == "completed":
-            # The batch is complete, so a request without a line may have been processed.
-            missing = RetryableError("transport", "the files of the batch hold no reply", maybe_billed=True)
-            absent = questions.keys() - replies.keys() - unprocessed
-            # A page instead of a file, for example.
-            is_unread = not has_lines and len(questions) >= _MIN_FAILED
-            # A file that arrived cut is longer the next time, and a batch can end before its files have ids.
-            absent_counts.append(len(absent))
-            needed = _READINGS if status.files else _READINGS_WITHOUT_FILES
-            last = absent_counts[-needed:]
-            if absent and (is_unread or len(last) < needed or len(set(last)) > 1):
-                raise missing
-            replies |= dict.fromkeys(absent, missing)
         return replies
 
     def _check_end(self, status: BatchStatus, replies: int, requests: int) -> bool:

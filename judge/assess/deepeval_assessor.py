@@ -6,7 +6,7 @@ which is imported only when the method is selected.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,7 @@ from deepeval.test_case import LLMTestCase
 
 from judge.assess.assessor import Assessor
 from judge.assess.prompts import load_prompts, make_object_schema
-from judge.errors import JudgeError, ReplyParseError
+from judge.errors import ReplyParseError
 from judge.models.model import Model
 from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt, Verdict
@@ -41,7 +41,7 @@ _VERDICTS_SCHEMA: Mapping[str, Any] = make_object_schema({"verdicts": {"type": "
 class DeepEvalAssessor(Assessor):
     """An assessor with the ContextualRelevancyMetric of DeepEval: yes or no, with a reason.
 
-    DeepEval renders the prompt, calls the model and parses the reply; judge does the rest.
+    DeepEval renders the prompt and parses the reply; judge does the rest.
     """
 
     def __init__(self, model: Model, as_of: str | None = None) -> None:
@@ -49,19 +49,19 @@ class DeepEvalAssessor(Assessor):
         reader = f"deepeval-{version('deepeval')}"
         super().__init__(model, prompts, BINARY, as_of, reader, name=f"{model.name}/{BINARY.name}/{reader}")
 
-    async def _ask_once(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+    async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         """Return the verdict that DeepEval reads; raise ReplyParseError unless there is exactly one."""
-        metric_model = _MetricModel(self.model.name, complete)
+        answer = extract_final_answer(completion.text, cut=completion.finish_reason == "length")
         metric = ContextualRelevancyMetric(
-            model=metric_model, evaluation_template=_make_template(prompt.user), include_reason=False
+            model=_AnsweredModel(self.model.name, answer),
+            evaluation_template=_make_template(prompt.user),
+            include_reason=False,
         )
         # The prompt has both already. DeepEval itself would act on marks of images in these texts.
         case = LLMTestCase(input="query", retrieval_context=["snippet"])
         try:
             await metric.a_measure(case, _show_indicator=False)
         except (DeepEvalError, ValueError, KeyError, TypeError, AttributeError) as error:
-            if metric_model.error is not None:
-                raise metric_model.error from None
             raise ReplyParseError("malformed", f"DeepEval can't read the reply: {error}") from error
         verdicts = [verdict for part in metric.verdicts_list for verdict in part.verdicts]
         if len(verdicts) != 1:
@@ -70,15 +70,14 @@ class DeepEvalAssessor(Assessor):
         return Verdict(int(verdicts[0].verdict is YesNo.YES), verdicts[0].reason or verdicts[0].statement)
 
 
-class _MetricModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
-    """The model for DeepEval: it completes one prompt."""
+class _AnsweredModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
+    """The model for DeepEval: its `answer` is there already."""
 
-    def __init__(self, name: str, complete: Callable[[], Awaitable[Completion]]) -> None:
-        self.error: JudgeError | None = None
-        self._complete = complete
+    def __init__(self, name: str, answer: str) -> None:
+        self._answer = answer
         super().__init__(name)
 
-    def load_model(self) -> _MetricModel:
+    def load_model(self) -> _AnsweredModel:
         return self
 
     def get_model_name(self) -> str:
@@ -88,12 +87,7 @@ class _MetricModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
         raise RuntimeError("judge asks asynchronously; DeepEval called the other way")
 
     async def a_generate(self, prompt: str) -> str:
-        try:
-            completion = await self._complete()
-            return extract_final_answer(completion.text, cut=completion.finish_reason == "length")
-        except JudgeError as error:
-            self.error = error
-            raise
+        return self._answer
 
 
 def _make_template(prompt_text: str) -> Any:  # noqa: ANN401  # DeepEval makes its template classes at run time

@@ -169,11 +169,14 @@ class QuestionEstimator:
         if pairs:
             assessor, _ = self._open_assessor(kind)
             keys = {pair.key: assessor.make_questions(pair, 1)[0].key for pair in pairs.values()}
-        stored = self._store.find_answers(keys.values()) if self._store else {}
-        known_count = sum(key in stored for key in keys.values())
+        answers = self._store.find_answers(keys.values()) if self._store else {}
+        known_count = sum(key in answers for key in keys.values())
         self._counts[kind.dimension, kind.name] = known_count, len(keys) - known_count
-        answers = {pair_key: stored.get(key) for pair_key, key in keys.items()}
-        replies = {key: each.reply for key, each in answers.items() if isinstance(each, StoredVerdict)}
+        replies = {
+            pair_key: answer.reply
+            for pair_key, key in keys.items()
+            if isinstance(answer := answers.get(key), StoredVerdict)
+        }
         return parse_answers(kind, pairs, replies)
 
     def estimate(
@@ -211,16 +214,16 @@ def estimate_run(
     price: Price | None,
     concurrency: int,
     *,
-    pool_digest: str = "",
+    pool_key: str = "",
     thinking: bool = False,
 ) -> AssessorEstimate:
     """Return what judging `pairs` would cost now, given the verdicts in `store`, if there is one.
 
     `price` is None where it is unknown; at most `concurrency` requests are in flight.
-    `pool_digest` is that of the pool of the pairs.
+    `pool_key` is the cache key of the pool of the pairs.
     """
     cache = FileCache(make_cache_path(store.path)) if store else None
-    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_digest)
+    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_key)
     missing = _find_missing(plan, store)
     keys = list(plan.list_keys(missing))
     past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
@@ -314,8 +317,8 @@ def _find_missing(plan: QuestionPlan, store: VerdictStore | None) -> Indices:
     """Return the indices of the questions that neither a rule nor the store answers."""
     missing: list[int] = []
     for block in plan.read_blocks():
-        stored = store.find_answers(each.key for _, each in block.for_model) if store else {}
-        missing += [index for index, each in block.for_model if each.key not in stored]
+        answers = store.find_answers(each.key for _, each in block.for_model) if store else {}
+        missing += [index for index, each in block.for_model if each.key not in answers]
     return np.array(sorted(missing), np.int64)
 
 

@@ -16,22 +16,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from judge.assess.assessor import Assessor
-from judge.assess.batch import BatchRunner, make_lookup_error
+from judge.assess.batch import BatchRunner
 from judge.assess.judgment_recorder import JudgmentRecorder
 from judge.assess.lease_scheduler import LeaseScheduler
 from judge.assess.pair_runner import PairRunner
 from judge.assess.progress import ProgressListener
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_cache_path
-from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient
 from judge.client.server_record import ServerRecord
-from judge.errors import AccountError, Interrupted, JudgeError, RequestRejected, RunIncomplete, StoreError
+from judge.errors import Interrupted, JudgeError, StoreError
 from judge.judgment_log import JudgmentLog
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
@@ -79,13 +78,12 @@ async def judge_with_panel(
     store: VerdictStore,
     repeats: int,
     progress: ProgressListener,
-    pool_digest: str = "",
+    pool_key: str = "",
 ) -> list[JudgingResult]:
     """Judge `pairs` with each member of `panel` in turn, cancelled by signals; close the models.
 
-    `pool_digest` is that of the pool of the pairs, under which the cache has the keys of the questions. The
-    clients share one cancel token. Raises Interrupted after a signal, StoreError when verdicts can't be
-    stored.
+    `pool_key` is the cache key of the pool of the pairs. The clients share one cancel token. Raises
+    Interrupted after a signal, StoreError when verdicts can't be stored.
     """
     token = panel[0].client.cancel_token
     results = []
@@ -97,7 +95,7 @@ async def judge_with_panel(
         async with token.handle_signals():
             for member in panel:
                 window = make_lease_window(store, member.client)
-                results.append(await judge_pairs(pairs, member, window, repeats, progress, pool_digest))
+                results.append(await judge_pairs(pairs, member, window, repeats, progress, pool_key))
     if isinstance(token.reason, Interrupted):
         total = len(panel) * repeats * len(pairs)
         raise _describe_interrupt(token.reason, panel[0].assessor.subject, results, total)
@@ -140,7 +138,7 @@ async def judge_pairs(
     window: LeaseWindow,
     repeats: int,
     progress: ProgressListener,
-    pool_digest: str = "",
+    pool_key: str = "",
 ) -> JudgingResult:
     """Judge each of `pairs` in every repeat; only what the store does not hold costs calls.
 
@@ -152,7 +150,7 @@ async def judge_pairs(
     server = ServerRecord(cache, client)
     if server.was_unlimited:
         client.limiter.skip_probes()
-    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_digest)
+    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_key)
     log = JudgmentLog(len(plan), store.path.parent)
     recorder = JudgmentRecorder(plan, assessor, client.spend_limit, log, progress)
     api = member.batch_api
@@ -235,7 +233,7 @@ async def _judge_in_batches(
     token = runner.client.cancel_token
     waiting = {each.question.key: each for each in requests}
     in_batch = window.store.batches.find(waiting)
-    try:
+    with token.cancel_on_error():
         free = next((key for key in waiting if key not in in_batch), None)
         if free is not None:
             # In realtime, which shows at once whether account, model and parameters are right.
@@ -244,16 +242,12 @@ async def _judge_in_batches(
         questions = {key: request.question for key, request in waiting.items()}
         async with aclosing(batch_runner.collect(questions)) as replies_of_batches:
             async for replies in replies_of_batches:
-                runner.replies = dict(replies)
-                await LeaseScheduler([waiting.pop(key) for key in replies], window, runner).judge_all()
+                with_replies = (
+                    replace(waiting.pop(key), batch_reply=reply) for key, reply in replies.items()
+                )
+                await LeaseScheduler(with_replies, window, runner).judge_all()
                 token.raise_if_cancelled()
         await LeaseScheduler(waiting.values(), window, runner).judge_all()
-    except Cancelled:
-        return
-    except (AccountError, RunIncomplete, StoreError) as reason:
-        token.cancel(reason)
-    except RequestRejected as error:
-        token.cancel(make_lookup_error(runner.client.model.endpoint, error))
 
 
 async def _report_status(

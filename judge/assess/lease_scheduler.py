@@ -10,8 +10,7 @@ from itertools import islice
 
 from judge.assess.pair_runner import PairRunner
 from judge.assess.question_plan import VerdictRequest
-from judge.client.cancel import Cancelled
-from judge.errors import RunIncomplete, StoreError
+from judge.errors import RunIncomplete
 from judge.store.leases import InBatch, LeasedElsewhere
 from judge.store.store import StoredRefusal, StoredVerdict
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseWindow, PairLease
@@ -55,7 +54,7 @@ class LeaseScheduler:
         size = max(_MIN_PAIRS, self._limits.concurrency // 4)
         self._window.expect_leases(is_expected=True)
         async with asyncio.TaskGroup() as group:
-            try:
+            with self._token.cancel_on_error():
                 while self._token.reason is None:
                     free = min(size, most - self._under_way)
                     if self._fill_todo(free) and free > 0:
@@ -77,14 +76,9 @@ class LeaseScheduler:
                             endpoint=self._runner.client.model.endpoint,
                         )
                     else:
-                        return
-            except Cancelled:
-                return
-            except (RunIncomplete, StoreError) as reason:
-                self._token.cancel(reason)
-            finally:
-                for _ in range(self._task_count):
-                    self._leased.put_nowait(None)
+                        break
+            for _ in range(self._task_count):
+                self._leased.put_nowait(None)
 
     def _fill_todo(self, count: int) -> bool:
         """Move the next of `_requests` to `_todo`, up to `count` there; return whether it has one."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 
-from judge.assess.assessor import Assessor, AssessorAnswer, Question
-from judge.assess.batch import BatchReply, is_final, make_batch_call
+from judge.assess.assessor import Assessor, AssessorAnswer, CompletePrompt
+from judge.assess.batch_replies import is_final, make_batch_call
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.judgment_recorder import JudgmentRecorder
 from judge.assess.question_plan import VerdictRequest
-from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
-from judge.errors import AccountError, RunIncomplete, StoreError
+from judge.errors import RunIncomplete
+from judge.models.batch_api import BatchReply
 from judge.records import Completion, Prompt
 from judge.store.window import LeaseLost, PairLease
 
@@ -25,8 +24,6 @@ class PairRunner:
     assessor: Assessor
     client: ModelClient
     recorder: JudgmentRecorder
-    #: The replies of a batch that has ended, by key.
-    replies: dict[str, BatchReply] = field(default_factory=dict)
     #: An error that nothing expects of a pair, to raise when the calls in flight have ended.
     defect: Exception | None = None
     _failures: ConsecutiveFailures = field(init=False)
@@ -41,53 +38,23 @@ class PairRunner:
         """
         question = request.question
         try:
-            async with lease:
-                reply = self.replies.pop(question.key, None)
-                if reply is not None and lease.is_in_batch:
-                    answer = await self._ask_with_reply(question, lease, reply)
-                    self._update_run_state(answer)
-                else:
-                    async with PairPermit(self.client.limiter, lease) as permit:
-                        answer = await self.assessor.ask(
-                            question, partial(self.client.complete, permit=permit)
-                        )
+            with self.client.cancel_token.cancel_on_error():
+                async with lease:
+                    with PairPermit(self.client.limiter, lease) as permit:
+                        complete: CompletePrompt = partial(self.client.complete, permit=permit)
+                        if request.batch_reply is not None and lease.is_in_batch:
+                            complete = _begin_with_reply(request.batch_reply, lease, complete)
+                        answer = await self.assessor.ask(question, complete)
                         self._update_run_state(answer)
-                if answer.verdict is not None:
-                    await lease.save(self.assessor.make_key_info(question), answer.verdict)
-            self.recorder.add(request, answer)
+                    if answer.verdict is not None:
+                        await lease.save(self.assessor.make_key_info(question), answer.verdict)
+                self.recorder.add(request, answer)
         except LeaseLost:
             return False
-        except Cancelled:
-            pass
-        except (AccountError, RunIncomplete, StoreError) as reason:
-            self.client.cancel_token.cancel(reason)
         except Exception as defect:  # noqa: BLE001  # in the task group it would end calls that are paid for
             self.defect = self.defect or defect
             self.client.cancel_token.cancel(RunIncomplete("judge has a defect: {error!r}", error=defect))
         return True
-
-    async def _ask_with_reply(
-        self, question: Question, lease: PairLease, reply: BatchReply
-    ) -> AssessorAnswer:
-        """Ask as in realtime, with the `reply` of a batch to the first request."""
-        replies = [reply]
-        lease.begin_call()
-        lease.end_call(make_batch_call(reply))
-        async with AsyncExitStack() as permits:
-            permit: PairPermit | None = None
-
-            async def complete(prompt: Prompt) -> Completion:
-                nonlocal permit
-                first = replies.pop() if replies else None
-                if isinstance(first, Completion):
-                    return first
-                if first is not None and is_final(first):
-                    raise first
-                if permit is None:
-                    permit = await permits.enter_async_context(PairPermit(self.client.limiter, lease))
-                return await self.client.complete(prompt, permit)
-
-            return await self.assessor.ask(question, complete)
 
     def _update_run_state(self, answer: AssessorAnswer) -> None:
         """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
@@ -95,3 +62,20 @@ class PairRunner:
             self.client.limiter.record_verdict()
         if reason := self._failures.check(answer):
             self.client.cancel_token.cancel(reason)
+
+
+def _begin_with_reply(reply: BatchReply, lease: PairLease, complete: CompletePrompt) -> CompletePrompt:
+    """Return `complete` with the `reply` of a batch to the first prompt."""
+    replies = [reply]
+    lease.begin_call()
+    lease.end_call(make_batch_call(reply))
+
+    async def complete_with_reply(prompt: Prompt) -> Completion:
+        first = replies.pop() if replies else None
+        if isinstance(first, Completion):
+            return first
+        if first is not None and is_final(first):
+            raise first
+        return await complete(prompt)
+
+    return complete_with_reply

@@ -12,6 +12,7 @@ import numpy as np
 from judge.assess.assessor import Assessor, Question
 from judge.cache import FileCache
 from judge.judgment_log import Indices
+from judge.models.batch_api import BatchReply
 from judge.records import Judgment, Pair
 
 #: Bytes of a key; the store has it in hexadecimal digits.
@@ -23,11 +24,15 @@ IndexedQuestion = tuple[int, Question]
 
 @dataclass(frozen=True, slots=True)
 class VerdictRequest:
-    """The first of the questions with one key, and the `others`: one verdict answers them all."""
+    """The first of the questions with one key, and the `others`: one verdict answers them all.
+
+    `batch_reply` is the reply to it in a batch that has ended.
+    """
 
     index: int
     question: Question
     others: tuple[IndexedQuestion, ...] = ()
+    batch_reply: BatchReply | None = None
 
     @property
     def questions(self) -> tuple[IndexedQuestion, ...]:
@@ -47,8 +52,8 @@ class QuestionPlan:
     """The questions of `assessor` about each of `pairs` in each of `repeats`.
 
     The index of a question is its number: those of the first repeat come first, in the order of the pairs.
-    Questions with one key are one request. The keys are in `cache` if the pairs have a `pool_digest`, that of
-    their pool.
+    Questions with one key are one request. The keys are in `cache` if the pool of the pairs has a cache key,
+    `pool_key`.
     """
 
     def __init__(
@@ -57,16 +62,16 @@ class QuestionPlan:
         assessor: Assessor,
         repeats: int,
         cache: FileCache | None = None,
-        pool_digest: str = "",
+        pool_key: str = "",
     ) -> None:
         self._pairs = pairs
         self._assessor = assessor
         self.repeats = repeats
-        self._keys = self._read_keys(cache, pool_digest) if cache and pool_digest else self._make_keys()
+        self._keys = self._read_keys(cache, pool_key) if cache and pool_key else self._make_keys()
 
-    def _read_keys(self, cache: FileCache, pool_digest: str) -> bytes | bytearray:
+    def _read_keys(self, cache: FileCache, pool_key: str) -> bytes | bytearray:
         """Return the keys in `cache`; make them where it has none, or others."""
-        name = self._assessor.make_cache_key(pool_digest, self.repeats)
+        name = self._assessor.make_cache_key(pool_key, self.repeats)
         with suppress(ValueError):
             cached = b"".join(bytes.fromhex(line.decode()) for line in cache.read(name) or ())
             if len(cached) == _KEY_SIZE * len(self):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from math import inf, nextafter
@@ -60,8 +60,7 @@ class RerankAssessor(Assessor):
             )
         ]
 
-    async def _ask_once(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
-        completion = await complete()
+    async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         score = parse_score(completion.text)
         if score is None:
             raise ReplyParseError("malformed", "the reply is no score")

@@ -2,19 +2,19 @@
 
 A question is a pair of a query and lines of text, which stand in the prompt's fence as a snippet does. So it
 goes the way of a pair to judge: lease, permit, budget, ledger, one re-ask, store. Its row of the store holds
-the raw reply, which is parsed again when it is read, and the grade 0. Its key contains the kind of question,
+the raw reply, which is parsed again when it is read, and no verdict. Its key contains the kind of question,
 so that no verdict is taken for an answer.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from judge.assess.assessor import Assessor, Question
+from judge.assess.assessor import NO_VERDICT, Assessor, Question
 from judge.assess.judging import PanelMember, judge_with_panel
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import Prompts
@@ -71,10 +71,9 @@ class TextAssessor(Assessor):
         keyed = replace(pair, snippet=replace(pair.snippet, text=""))
         return [replace(each, pair=pair) for each in super().make_questions(keyed, repeats)]
 
-    async def _ask_once(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
-        completion = await complete()
+    async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         self._kind.parse(completion.text, prompt.snippet, completion.finish_reason)
-        return Verdict(0, "")
+        return NO_VERDICT
 
 
 class Asker(Protocol):

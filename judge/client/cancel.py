@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
 
-from judge.errors import Interrupted, JudgeError
+from judge.errors import AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.messages import Message
 
 #: The reason of a run that a signal cancels.
@@ -34,6 +34,16 @@ class CancelToken:
         """Let no call start from now on."""
         self.reason = self.reason or reason
         self._cancelled.set()
+
+    @contextmanager
+    def cancel_on_error(self) -> Iterator[None]:
+        """Cancel by an error that concerns all pairs instead of raising it; end what is cancelled."""
+        try:
+            yield
+        except Cancelled:
+            pass
+        except (AccountError, RunIncomplete, StoreError) as reason:
+            self.cancel(reason)
 
     def cancel_from_thread(self, reason: JudgeError) -> None:
         """Cancel from another thread than the one that judges."""

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from judge.client.budget import SpendLimit, bound_cost
 from judge.client.cancel import CancelToken
-from judge.client.limiter import AdaptiveLimiter
+from judge.client.limiter import AdaptiveLimiter, Circuit
 from judge.client.rate_estimator import Permit
 from judge.client.retry import RequestLimits, RetryBudget, make_retry_policy
 from judge.errors import (
@@ -66,7 +66,7 @@ class CallHooks(Protocol):
 
 
 class PairPermit:
-    """The permit of one pair, by `async with`: renewed for each request, released while the pair waits.
+    """The permits of one pair, one for each request; released at the end of `with` and while the pair waits.
 
     `hooks` are called for its requests. `current` is the permit of the last request or the next one.
     """
@@ -77,30 +77,35 @@ class PairPermit:
         self.hooks = hooks
         self.is_used = False
         self._limiter = limiter
-        self._is_held = False
+        self._is_held = self._is_repeated = False
 
-    async def __aenter__(self) -> Self:
-        self.current = await self._limiter.acquire()
-        self._is_held = True
+    def __enter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
-    async def renew(self) -> None:
-        """Wait for the permit of the next request; a pair that returns one goes before all others."""
+    async def acquire(self) -> None:
+        """Wait for the permit of the next request, unless it is held.
+
+        A pair that returns that of its last request goes before all others.
+        """
+        if self._is_held and not self.is_used:
+            return
         previous, self._is_held = self.current if self._is_held else None, False
-        self.current = await self._limiter.acquire_again(previous)
-        self.is_used, self._is_held = False, True
+        if self._is_repeated:
+            self.current = await self._limiter.acquire_again(previous)
+        else:
+            self.current = await self._limiter.acquire()
+        self._is_held, self._is_repeated, self.is_used = True, True, False
 
     async def sleep(self, seconds: float) -> None:
-        """Wait without the permit, then for a new one."""
+        """Wait without a permit."""
         self.release()
         await self.hooks.sleep(seconds)
-        await self.renew()
 
     def release(self) -> None:
-        """Release the permit, if it is held."""
+        """Release the permit, if one is held."""
         if self._is_held:
             self._is_held = False
             self._limiter.release(self.current, unused=not self.is_used)
@@ -153,17 +158,18 @@ class ModelClient:
         since, pause = limiter.measure_time_without_answer(), limiter.measure_time_until_open()
         if not host:
             return Message("")
-        if limiter.probing and not limiter.in_flight and pause > _SLOW:
+        if limiter.circuit is not Circuit.CLOSED and not limiter.in_flight and pause > _SLOW:
             return Message(
                 "waiting before the next request to {host}, {seconds:.0f} s left", host=host, seconds=pause
             )
-        if limiter.has_answer and (outage := limiter.measure_outage()) > _SLOW:
+        has_answer = limiter.circuit is not Circuit.STARTING
+        if has_answer and (outage := limiter.measure_outage()) > _SLOW:
             return Message(
                 "no answer from {host} for {seconds:.0f} s, still trying", host=host, seconds=outage
             )
         if since <= _SLOW:
             return Message("")
-        if limiter.has_answer:
+        if has_answer:
             return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
         return Message("waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
@@ -189,8 +195,7 @@ class ModelClient:
     async def _complete_with_negotiation(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Send again at once as often as the adapter gives up a parameter that the server rejects."""
         while True:
-            if permit.is_used:
-                await permit.renew()
+            await permit.acquire()
             self.cancel_token.raise_if_cancelled()
             try:
                 return await self._complete_with_spend_limit(prompt, permit)
@@ -205,7 +210,7 @@ class ModelClient:
         while is_call and not self.spend_limit.reserve(most):
             permit.release()
             await self.spend_limit.wait_for_settlement()
-            await permit.renew()
+            await permit.acquire()
             self.cancel_token.raise_if_cancelled()
         permit.is_used = True
         permit.hooks.begin_call()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from enum import Enum, auto
 from math import inf
 
 from judge.client.rate_estimator import Permit, RateEstimator
@@ -23,9 +24,18 @@ _OUTAGE_FAILURES = 5
 _PROBE_INTERVAL, _MAX_PROBE_INTERVAL = 0.5, 5.0
 #: Requests in flight until a verdict was read, and the seconds between two until the first one is answered.
 UNCONFIRMED_CONCURRENCY, _FIRST_INTERVAL = 8, 0.125
-
-
 _Waiter = asyncio.Future[Permit]
+
+
+class Circuit(Enum):
+    """The state of the circuit breaker: which requests the limiter sends."""
+
+    #: Before the first answer: `UNCONFIRMED_CONCURRENCY` at most; after a failure, one at a time.
+    STARTING = auto()
+    #: As many as the server accepts.
+    CLOSED = auto()
+    #: After an outage: probes, one at a time.
+    OPEN = auto()
 
 
 class AdaptiveLimiter:
@@ -33,11 +43,7 @@ class AdaptiveLimiter:
 
     def __init__(self, concurrency: int) -> None:
         self.in_flight = 0
-        #: Whether only probes are sent. Before the first answer, `UNCONFIRMED_CONCURRENCY` of them can be in
-        #: flight; while the circuit is open or half-open, one.
-        self.probing = True
-        #: Whether a request was ever answered.
-        self.has_answer = False
+        self.circuit = Circuit.STARTING
         self._estimator = RateEstimator(concurrency)
         self._count = 0
         #: Requests below this number were sent before the last limit change; their outcome is ignored.
@@ -90,7 +96,7 @@ class AdaptiveLimiter:
     def release(self, permit: Permit, *, unused: bool = False) -> None:
         """Return the permit; an `unused` one says nothing of the server."""
         self.in_flight -= 1
-        if self.probing and permit.number >= self._epoch_start:
+        if self.circuit is not Circuit.CLOSED and permit.number >= self._epoch_start:
             self._probes_in_flight -= 1
         if unused:
             self._estimator.remove(permit)
@@ -100,14 +106,14 @@ class AdaptiveLimiter:
 
     def record_answer(self, permit: Permit) -> None:
         """The server answered, with a success or an error of this request alone."""
-        self._outage_since, self.has_answer = None, True
+        self._outage_since = None
         self._answered_at = _read_clock()
-        if not self.probing:
+        if self.circuit is Circuit.CLOSED:
             self._failures = 0
             self._estimator.record_answer()
         elif permit.number >= self._epoch_start:
             self._start_epoch(self._answered_at)
-            self.probing = False
+            self.circuit = Circuit.CLOSED
             self._estimator.start(self._answered_at, self._epoch_start, self._answered_at - permit.sent_at)
         else:
             self._estimator.record_late_answer()
@@ -124,12 +130,13 @@ class AdaptiveLimiter:
         if self._outage_since is None:
             self._outage_since, self._only_throttled = now, True
         self._only_throttled &= throttled
-        if self.probing and permit.number >= self._epoch_start:
+        is_probe = self.circuit is not Circuit.CLOSED
+        if is_probe and permit.number >= self._epoch_start:
             if permit.sent_at >= self._failed_at:  # requests that were in flight together make one step
                 self._probe_interval = min(2 * self._probe_interval, _MAX_PROBE_INTERVAL)
             self._failed_at = now
             self._opens_at = max(self._opens_at, now + max(wait, self._probe_interval))
-        elif self.probing:
+        elif is_probe:
             self._opens_at = max(self._opens_at, now + wait)
         elif throttled:
             self._slow_down(permit, wait)
@@ -147,7 +154,7 @@ class AdaptiveLimiter:
     def skip_probes(self) -> None:
         """Begin as after the first verdict: the server is known to answer these requests."""
         if not self._count:
-            self.probing, self.has_answer, self._has_verdict = False, True, True
+            self.circuit, self._has_verdict = Circuit.CLOSED, True
             self._estimator.start(_read_clock(), 1, latency=0.0)  # unknown: the shortest spread
 
     @property
@@ -156,8 +163,10 @@ class AdaptiveLimiter:
         return not self._estimator.slow_start
 
     def measure_outage(self) -> float:
-        """Return the seconds since the first failure while the circuit is open, else 0."""
-        return _read_clock() - self._outage_since if self.probing and self._outage_since is not None else 0.0
+        """Return the seconds since the first failure while the circuit is not closed, else 0."""
+        if self.circuit is Circuit.CLOSED or self._outage_since is None:
+            return 0.0
+        return _read_clock() - self._outage_since
 
     @property
     def throttles_all(self) -> bool:
@@ -194,7 +203,7 @@ class AdaptiveLimiter:
 
     def _open_circuit(self, opens_at: float) -> None:
         self._start_epoch(opens_at)
-        self.probing = True
+        self.circuit = Circuit.OPEN
 
     def _start_epoch(self, opens_at: float) -> None:
         self._epoch_start = self._count + 1
@@ -225,18 +234,15 @@ class AdaptiveLimiter:
     def _find_next_time(self) -> float:
         """Return when the next request may be sent, as far as is known now."""
         limit = self._estimator.limit
-        # The circuit is closed: a few requests until a verdict was read, then as many as the server accepts.
-        if not self.probing:
-            if self.in_flight + 1 > (limit if self._has_verdict else min(limit, UNCONFIRMED_CONCURRENCY)):
-                return inf
-            return max(self._opens_at, self._estimator.next_at)
-        first_limit = min(limit, UNCONFIRMED_CONCURRENCY)
-        # Before the first answer: a few requests, one after the other; a failure makes them probes.
-        if not self.has_answer and self.in_flight >= first_limit:
+        few = min(limit, UNCONFIRMED_CONCURRENCY)
+        if self.circuit is Circuit.CLOSED:
+            has_room = self.in_flight + 1 <= (limit if self._has_verdict else few)
+            return max(self._opens_at, self._estimator.next_at) if has_room else inf
+        if self.circuit is Circuit.STARTING and self.in_flight >= few:
             return inf
-        if not self.has_answer and self._outage_since is None:
+        if self.circuit is Circuit.STARTING and self._outage_since is None:
             return self._probed_at + _FIRST_INTERVAL
-        # The circuit is open: a probe when the pause has ended, and one more if that has no answer for long.
+        # A probe when the pause has ended, and one more if that has no answer for long.
         overdue = self._probed_at + _MAX_PROBE_INTERVAL
         return max(self._opens_at, overdue if self._probes_in_flight else -inf)
 
@@ -246,7 +252,7 @@ class AdaptiveLimiter:
         permit = Permit(self._count, now, self.in_flight)
         if self._first_sent_at is None:
             self._first_sent_at = permit.sent_at
-        if self.probing:
+        if self.circuit is not Circuit.CLOSED:
             self._probes_in_flight += 1
             self._probed_at = permit.sent_at
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from judge.cache import FileCache, make_key
 from judge.client.client import ModelClient
+from judge.client.limiter import Circuit
 
 
 class ServerRecord:
@@ -23,7 +24,7 @@ class ServerRecord:
     def update(self) -> None:
         """Write what this run has shown, if that is new."""
         limiter = self._client.limiter
-        is_known = limiter.has_answer and self._client.cancel_token.reason is None
+        is_known = limiter.circuit is not Circuit.STARTING and self._client.cancel_token.reason is None
         is_unlimited = not limiter.was_slowed_down
         if self._has_server and is_known and is_unlimited != self.was_unlimited:
             self._cache.write(self._key, [self._UNLIMITED if is_unlimited else self._LIMITED])

@@ -21,7 +21,7 @@ from yarl import URL
 from judge.collect.responses import ResponseShape
 from judge.errors import RequestRejected, SetupError
 from judge.json_text import dump_json
-from judge.models.chat_messages import ACCEPTED, BodyRefused, BodyTooLarge, read_body
+from judge.models.body_limits import ACCEPTED, BodyRefused, BodyTooLarge, read_body
 from judge.models.error_mapping import make_connection_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
 from judge.models.server import Proxy, ServerAccess, find_proxy, find_proxy_secrets

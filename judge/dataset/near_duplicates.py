@@ -65,8 +65,8 @@ class NearDuplicates:
             return pool
         length = len(pool.pairs) - len(self.judged_ids)
         pairs = select_records(pool.pairs, lambda pair: pair.key not in self.judged_ids, length)
-        # The digest names the whole pool, and keys are cached under it.
-        return replace(pool, pairs=pairs, digest="")
+        # What is cached under the key belongs to the whole pool.
+        return replace(pool, pairs=pairs, cache_key="")
 
     def add_to(self, judgments: Sequence[Judgment], pool: Pool) -> Sequence[Judgment]:
         """Return the judgments of the whole `pool`, repeat by repeat, given those of the judged pairs."""

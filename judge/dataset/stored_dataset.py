@@ -123,7 +123,7 @@ class _StoredContent:
         self.rankings += len(stored.lists)
         self.pairs += len(stored.pooled)
 
-    def open(self, footer: _Footer, digest: str = "") -> PooledDataset:
+    def open(self, footer: _Footer, cache_key: str = "") -> PooledDataset:
         """Return the dataset, which reads rankings and pairs from the lines, and its pool."""
         queries = self.queries
 
@@ -141,7 +141,7 @@ class _StoredContent:
         rankings: StoredRankings[None] = StoredRankings(read_rankings, self.rankings)
         dataset = Dataset(queries, rankings, tuple(sorted(self.engines)), footer.warnings, footer.dates)
         pairs = StoredRecords(read_pairs, self.pairs)
-        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_rankings), digest)
+        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_rankings), cache_key)
         return PooledDataset(dataset, pool, footer.fingerprint, self.lines)
 
 
@@ -208,12 +208,12 @@ def _hash_dataset(queries: Mapping[str, Query], stored: Iterable[_StoredQuery]) 
     return digest.hexdigest()[:16]
 
 
-def load_pooled(lines: StoredLines, depth: int, digest: str) -> PooledDataset:
-    """Return the dataset in `lines`, and its pool with `digest`; raise ValueError for other lines."""
+def load_pooled(lines: StoredLines, depth: int, cache_key: str) -> PooledDataset:
+    """Return the dataset in `lines`, and its pool with `cache_key`; raise ValueError for other lines."""
     content = _StoredContent(lines, depth)
     for line in lines:
         if line.startswith(_FOOTER_START):
-            return content.open(decode_line(_footer_decoder, line), digest)
+            return content.open(decode_line(_footer_decoder, line), cache_key)
         content.add(decode_line(_query_decoder, line))
     raise ValueError("no line ends the dataset")
 

@@ -31,9 +31,10 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 from pydantic import BaseModel, ValidationError
 
 from judge import factory, run_input
-from judge.assess.assessor import Assessor
+from judge.assess.assessor import NO_VERDICT, Assessor
 from judge.assess.judging import PanelMember, judge_pairs, make_lease_window
 from judge.assess.progress import NullProgress
+from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.config.run import Config
@@ -43,7 +44,7 @@ from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.messages import SeparatedNames
 from judge.parsing.final_answer import extract_final_answer
-from judge.records import BINARY, CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt, Verdict
+from judge.records import BINARY, CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt
 from judge.store.store import StoredRefusal, StoredVerdict, VerdictKeyInfo, VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow
 
@@ -335,11 +336,11 @@ class Resources:
         if isinstance(lease, StoredRefusal):
             raise RequestRejected(CONTENT_FILTER, lease.detail)
         async with lease:
-            async with PairPermit(self.client.limiter, lease) as permit:
+            with PairPermit(self.client.limiter, lease) as permit:
                 completion = await self.client.complete(prompt, permit)
                 accept(completion)
                 self.client.limiter.record_verdict()
-            stored = self.assessor.make_stored_verdict(Verdict(0, ""), completion, ())
+            stored = self.assessor.make_stored_verdict(NO_VERDICT, completion, ())
             await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), stored)
         return completion.text
 
@@ -386,7 +387,9 @@ def _open_resources(config: Config) -> Resources:
     if config.panel:
         raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
     (assessor,) = factory.build_assessors(config)
-    (member,) = factory.build_panel(config, [assessor], CancelToken())
+    (member,) = factory.build_panel(
+        config, [assessor], CancelToken(), SpendLimit(config.max_calls, config.budget)
+    )
     store = VerdictStore(Path(config.store or "runs/verdicts.sqlite"))
     return Resources(config, assessor, member.client, store, make_lease_window(store, member.client))
 

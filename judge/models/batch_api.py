@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any, Protocol, runtime_checkable
 
+from judge.errors import CallError
 from judge.models.model import Model
 from judge.models.negotiation import RequestParams
 from judge.records import Completion, Prompt
 
 #: The most requests of a batch, at OpenAI and at Alibaba Cloud.
 MAX_REQUESTS = 50_000
+#: The reply to a request of a batch.
+BatchReply = Completion | CallError
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,41 +1,27 @@
-"""Chat messages: from a `Prompt` to messages, and from the body of a response to a `Completion`.
-
-Bodies are read within a limit, also packed ones.
-"""
+"""Chat messages: from a `Prompt` to messages, and from the body of a response to a `Completion`."""
 
 from __future__ import annotations
 
 import json
 import re
-import zlib
-from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from judge.errors import CallError, NoResponse, RequestRejected, iterate_causes
+from judge.errors import NoResponse, RequestRejected
 from judge.messages import Message
-from judge.models.error_mapping import ErrorResponse, make_connection_error, make_transport_error, shorten
+from judge.models.error_mapping import ErrorResponse, make_transport_error, shorten
 from judge.models.redaction import mask, redact
-from judge.models.server import Server
 from judge.records import Completion, Prompt, Usage, is_complete_reply
-
-if TYPE_CHECKING:
-    import aiohttp
 
 #: Types of content parts that are not the final answer.
 _REASONING = frozenset({"reasoning", "thinking"})
 #: A larger count of tokens is an error of the server, and more than an integer of SQLite holds.
 _MAX_TOKEN_COUNT = 2**53
-#: Maximum size of a body in bytes, before and after it is unpacked.
-MAX_BYTES = 8 * 2**20
-#: Compressions that can be unpacked in pieces with a limit, as a request header.
-ACCEPTED = "gzip, deflate"
 #: Makes the body of a request. `json.dumps` would make an encoder for each.
 encode_json = json.JSONEncoder(ensure_ascii=False).encode
-#: Makes `zlib` detect whether a body is gzip or zlib.
-_ANY_HEADER = zlib.MAX_WBITS | 32
 #: The beginning of an HTML page, and its title.
 _PAGE = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
@@ -208,85 +194,3 @@ def as_mapping(value: object) -> Mapping[str, Any]:
     if isinstance(value, dict):  # a faster check than the other
         return value
     return value if isinstance(value, Mapping) else {}
-
-
-# --- bodies within a limit
-
-
-class BodyRefused(Exception):
-    """A body is too large, or compressed in a way that was not requested."""
-
-
-class BodyTooLarge(BodyRefused):
-    """A body is larger than the limit."""
-
-
-class LimitedReader:
-    """Unpacks a body of at most `most` bytes from its content `encoding`.
-
-    Raises BodyRefused for more bytes, packed or not, and for what can't be unpacked.
-    """
-
-    def __init__(self, encoding: str | None, most: int = MAX_BYTES) -> None:
-        self._name = (encoding or "identity").strip().lower()
-        if self._name not in ("identity", "gzip", "x-gzip", "deflate"):
-            raise BodyRefused(f"the response is compressed with {self._name[:40]!r}, which was not requested")
-        self._decompressor = None if self._name == "identity" else zlib.decompressobj(_ANY_HEADER)
-        self._most = self._packed_left = self._left = most
-
-    def read(self, chunk: bytes) -> bytes:
-        """Return the next part of the body, which `chunk` holds packed."""
-        self._packed_left -= len(chunk)
-        try:
-            part = self._decompressor.decompress(chunk, self._left + 1) if self._decompressor else chunk
-        except zlib.error as error:
-            raise BodyRefused(f"the response is no {self._name}: {error}") from error
-        self._left -= len(part)
-        if min(self._left, self._packed_left) < 0:
-            raise BodyTooLarge(f"the response is larger than {self._most >> 20} MB")
-        return part
-
-
-async def read_limited(
-    chunks: AsyncIterable[bytes], encoding: str | None, most: int = MAX_BYTES
-) -> AsyncIterator[bytes]:
-    """Yield `chunks` of a body unpacked by `LimitedReader`."""
-    reader = LimitedReader(encoding, most)
-    async for chunk in chunks:
-        yield reader.read(chunk)
-
-
-async def read_body(response: aiohttp.ClientResponse) -> bytes:
-    """Return the body of a response of aiohttp, which must not unpack it itself."""
-    chunks, encoding = response.content.iter_any(), response.headers.get("Content-Encoding")
-    return b"".join([part async for part in read_limited(chunks, encoding)])
-
-
-class LimitedBody:
-    """The body of an httpx or httpx2 response within the limit, to be mixed with their `AsyncByteStream`.
-
-    `response` must not be read yet. The header of its encoding is removed, so that it is not unpacked twice.
-    """
-
-    def __init__(self, response: Any, most: int = MAX_BYTES) -> None:  # noqa: ANN401 - the same type under two names
-        self._stream = response.stream
-        self._most = most
-        self._encoding = response.headers.pop("content-encoding", None)
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the unpacked body."""
-        return read_limited(self._stream, self._encoding, self._most)
-
-    async def aclose(self) -> None:
-        """Close the connection's stream."""
-        await self._stream.aclose()
-
-
-def make_request_error(
-    error: BaseException, server: Server, *, never_sent: bool, cause: BaseException | None = None
-) -> CallError:
-    """Return the error for a request that `error` ended: its body, or `cause`, which broke the connection."""
-    refused = next((each for each in iterate_causes(error) if isinstance(each, BodyRefused)), None)
-    if refused is not None:
-        return make_transport_error(f"{server.public}: {refused}")
-    return make_connection_error(cause or error, server.public, server.key, never_sent=never_sent)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import SetupError, advise_install
-from judge.models import chat_messages
+from judge.models import body_limits, chat_messages
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error, make_timeout_error
 from judge.models.negotiation import CONCESSIONS, Concession, Negotiation, build_sampling_params
 from judge.models.providers import DASHSCOPE
@@ -29,7 +29,7 @@ except ImportError as error:
     ) from error
 
 
-class _LimitedStream(chat_messages.LimitedBody, httpx.AsyncByteStream):
+class _LimitedStream(body_limits.LimitedBody, httpx.AsyncByteStream):
     pass
 
 
@@ -72,7 +72,7 @@ class DashScope:
             base_url=server.url,
             timeout=access.timeout,
             transport=transport,
-            headers={"Accept-Encoding": chat_messages.ACCEPTED},
+            headers={"Accept-Encoding": body_limits.ACCEPTED},
             event_hooks={"response": [_limit_body]},
         )
         self._client = dashscope.AsyncClient(
@@ -134,10 +134,10 @@ class DashScope:
                 )
         except TimeoutError:
             raise make_timeout_error(self._server.access.timeout) from None
-        except (APIConnectionError, chat_messages.BodyRefused) as error:
+        except (APIConnectionError, body_limits.BodyRefused) as error:
             cause = error.__cause__ or error
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
-            raise chat_messages.make_request_error(
+            raise body_limits.make_request_error(
                 error, self._server, never_sent=never_sent, cause=cause
             ) from None
         except UnicodeEncodeError as error:

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import httptools
 
-from judge.models.chat_messages import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, make_request_error
+from judge.models.body_limits import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, make_request_error
 from judge.models.error_mapping import make_timeout_error
 from judge.models.server import NO_KEY, Server, find_proxy
 

@@ -211,6 +211,12 @@ def _suggest_provider(spec: str) -> str:
     return ""
 
 
+def split_address(spec: str) -> tuple[str, str | None]:
+    """Return the model and the address of its server in `NAME@https://…`; None where it names none."""
+    name, at, address = spec.partition("@http")
+    return name, f"http{address}" if at else None
+
+
 def find_provider(spec: str) -> tuple[Provider | None, str]:
     """Return the provider of the model called `spec`, None without one, and its name at the provider."""
     for prefix, provider in PROVIDERS.items():

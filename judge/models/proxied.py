@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import aiohttp
 from yarl import URL
 
-from judge.models.chat_messages import read_body
+from judge.models.body_limits import read_body
 from judge.models.http_connections import KEEP_ALIVE, HttpResponse, NotConnected
 from judge.models.server import Proxy
 

@@ -21,7 +21,7 @@ from judge.config.toml_file import read_section
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.messages import ENGLISH, SeparatedNames, Translator
-from judge.models.providers import PROVIDERS, find_provider
+from judge.models.providers import PROVIDERS, find_provider, split_address
 
 KINDS = ("cron", "systemd", "github")
 #: The providers of LangChain that read the variables of a provider.
@@ -130,14 +130,14 @@ def _read_needs(toml: Path) -> _JobNeeds:
 def _list_model_variables(config: Config) -> Iterator[str]:
     """Yield the keys of the models, and the addresses that this environment sets."""
     for spec in filter(None, (config.model, *config.panel)):
-        model, at, _ = spec.partition("@http")
+        model, address = split_address(spec)
         kind, _, name = model.partition(":")
         inner = name.partition(":")[0]
         same = _SAME_VARIABLES.get(inner, "") if kind == "langchain" else ""
         provider = PROVIDERS[same] if same else find_provider(model)[0]
         if provider and provider.service:
             yield provider.service.key_variable
-            if not at and not config.base_url:
+            if not address and not config.base_url:
                 environ = copy_environment()
                 yield from (name for name in provider.service.address_variables if environ.get(name))
         elif kind == "langchain":

@@ -53,9 +53,9 @@ def make_summary_key(folder: RunFolder, run: JudgedRun) -> str | None:
 
     The judgments must be written.
     """
-    if not run.pool.digest:
+    if not run.pool.cache_key:
         return None
-    return make_key("summary", run.pool.digest, to_json(run.spec), _hash_files(folder, _JUDGMENTS))
+    return make_key("summary", run.pool.cache_key, to_json(run.spec), _hash_files(folder, _JUDGMENTS))
 
 
 def read_cached_summary(cache: FileCache, key: str | None) -> Summary | None:
@@ -101,14 +101,14 @@ def make_files_key(folder: RunFolder, result: RunResult) -> str | None:
 
     The judgments and the summary must be written.
     """
-    if not result.pool.digest:
+    if not result.pool.cache_key:
         return None
     values = {
         name: sorted((*key, dict(row)) for key, row in each.values.items())
         for name, each in result.dimensions.items()
     }
     place = str(folder.path.absolute())
-    return make_key("files", place, result.pool.digest, values, _hash_files(folder, _INPUTS))
+    return make_key("files", place, result.pool.cache_key, values, _hash_files(folder, _INPUTS))
 
 
 def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from judge.assess.judging import JudgingResult, judge_with_panel
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import Prompts, Template, make_answer_schema
 from judge.assess.question_plan import list_request_keys
+from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
@@ -109,7 +110,8 @@ def run_selftest(config: Config, progress: ProgressListener | None = None) -> Se
     folder = find_results_folder(test.store)
     shipped = test.assessors[0]
     with folder.lock():
-        panel = factory.build_panel(test.config, test.assessors, CancelToken())
+        spend_limit = SpendLimit(test.config.max_calls, test.config.budget)
+        panel = factory.build_panel(test.config, test.assessors, CancelToken(), spend_limit)
         with VerdictStore(test.store) as store:
             judgings = asyncio.run(
                 judge_with_panel(test.pairs, panel, store, test.config.repeats, progress or NullProgress())
@@ -119,8 +121,7 @@ def run_selftest(config: Config, progress: ProgressListener | None = None) -> Se
         result = _make_result(test, _identify_assessor(shipped, test.config), judgings)
         name = make_result_file_name(shipped.name, result.id)
         path = folder.write_json(name, to_json(result))
-    calls_made = panel[0].client.spend_limit.calls
-    return SelfTest(path, result, calls_made, _check_graded(judgings[0], test.config))
+    return SelfTest(path, result, spend_limit.calls, _check_graded(judgings[0], test.config))
 
 
 def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | None:

@@ -150,10 +150,10 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
 
 def test_the_keys_of_the_whole_pool_are_not_taken_for_those_of_the_rest() -> None:
     query, snippets = Query("q", "q", "q", "en"), [Snippet(i, i, raw_text=i) for i in "ab"]
-    pool = Pool(10, 2, tuple(Pair(query, snippet) for snippet in snippets), {}, digest="whole")
+    pool = Pool(10, 2, tuple(Pair(query, snippet) for snippet in snippets), {}, cache_key="whole")
     rest = RunLabels({("q", "a"): 1}, "labels.txt").select_judged(pool)
     assert [pair.snippet.id for pair in rest.pairs] == ["b"]
-    assert rest.digest == ""
+    assert rest.cache_key == ""
 
 
 def test_a_panel_judges_the_pairs_without_a_label(tmp_path: Path) -> None:

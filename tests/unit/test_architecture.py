@@ -68,7 +68,7 @@ ALLOWED = {
         "dimensions runs run_identity run_input factory selftest finished_run completeness pair_selection"
     ),
     "api": (
-        "records errors config dataset measure client analysis dimensions runs run_input factory "
+        "records errors models config dataset measure client analysis dimensions runs run_input factory "
         "finished_run list_comparison pipeline"
     ),
     "integrations": "records errors config dataset measure parsing store client assess run_input factory",

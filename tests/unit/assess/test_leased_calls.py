@@ -39,7 +39,7 @@ async def request_verdict(
     if not isinstance(result, PairLease):
         return result
     async with result as lease:
-        async with PairPermit(client.limiter, lease) as permit:
+        with PairPermit(client.limiter, lease) as permit:
             for number in range(requests):
                 await client.complete(make_prompt(f"tea {number}"), permit)
         await lease.save(INFO, VERDICT)

@@ -135,7 +135,7 @@ def simulate(
         async def run_work() -> None:
             for number in numbers:
                 try:
-                    async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+                    with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
                         await client.complete(make_prompt(str(number)), permit)
                         client.limiter.record_verdict()
                 except CallError as error:

@@ -10,6 +10,7 @@ import pytest
 from judge.client.budget import SpendLimit
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient, PairPermit, format_duration
+from judge.client.limiter import Circuit
 from judge.client.retry import RequestLimits
 from judge.errors import (
     AccountError,
@@ -39,7 +40,7 @@ def run_call(client: ModelClient) -> list[str]:
 
     async def ask() -> list[str]:
         log = CallList(client.cancel_token)
-        async with PairPermit(client.limiter, log) as permit:
+        with PairPermit(client.limiter, log) as permit:
             try:
                 await client.complete(make_prompt("tea"), permit)
             except (CallError, RunIncomplete) as error:
@@ -74,7 +75,8 @@ def test_a_concession_counts_against_the_ceiling_of_calls() -> None:
 def test_a_probe_that_concedes_is_repeated_before_other_probes() -> None:
     async def ask() -> int:
         client = make_client(CONCESSION)
-        async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+        with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+            await permit.acquire()
             waiting = asyncio.create_task(client.limiter.acquire())
             await asyncio.sleep(0)
             await client.complete(make_prompt("tea"), permit)
@@ -101,7 +103,7 @@ def test_a_cancelled_call_counts_as_maybe_billed() -> None:
         client.spend_limit.reserve()
         client.spend_limit.settle(Call(ANSWERED, Usage(completion_tokens=20)), price)
         log = CallList(client.cancel_token)
-        async with PairPermit(client.limiter, log) as permit:
+        with PairPermit(client.limiter, log) as permit:
             with suppress(TimeoutError):
                 await asyncio.wait_for(client.complete(make_prompt("tea"), permit), 1)
             # 20 spent, 20 set aside, none in flight
@@ -120,7 +122,7 @@ def test_a_call_that_waits_for_the_budget_holds_no_permit_and_goes_on_when_anoth
     async def ask() -> list[int]:
         client = ModelClient(SilentModel(), limits, CancelToken(), SpendLimit(budget=50e-6), price)
         assert client.spend_limit.reserve(most=40e-6)  # a call in flight, which can cost nearly all
-        async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+        with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             waiting = asyncio.create_task(client.complete(make_prompt("tea " * 100), permit))
             await asyncio.sleep(0.1)
             permits_in_use = [client.limiter.in_flight]
@@ -142,7 +144,7 @@ def test_a_call_that_waits_for_the_budget_ends_with_the_run() -> None:
     async def ask() -> int:
         client = ModelClient(SilentModel(), limits, CancelToken(), SpendLimit(budget=50e-6), price)
         client.spend_limit.reserve(most=60e-6)
-        async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+        with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             waiting = asyncio.create_task(client.complete(make_prompt("tea"), permit))
             await asyncio.sleep(0.1)
             client.cancel_token.cancel(RunIncomplete("enough"))
@@ -163,7 +165,7 @@ def test_a_refused_account_stops_all_calls() -> None:
 def test_a_declined_pair_ends_the_probes() -> None:
     client = make_client(RequestRejected("content_filter", "x"))
     run_call(client)
-    assert not client.limiter.probing
+    assert client.limiter.circuit is Circuit.CLOSED
 
 
 @pytest.mark.parametrize(
@@ -174,9 +176,11 @@ def test_a_server_that_never_accepted_a_connection_ends_the_run_early(
 ) -> None:
     async def ask() -> tuple[float, int]:
         client = make_client(*[fault] * 99, attempts=9)
-        async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
-            with pytest.raises(RunIncomplete, match=f"no connection to {fault.detail}; check --base-url"):
-                await client.complete(make_prompt("tea"), permit)
+        with (
+            PairPermit(client.limiter, CallList(client.cancel_token)) as permit,
+            pytest.raises(RunIncomplete, match=f"no connection to {fault.detail}; check --base-url"),
+        ):
+            await client.complete(make_prompt("tea"), permit)
         return asyncio.get_running_loop().time(), client.spend_limit.calls
 
     elapsed, calls_made = virtual_time.run(ask())
@@ -216,7 +220,7 @@ def test_a_server_that_never_answered_costs_few_requests(
         client = ModelClient(SlowModel(fault, latency), RequestLimits(64, 5, 600, 1), CancelToken())
 
         async def run_work(number: int) -> None:
-            async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+            with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
                 try:
                     await client.complete(make_prompt(str(number)), permit)
                 except (CallError, RunIncomplete) as error:
@@ -240,7 +244,7 @@ def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
     async def read_statuses() -> list[str]:
         client = ModelClient(SlowModel(SERVER_ERROR, 100), RequestLimits(4, 5, 600, 1), CancelToken())
         client.model.endpoint = "http://127.0.0.1:9/v1"  # type: ignore[misc]
-        async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+        with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             call = asyncio.create_task(client.complete(make_prompt("tea"), permit))
             statuses: list[str] = []
             for wait in (3, 37, 80):
@@ -259,12 +263,14 @@ def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
 def test_a_server_that_replied_once_gets_retries_up_to_max_wait(first: CallError | None) -> None:
     async def ask() -> float:
         client = make_client(*filter(None, [first]), attempts=99)
-        async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
-            with suppress(RequestRejected):
-                await client.complete(make_prompt("tea"), permit)
+        with (
+            PairPermit(client.limiter, CallList(client.cancel_token)) as permit,
+            suppress(RequestRejected),
+        ):
+            await client.complete(make_prompt("tea"), permit)
         client.model = ScriptedModel(*[UNKNOWN_HOST] * 4, *[CONNECTION_REFUSED] * 4)
         started = asyncio.get_running_loop().time()
-        async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+        with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             await client.complete(make_prompt("milk"), permit)
         return asyncio.get_running_loop().time() - started
 
@@ -276,9 +282,11 @@ def test_a_retry_after_beyond_max_wait_ends_the_run_with_a_message() -> None:
     client = make_client(errors[0], errors[1])
 
     async def ask() -> float:
-        async with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
-            with pytest.raises(RunIncomplete, match=r"scripted asks to wait 24 h \(rate_limit: HTTP 429"):
-                await client.complete(make_prompt("tea"), permit)
+        with (
+            PairPermit(client.limiter, CallList(client.cancel_token)) as permit,
+            pytest.raises(RunIncomplete, match=r"scripted asks to wait 24 h \(rate_limit: HTTP 429"),
+        ):
+            await client.complete(make_prompt("tea"), permit)
         return asyncio.get_running_loop().time()
 
     assert virtual_time.run(ask()) < 10

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge.client.limiter import AdaptiveLimiter
+from judge.client.limiter import AdaptiveLimiter, Circuit
 from judge.client.rate_estimator import Permit
 from judge.client.retry import MAX_RETRY_AFTER
 from tests.support import virtual_time
@@ -38,7 +38,7 @@ async def make_call(limiter: AdaptiveLimiter, **failure: Any) -> Permit:
 
 def is_probing(limiter: AdaptiveLimiter) -> bool:
     """Return whether `limiter` sends probes only; mypy would take the attribute for constant."""
-    return limiter.probing
+    return limiter.circuit is not Circuit.CLOSED
 
 
 def read_clock() -> float:

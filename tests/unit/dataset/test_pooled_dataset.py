@@ -70,7 +70,7 @@ def test_the_cache_gives_back_what_was_read(tmp_path: Path, as_of: str | None, d
     first, second = (read(data, as_of=as_of, depth=depth) for _ in range(2))
     assert len(list_cached(tmp_path)) == 1
     assert (second.dataset, second.pool, second.fingerprint) == (first.dataset, first.pool, first.fingerprint)
-    assert second.pool.digest == first.pool.digest != ""
+    assert second.pool.cache_key == first.pool.cache_key != ""
     assert list(second.dataset.queries) == list(first.dataset.queries)
     assert second.pool == build_pool(second.dataset, depth)
     assert list(second.pool.documents) == list(first.pool.documents)
@@ -106,18 +106,18 @@ def test_a_stored_dataset_can_be_read_when_its_file_is_gone(tmp_path: Path) -> N
 
 
 def test_a_small_dataset_and_rows_in_memory_are_not_cached(tmp_path: Path) -> None:
-    assert read(write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 2))).pool.digest == ""
+    assert read(write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 2))).pool.cache_key == ""
     assert list_cached(tmp_path) == []
 
 
 def test_another_file_or_another_option_is_read_anew(tmp_path: Path) -> None:
     data = write_large_file(tmp_path / "d.jsonl")
     first = read(data)
-    assert read(data, max_chars=200).pool.digest != first.pool.digest
+    assert read(data, max_chars=200).pool.cache_key != first.pool.cache_key
     write_large_file(data, ODD[:1])
     assert len(read(data).dataset.queries) == 1
     write_large_file(data)
-    assert read(data).pool.digest == first.pool.digest
+    assert read(data).pool.cache_key == first.pool.cache_key
 
 
 @check_each("damage", ["cut", "changed", "empty", "link", "other"])
@@ -137,7 +137,7 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
             file.rename(tmp_path / "elsewhere")
             file.symlink_to(tmp_path / "elsewhere")
         case _:  # a valid checksum over something else
-            FileCache(file.parent).write(first.pool.digest, ["[1, 2]\n", "{}\n"])
+            FileCache(file.parent).write(first.pool.cache_key, ["[1, 2]\n", "{}\n"])
     second = read(data)
     assert (second.dataset, second.pool) == (first.dataset, first.pool)
     assert file.read_bytes() == full_bytes
@@ -170,7 +170,7 @@ def test_a_cache_with_wrong_values_is_made_again(tmp_path: Path, change: Callabl
     values = json.loads(query)
     change(values)
     line = json.dumps(values) + "\n"
-    FileCache(file.parent).write(first.pool.digest, [line, *others])
+    FileCache(file.parent).write(first.pool.cache_key, [line, *others])
     second = read(data)
     assert (second.dataset, second.pool) == (first.dataset, first.pool)
     assert file.read_bytes() == full_bytes
@@ -183,7 +183,7 @@ def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
 
 
 def list_questions(pool: Pool, repeats: int, cache: FileCache | None = None) -> list[tuple[int, Question]]:
-    plan = QuestionPlan(pool.pairs, ASSESSOR, repeats, cache, pool.digest)
+    plan = QuestionPlan(pool.pairs, ASSESSOR, repeats, cache, pool.cache_key)
     return [question for block in plan.read_blocks() for question in block.for_model]
 
 
@@ -205,7 +205,7 @@ def test_cached_keys_of_another_form_are_made_again(tmp_path: Path, line: str) -
     pool = read(write_large_file(tmp_path / "d.jsonl")).pool
     cache = FileCache(make_cache_path(tmp_path / "verdicts.sqlite"))
     plain = list_questions(pool, 2, cache)
-    cache.write(ASSESSOR.make_cache_key(pool.digest, 2), [line])
+    cache.write(ASSESSOR.make_cache_key(pool.cache_key, 2), [line])
     for _ in range(2):
         assert list_questions(pool, 2, cache) == plain
 

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from judge.errors import NoResponse
-from judge.models.chat_messages import MAX_BYTES, BodyRefused, read_limited
+from judge.models.body_limits import MAX_BYTES, BodyRefused, read_limited
 from tests.support.cases import check_each
 from tests.support.server_thread import ThreadedServer
 from tests.unit.models.adapter_calls import ask, open_at

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from judge.models.chat_messages import BodyRefused
+from judge.models.body_limits import BodyRefused
 from judge.models.http_connections import Http1Connections, HttpResponse, NotConnected
 from tests.support.cases import check_each
 
