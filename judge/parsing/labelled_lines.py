@@ -149,7 +149,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         or contradicts(flat, stated.grade, scale)
         or names_other_scale(lead, scale)
         or names_other_scale(trail, scale)
-        or is_attributed(lead)
+        or is_attributed(lead + "\n\n")
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
     return stated.grade, stated.reason
