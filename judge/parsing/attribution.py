@@ -68,11 +68,10 @@ _UNFINISHED = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
-#: A label of the query or the snippet with its text.
-_LINE_WITH_TEXT = re.compile(
-    r"(?:[-*] )?(?:the |user )?(?:query|snippet|title|search|topic|intent|查询(?:意图)?"
-    r"|摘要(?:内容)?|标题|结论)\s?:\s?[^:{}]{2,200}[^:]",
-    re.IGNORECASE,
+#: Marks of a heading, and what only a sentence has, or a label with its text.
+_HEADING_MARK = re.compile(r"\s*(?:#|\*\*|__)")
+_NO_HEADING = re.compile(
+    r"\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|:|[是有没不只未了]|提到|说明|列出|给出|介绍|^[^\n]{31}", re.IGNORECASE
 )
 #: A clause in front of an announcement that says that the reply does not do what the snippet says.
 _IGNORES = re.compile(
@@ -86,7 +85,7 @@ _IGNORES = re.compile(
 _IS_SUBJECT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _IS_OWN = re.compile(vocabulary.OWN_WORDS, re.IGNORECASE)
 _IS_TEXT = re.compile(
-    rf"{vocabulary.SOURCE_WORDS}|{vocabulary.EXAMPLE_WORDS}|{vocabulary.ANSWER_WORDS}", re.IGNORECASE
+    rf"{vocabulary.SOURCE_WORDS}|{vocabulary.EXAMPLE_WORDS}|{vocabulary.ANSWER_WORDS}|\bresults?\b", re.IGNORECASE
 )
 _IS_DEMAND = re.compile(vocabulary.DEMAND_WORDS, re.IGNORECASE)
 _IS_DOUBT = re.compile(rf"{vocabulary.CONDITION_WORDS}|{vocabulary.DOUBT_WORDS}", re.IGNORECASE)
@@ -120,6 +119,10 @@ _ABOUT_OBJECT = re.compile(
     r"|quote[sd]?|taken|found|pasted)\b|[取摘引抄转来出]自|属于|由|是(?=[^。]{1,12}[给写做说供成评打标贴发][了出来的]{0,3}的))"
     r"|\b(?:is|was|are|were|has)\b|['’]s\b|(?<=that is)(?! what)|(?<=that was)|是|为)",
     re.IGNORECASE,
+)
+#: A subject that is nothing but the object.
+_IS_OBJECT = re.compile(
+    r"\babove\b|\b(?:json|object|output|verdict|grade)\b|以上|上[面述]|[该此这]个?(?:json|对象|答案|结果|等级|判定)", re.IGNORECASE
 )
 #: A short note right behind an object: in brackets, behind a dash or a comment mark.
 _NOTE = re.compile(
@@ -177,7 +180,6 @@ _DESCRIBES_PAGE = re.compile(
 )
 #: Limits of the text that is searched in front of an object, and of the text behind an answer.
 MAX_LEAD, MAX_TRAIL = 400, 4_000
-_LONGEST_HEADING = 30
 
 
 def may_wrap(key: str) -> bool:
@@ -209,11 +211,10 @@ def is_attributed(lead: str) -> bool:
         return True
     *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{vocabulary.AROUND}#-")] or [""]
     if breaks and _BULLET.match(last):
-        breaks = 2  # an item of a list is no heading
+        breaks = 2
+    elif breaks and _HEADING_MARK.match(last):
+        breaks = 1
     last = last.strip(f"{vocabulary.AROUND}#[{{(【")
-    # "Snippet: pale gums", and an empty line: a line with its text leads to nothing.
-    if breaks > 1 and _LINE_WITH_TEXT.fullmatch(last) and not _IS_DEMAND.search(last):
-        return False
     if _leads_elsewhere(last, breaks):
         return True
     # "The page says:\nAnswer:" is one announcement.
@@ -248,8 +249,8 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
         announces = not breaks or sentence.endswith(":") or _UNFINISHED.search(words) is not None
     if not announces:
         # A heading, or a thought without its full stop.
-        is_heading = len(words) <= _LONGEST_HEADING and (breaks == 1 or _IS_TEXT.search(words))
-        return _IS_DEMAND.search(words) is not None or (bool(is_heading) and not _is_own(words))
+        is_heading = not _NO_HEADING.search(words) and (breaks == 1 or _IS_TEXT.search(words) is not None)
+        return _IS_DEMAND.search(words) is not None or (is_heading and not _is_own(words))
     if _IS_DEMAND.search(words) or _IS_DOUBT.search(words) or _NEGATED.search(words):
         return True
     # Each part ends with its announcement: "judged as follows: Input:".
@@ -323,7 +324,7 @@ def _disowns(sentence: str) -> bool:
         _IS_DEMAND.search(predicate)
         or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
         or (
-            (subject["origin"] or _IS_TEXT.search(predicate))
+            (subject["origin"] or _IS_TEXT.search(predicate) or _IS_OBJECT.search(subject[0]))
             and not _is_own(_MEANING.sub(" ", re.split(r"[,;]", predicate)[0]))
         )
     )
