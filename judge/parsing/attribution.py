@@ -85,7 +85,7 @@ _IGNORES = re.compile(
 _IS_SUBJECT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _IS_OWN = re.compile(vocabulary.OWN_WORDS, re.IGNORECASE)
 _IS_TEXT = re.compile(
-    rf"{vocabulary.SOURCE_WORDS}|{vocabulary.EXAMPLE_WORDS}|{vocabulary.ANSWER_WORDS}|\bresults?\b", re.IGNORECASE
+    rf"{vocabulary.SOURCE_WORDS}|{vocabulary.EXAMPLE_WORDS}|{vocabulary.ANSWER_WORDS}|\b(?:results?|words)\b|文字|的话", re.IGNORECASE
 )
 _IS_DEMAND = re.compile(vocabulary.DEMAND_WORDS, re.IGNORECASE)
 _IS_DOUBT = re.compile(rf"{vocabulary.CONDITION_WORDS}|{vocabulary.DOUBT_WORDS}", re.IGNORECASE)
@@ -99,7 +99,8 @@ _THAT = (
     r"|此|该(?:json|对象|答案|结果)|如此)"
 )
 _DISOWNS = re.compile(
-    r"\A\W*(?:from|in|quoted?(?: from)?|source:|copied from|according to|as (?:stated|written|demanded"
+    r"\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
+    r"|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written|demanded"
     r"|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*"
     r"|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我"
     r"|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"

@@ -147,10 +147,10 @@ OWN_WORDS = (
     r"|decide|determine|give|provide|present|produce|return|respond|think|say|relevan(?:ce|cy|t)|results?"
     r"|verdicts|responses|levels?|values?|reason(?:s|ing)?|explanation|justification|analysis|summary|report"
     r"|findings?|final(?:ly)?|overall|complete|full|requested|required|structured|formatted|reformatted|strict(?:ly)?"
-    r"|valid|correct|proper|single|own|honest|brief|short|best|fair|out)\b|go|find|contains (?=my)|[0-9]"
+    r"|valid|correct|proper|single|own|honest|brief|short|best|fair|out)\b|go|find|contains (?=my)|[0-9](?: ?[分级])?"
     r"|我们?|您|本[次轮]?|最[终后]|综合|总|整?[体的]|完[成整毕]|正[确式]|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]"
     r"|相关[性度]?|等?级别?|分数|得分|理由|原因|依据|说明|解释|分析|总结|意见|看法|思路|地|是|为|如[下此]?|以下?|下[面方]"
-    r"|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到|则|那么|就|即|于是|因此|故|综上|总之|用|按照?"
+    r"|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则|那么|就|即|于是|因此|故|综上|总之|用|按照?"
     r"|和|与|及|并|请|查收|看|好的?|明白|收到|可以|标准(?=json)|重新|应(?=[评判])|因|答|先行|了|上"
 )
 _THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|search results?|results?|pairs?)"
