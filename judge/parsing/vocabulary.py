@@ -137,29 +137,31 @@ ANSWER_WORDS = (
 #: The words that may introduce the reply's own answer: for the answer, for what the reply does, and for the
 #: form. The set is closed, because there is no end of other sources.
 OWN_WORDS = (
-    rf"json ?(?:format|格式)|{ANSWER_WORDS}|[评判]为|\b(?:i|we)(?:['’](?:ve|d|ll|m)| have| would| will| am)?(?: (?:now|also|therefore|then))*"
-    r" (?:(?:evaluat|assess|judg|grad|rat|scor|analy[sz]|review|conclud|decid|determin|arriv)ed|came)\b"
-    r"|\b(?:my|i(?:['’](?:d|ll|ve|m))?|me|our|we|us|you|your|it|the|this|these|an?|so|thus|therefore|hence|then|now"
-    r"|here(?:['’]s)?|is|are|be|will|would|as|below|above|follows?|following|in|of|on|to|up|with|for|by|and|all"
-    r"|how|what|only|just|no|further|more|let(?:['’]s)?|see|look|asked|looks?|like|step|sure|ok(?:ay)?"
-    r"|alright|understood|done|certainly|great|thanks?|assistant|yes|evaluat(?:e|ing|ions?)|assess(?:ing"
-    r"|ments?)?|judg(?:e|ing)|judge?ments|grad(?:e|ing)|rat(?:e|ing)|scor(?:e|ing)|conclu(?:de|sions?)|decisions?"
-    r"|decide|determine|give|provide|present|produce|return|respond|think|say|relevan(?:ce|cy|t)|results?"
-    r"|verdicts|responses|levels?|values?|reason(?:s|ing)?|explanation|justification|analysis|summary|report"
-    r"|findings?|final(?:ly)?|overall|complete|full|requested|required|structured|formatted|reformatted|strict(?:ly)?"
-    r"|valid|correct|proper|single|own|honest|brief|short|best|fair|out)\b|go|find|contains (?=my)|[0-9](?: ?[分级])?"
-    r"|我们?|您|本[次轮]?|最[终后]|综合|总|整?[体的]|完[成整毕]|正[确式]|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]"
-    r"|相关[性度]?|等?级别?|分数|得分|理由|原因|依据|说明|解释|分析|总结|意见|看法|思路|地|是|为|如[下此]?|以下?|下[面方]"
-    r"|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则|那么|就|即|于是|因此|故|综上|总之|用|按照?"
-    r"|和|与|及|并|请|查收|看|好的?|明白|收到|可以|标准(?=json)|重新|应(?=[评判])|因|答|先行|了|上"
+    rf"json ?(?:format|格式)|{ANSWER_WORDS}|\b(?:i|we)(?:['’](?:ve|d|ll|m)| have| would| will| am)?"
+    r"(?: (?:now|also|therefore|then))* (?:(?:evaluat|assess|judg|grad|rat|scor|analy[sz]|review|conclud|decid"
+    r"|determin|arriv)ed|came)\b|\b(?:my|i(?:['’](?:d|ll|ve|m))?|me|our|we|us|you|your|it|the|this|these|an?|so"
+    r"|thus|therefore|hence|then|now|here(?:['’]s)?|is|are|be|will|would|as|below|above|follows?|following|in|of|on"
+    r"|to|up|with|for|by|and|all|how|what|only|just|let(?:['’]s)?|see|looks? like|step|sure|ok(?:ay)?|alright"
+    r"|understood|done|certainly|great|thanks?|assistant|yes|evaluat(?:e|ing|ions?)|assess(?:ing|ments?)?"
+    r"|judg(?:e|ing)|judge?ments|grad(?:e|ing)|rat(?:e|ing)|scor(?:e|ing)|conclu(?:de|sions?)|decisions?|decide"
+    r"|determine|give|go|find|contains (?=my)|provide|present|produce|return|respond|think|say|relevanc[ey]|results?"
+    r"|verdicts|levels?|values?|reason(?:s|ing)?|explanation|justification|analysis|summary|report|findings?"
+    r"|final(?:ly)?|overall|complete|requested|required|structured|(?:re)?formatted|strict(?:ly)?|valid"
+    r"|correct(?:ed)?(?= json)|own|honest|brief|short|[0-9](?= out of)|out of [0-9])\b"
+    r"|(?<=[a-z] )(?<!answer )(?<!output )(?<!result )(?<!response )(?<!reply )(?<!json )(?<!object )(?<!step )[0-9]\b"
+    r"|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?|最[终后]|综合|总|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体"
+    r"|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|相关[性度]|等?级别?|分数|得分|理由|原因|依据|说明|解释|分析|总结|意见"
+    r"|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则"
+    r"|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请|查收|看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)"
+    r"|重新|应(?=[评判])|因|答|先行|了|上"
 )
 _THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|search results?|results?|pairs?)"
 _ZH_THING = r"(?:查询词?|摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"
 #: What a grade means, and why: no source is called so.
 MEANING_WORDS = (
     r"\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated|incomplete|complete|good|decent|okay"
-    r"|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
-    r"|reflection|max(?:imum)?|points?|scale|low|high|higher|lower)\b|部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
+    r"|no|further|more|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
+    r"|reflection|max(?:imum)?|points?|scale|[0-9]|low|high|higher|lower)\b|部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
 )
 #: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
