@@ -19,13 +19,6 @@ from judge.parsing import vocabulary
 from judge.parsing.remarks import names_origin
 from judge.parsing.tolerant_json import flatten
 
-_NEGATED = re.compile(
-    r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|refuse|decline"
-    r"|won['’]t|cannot|can['’]t)(?: to)? (?:output|answer|say|return|reply|print|follow|write|give)[^.]*"
-    r"|(?:不[会能该应可要]|拒绝|避免)(?:按\S{0,12})?(?:输出|回答|返回|给出|写|说|照)?[^。]{0,4}"
-    r"|不(?:输出|回答|返回|给出|写|说|是|选|给)?)\s*\Z",
-    re.IGNORECASE,
-)
 _ASKS = re.compile(
     r"\A\W{0,4}(?:is|are|do|does|should|shall|would|could|can|may|must|did|was|what|which|why|how|who)\b|[?]"
     r"|是不是|是否应|吗\Z|\A\W{0,4}you\b|请(?:按|回答|输出|返回|只)|please|\b(?:respond|reply|answer) (?:like"
@@ -129,6 +122,7 @@ _IS_OBJECT = re.compile(
 _NOTE = re.compile(
     r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
 )
+_CLAUSE_END = re.compile(r"[,;]|\b(?:because|since|as)\b|因为", re.IGNORECASE)
 _MEANING = re.compile(vocabulary.MEANING_WORDS, re.IGNORECASE)
 _NOT_AN_ANSWER = re.compile(
     r"\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use"
@@ -138,17 +132,6 @@ _NOT_AN_ANSWER = re.compile(
     r"|us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))|the above|(?:the"
     r"|this|that) (?:json|object|answer|verdict|grade|output))\b(?! (?:snippet|page|text))|(?:不要|勿|别|不应"
     r"|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|使用|采纳|相信|计入|视为)",
-    re.IGNORECASE,
-)
-_DISOWNS_NOT = re.compile(
-    r"\b(?:based|because|why|ignored|disregarded|judged|assessed|evaluated|considers?|reflect\w*|valid"
-    r"|final|fair|consistent with|in line with|summar\w+|opinion|follows? the (?:required|requested))\b"
-    r"|仅?(?:基于|根据|依据|针对|符合|遵循|遵守|按照?要求)|因为|原因|已忽略|已被忽略|忽略了",
-    re.IGNORECASE,
-)
-_MY_OWN = re.compile(
-    r"\A\W*(?:this|that|it|above|以上|上述|这|此)\W{0,3}(?:['’]s|is|was|就?是|为)?\s?(?:my|"
-    r"我的?|本次)(?!.*(?:要求|让我|asked|told|example|draft|示例))",
     re.IGNORECASE,
 )
 #: Keys and tags that may wrap the answer.
@@ -252,7 +235,7 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
         # A heading, or a thought without its full stop.
         is_heading = not _NO_HEADING.search(words) and (breaks == 1 or _IS_TEXT.search(words) is not None)
         return _IS_DEMAND.search(words) is not None or (is_heading and not _is_own(words))
-    if _IS_DEMAND.search(words) or _IS_DOUBT.search(words) or _NEGATED.search(words):
+    if _IS_DEMAND.search(words) or _IS_DOUBT.search(words):
         return True
     # Each part ends with its announcement: "judged as follows: Input:".
     clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1] for part in re.split("[:=]", words)]
@@ -311,8 +294,6 @@ def _disowns(sentence: str) -> bool:
     """Return True when a sentence behind an object says that it is another's, or no answer."""
     if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence):
         return True
-    if _DISOWNS_NOT.search(sentence) or _MY_OWN.search(sentence):
-        return False
     if _DISOWNS.search(sentence):
         return True
     subject = _ABOUT_OBJECT.search(sentence)
@@ -326,6 +307,6 @@ def _disowns(sentence: str) -> bool:
         or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
         or (
             (subject["origin"] or _IS_TEXT.search(predicate) or _IS_OBJECT.search(subject[0]))
-            and not _is_own(_MEANING.sub(" ", re.split(r"[,;]", predicate)[0]))
+            and not _is_own(_MEANING.sub(" ", _CLAUSE_END.split(predicate)[0]))
         )
     )

@@ -12,7 +12,7 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
 from judge.parsing.contradictions import contradicts, find_stated_values, has_correction
 from judge.parsing.final_answer import strip_fence
-from judge.parsing.remarks import is_offset, is_rounded, names_origin
+from judge.parsing.remarks import is_offset, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
@@ -147,7 +147,6 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     parts = re.sub(r"[,;()]", "\n", trail.partition("\n")[0])
     if (
         len(stated.trail) > MAX_TRAIL
-        or names_origin(parts)
         or is_offset(parts)
         or (scale.name == "graded" and is_rounded(parts))
         or is_disowned("\n".join(line for line in stated.trail.split("\n") if not _is_reason(line)))

@@ -161,7 +161,7 @@ _ZH_THING = r"(?:查询词?|摘要|片段|网页|页面|[搜检]索结果|结果
 MEANING_WORDS = (
     r"\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated|incomplete|complete|good|decent|okay"
     r"|no|further|more|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
-    r"|reflection|max(?:imum)?|points?|scale|[0-9]|low|high|higher|lower)\b|部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
+    r"|reflection|max(?:imum)?|points?|scale|out of|why|based|judged|assessed|consistent|low|high|higher|lower)\b|部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
 )
 #: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
@@ -169,7 +169,8 @@ SUBJECT_WORDS = (
     r"|(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)|read)"
     r"(?: (?:the|this|that|your|both|all|above|given|provided|web|user['’]s|reading|reviewing|comparing)){0,4}"
     rf"(?:(?: the)?(?: and| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}"
-    r"|\b(?:(?:evaluation|assessment|judge?ment) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
+    rf"|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
+    r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
     r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
     r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using|with|to|follow\w*"
     r"|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is"
