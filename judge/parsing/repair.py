@@ -72,7 +72,6 @@ _IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}(?:[{QUOTES}]|\w{{1,20}}\s{{0,4}}:)")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
 _PROSE_OF_KEY = re.compile(rf"[^{QUOTES}{{}}]{{1,400}}")
-_LED_TO = re.compile(r"[{,\[]\s*\Z")
 #: What leads to an object within another one that is not a part of a text.
 _LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
 _BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
@@ -241,19 +240,14 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
         return None
     if not (mention.quoted or _BARE_REASON.match(inner)):
         return None
+    if not _BEHIND_MEMBER.search(before, max(0, len(before) - 80)):
+        return None  # prose may lead to the key
     behind = flat[end.end() :]
     if re.search(r'[{}"“”„＂]', behind):
         return None
     keys = list(_ANY_KEY.finditer(before))[:_MAX_MENTIONS]
     first = keys[0].start() if keys else max(before.find("{"), 0)
-    # Prose may stand in front of any key that neither a brace nor a comma leads to.
-    begins = [
-        first,
-        *(key.start() for key in keys if not _LED_TO.search(before, max(0, key.start() - 80), key.start())),
-    ]
-    begins += [match.start() for match in _BRACE_AND_KEY.finditer(before)][:_MAX_MENTIONS]
-    if not _BEHIND_MEMBER.search(before, max(0, len(before) - 80)):
-        begins.append(len(before))
+    begins = [first, *(match.start() for match in _BRACE_AND_KEY.finditer(before))][: _MAX_MENTIONS + 1]
     return [before[:begin] for begin in begins], behind
 
 
