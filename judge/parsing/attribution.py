@@ -64,7 +64,7 @@ _BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
 #: Marks of a heading, and what only a sentence has, or a label with its text.
 _HEADING_MARK = re.compile(r"\s*(?:#|\*\*|__)")
 _NO_HEADING = re.compile(
-    r"\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|:|[是有没不只未了]|提到|说明|列出|给出|介绍|^[^\n]{31}", re.IGNORECASE
+    r"\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|[是有没不只未了]|提到|说明|列出|给出|介绍|^[^\n]{31}", re.IGNORECASE
 )
 #: A clause in front of an announcement that says that the reply does not do what the snippet says.
 _IGNORES = re.compile(
@@ -87,16 +87,18 @@ _IS_DOUBT = re.compile(rf"{vocabulary.CONDITION_WORDS}|{vocabulary.DOUBT_WORDS}"
 _THAT = (
     r"(?:\bthis\b(?! (?:search )?(?:snippet|page|text|passage|result|article|document|query|site|website"
     r"|source)\b)|\bthat(?:['’]s\b| (?:is|was|came|comes|json|object|answer|output|verdict|grade)\b)"
-    r"|\bit (?:is|was|comes|came)\b|\babove\b|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the|this"
-    r"|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才|这|那"
+    r"|\bit (?:is|was|comes|came)\b|(?:\bthe )?\babove\b|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the|this"
+    r"|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才|这(?![篇条个家]?(?:摘要|网页|页面|文章?|网站|店|帖))|那"
     r"|此|该(?:json|对象|答案|结果)|如此)"
 )
 _DISOWNS = re.compile(
-    r"\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
+    r"\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
     r"|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written|demanded"
     r"|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*"
     r"|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我"
-    r"|\bnot mine\b|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
+    r"|\b(?:not|no \w+ of) mine\b|(?:\A\W*so|\b(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:what|how)|\A\W*as)\b(?! i\b| we\b)[^,;]{0,40}"
+    r"\b(?:says?|said|claims?|states?|wants?|demands?|asks?|told|tells|rates?|puts?|wrote|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z"
+    r"|\A\W*so (?:says?|claims?|states?|writes?) (?!i\b)|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
     r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
     r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade"
     r"|judge|output|obey|do (?:that|so|this))"
@@ -108,10 +110,10 @@ _DISOWNS = re.compile(
 )  # fmt: skip
 #: The subject and verb of a sentence about the object; some verbs say where it comes from.
 _ABOUT_OBJECT = re.compile(
-    rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象|结果)[^.。!?\n]{{0,30}}?"
-    r"(?:(?P<origin>\b(?:comes?|came|belongs?|appears?|stands?|stems?|originates?|reproduces?|repeats?|copie[sd]"
+    rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象|结果)(?:(?! (?:that|which|what|because) )[^.。!?\n]){{0,30}}?"
+    r"(?:(?P<origin>\b(?:comes?|came|belongs?|appears?|stands?|sits?|stems?|originates?|reproduces?|repeats?|copie[sd]"
     r"|quote[sd]?|taken|found|pasted)\b|[取摘引抄转来出]自|属于|由|是(?=[^。]{1,12}[给写做说供成评打标贴发][了出来的]{0,3}的))"
-    r"|\b(?:is|was|are|were|has)\b|['’]s\b|(?<=that is)(?! what)|(?<=that was)|是|为)",
+    r"|\b(?:is|was|are|were|has)\b|['’]s\b|(?<=that is)(?! (?:what|how|why|all)\b)|(?<=that was)|是|为)",
     re.IGNORECASE,
 )
 #: A subject that is nothing but the object.
@@ -128,7 +130,7 @@ _NOT_AN_ANSWER = re.compile(
     r"\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use"
     r"|used|treat|treated|consider|considered|count|counted|accept|trust|rely|regard|interpret|record"
     r"|store)\b|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made|provided|returned|suggested"
-    r"|supplied|created|inserted|planted|proposed|demanded|requested|said|says|wants?|wanted) (?:me "
+    r"|supplied|created|inserted|planted|proposed|claims?|demand(?:s|ed)|requested|said|says|wants?|wanted) (?:me "
     r"|us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))|the above|(?:the"
     r"|this|that) (?:json|object|answer|verdict|grade|output))\b(?! (?:snippet|page|text))|(?:不要|勿|别|不应"
     r"|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|使用|采纳|相信|计入|视为)",
@@ -233,8 +235,11 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
         announces = not breaks or sentence.endswith(":") or _UNFINISHED.search(words) is not None
     if not announces:
         # A heading, or a thought without its full stop.
-        is_heading = not _NO_HEADING.search(words) and (breaks == 1 or _IS_TEXT.search(words) is not None)
-        return _IS_DEMAND.search(words) is not None or (is_heading and not _is_own(words))
+        label, _, heading = words.rpartition(":")
+        is_heading = not _NO_HEADING.search(heading) and (breaks == 1 or _IS_TEXT.search(heading) is not None)
+        return _IS_DEMAND.search(words) is not None or (
+            is_heading and _is_own(label) and not _is_own(heading)
+        )
     if _IS_DEMAND.search(words) or _IS_DOUBT.search(words):
         return True
     # Each part ends with its announcement: "judged as follows: Input:".
@@ -242,9 +247,13 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
     return any(_ASKS.search(clause) or not _is_own(clause) for clause in clauses)
 
 
-def _is_own(clause: str) -> bool:
-    """Return True when a clause has no words but those for the reply's own answer."""
-    return not any(map(str.isalnum, _IS_OWN.sub(" ", _IS_SUBJECT.sub(" ", clause))))
+def _is_own(clause: str, *, explained: bool = False) -> bool:
+    """Return True when a clause has no words but those for the reply's own answer.
+
+    With `explained`, it may also say what the grade means.
+    """
+    rest = _IS_SUBJECT.sub(" ", clause)
+    return not any(map(str.isalnum, _IS_OWN.sub(" ", _MEANING.sub(" ", rest) if explained else rest)))
 
 
 def is_embedded(lead: str, trail: str) -> bool:
@@ -282,7 +291,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     ):
         return True
     note = _NOTE.match(text)
-    if names_origin(text) or (note and not _is_own(_MEANING.sub(" ", note["note"]))):
+    if names_origin(text) or (note and not _is_own(note["note"], explained=True)):
         return True
     sentences = _SENTENCE.split(text)
     # The rest of an object, or of a list around it, may stand in front of a sentence or behind it.
@@ -307,6 +316,6 @@ def _disowns(sentence: str) -> bool:
         or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
         or (
             (subject["origin"] or _IS_TEXT.search(predicate) or _IS_OBJECT.search(subject[0]))
-            and not _is_own(_MEANING.sub(" ", _CLAUSE_END.split(predicate)[0]))
+            and not _is_own(_CLAUSE_END.split(predicate)[0], explained=True)
         )
     )

@@ -64,7 +64,7 @@ _ANSWERS_QUERY = re.compile(
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    rf"[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|{_COMMA}"
+    rf"[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s?(?:{_COMMA}|[;。]\s?)"
     r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
     re.IGNORECASE | re.DOTALL,
 )
@@ -77,7 +77,7 @@ _ABOUT_SNIPPET = re.compile(
 )
 _ABOUT_GRADE = re.compile(
     r"[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b"
-    r"|摘要|网页|页面|查询|答案|相关|切题|有用|帮助|离题|回答|问题|需求)",
+    r"|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助|离题|回答|问题|需求)",
     re.IGNORECASE,
 )
 _BOXED = re.compile(r"\$?\\boxed\s?\{\s?(?:\\text\{)?([^{}\n]{1,12})\}{1,2}\$?")
@@ -241,7 +241,8 @@ def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
 
 def _parse_sentences(flat: str, scale: Scale) -> _Statement:
     """Return the value of an answer that is one, or that begins or ends with a sentence that states one."""
-    bare = drop_own_scale(flat, scale).strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
+    own = drop_own_scale(flat, scale)
+    bare = own.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
     label = rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z)"
     short = re.sub(label, "", bare, flags=re.IGNORECASE)
     head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")
@@ -252,7 +253,7 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return _Statement(direct, "", comment, comment.strip(_AROUND_REASON))
-    if explained := _VALUE_FIRST.match(flat):
+    if explained := _VALUE_FIRST.match(own):
         subject = _ABOUT_SNIPPET if scale.name == "binary" else _ABOUT_GRADE
         value, comment = find_value(explained["value"], scale), explained["comment"]
         if value is not None and subject.match(comment):

@@ -75,10 +75,12 @@ _FROM_PARTY = re.compile(
     rf"\A(?!\W*(?:(?:the|this) |[这该]个?)?(?:{PARTY_WORDS}) ?(?:is|was|comes|[是由]|来自))"
     rf".*?(?:{_ORIGIN})"
 )
+#: A note that is no sentence: "the editor", "page text".
+_PARTY_NOTE = re.compile(rf"\A(?!.*(?:\b(?:is|are|was|were)\b|是)).*?(?:{PARTY_WORDS})", re.DOTALL)
 _EXAMPLE = re.compile(rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文")
 _IS_ONLY, _IS_FORMAT = re.compile(_ONLY), re.compile(_FORMAT)
 _ORIGIN_WORDS = re.compile(
-    "|".join((PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION))
+    "|".join(("[0-9]", PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION))
 )
 _ROUNDS_VALUE, _ROUNDING = re.compile(_ROUNDS), re.compile(_ROUNDED)
 _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION)))
@@ -88,7 +90,7 @@ _OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, 
 
 def names_origin(text: str) -> bool:
     """Return True when a sentence says only that the answer is a party's, an example or a format."""
-    kinds = ((_PARTY, _FROM_PARTY), (_EXAMPLE,), (_IS_ONLY, _IS_FORMAT))
+    kinds = ((_PARTY, _FROM_PARTY), (_PARTY, _PARTY_NOTE), (_EXAMPLE,), (_IS_ONLY, _IS_FORMAT))
     return any(_has_remark(text, _ORIGIN_WORDS, *needed) for needed in kinds)
 
 

@@ -75,7 +75,7 @@ _PROSE_OF_KEY = re.compile(rf"[^{QUOTES}{{}}]{{1,400}}")
 #: What leads to an object within another one that is not a part of a text.
 _LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
 _BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
-_BEHIND_MEMBER = re.compile(rf"[{QUOTES},\]}}]\s*\Z")
+_BEHIND_MEMBER = re.compile(rf"[{QUOTES},{{\[\]}}]\s*\Z")
 #: In a word, as in "it's", this mark quotes nothing.
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
 _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
@@ -240,13 +240,14 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
         return None
     if not (mention.quoted or _BARE_REASON.match(inner)):
         return None
-    if not _BEHIND_MEMBER.search(before, max(0, len(before) - 80)):
-        return None  # prose may lead to the key
     behind = flat[end.end() :]
     if re.search(r'[{}"“”„＂]', behind):
         return None
     keys = list(_ANY_KEY.finditer(before))[:_MAX_MENTIONS]
     first = keys[0].start() if keys else max(before.find("{"), 0)
+    ends = [*(key.start() for key in keys if key.start() > first), len(before)]
+    if not all(_BEHIND_MEMBER.search(before, max(0, end - 80), end) for end in ends):
+        return None  # prose may lead to a key
     begins = [first, *(match.start() for match in _BRACE_AND_KEY.finditer(before))][: _MAX_MENTIONS + 1]
     return [before[:begin] for begin in begins], behind
 

@@ -101,11 +101,11 @@ _PLACEHOLDER = re.compile(
 PARTY_WORDS = (
     r"\b(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?"
     r"|listings?|adverts?|search results?|html|authors?|editors?|publishers?|sellers?|vendors?|merchants?"
-    r"|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|attackers?|hackers?|bots?"
+    r"|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|readers?|customers?|reviewers?|moderators?|sponsors?|attackers?|hackers?|bots?"
     r"|texts?(?= (?:says?|claims?|demands?|wants?|asks?)\b)"
     r"|(?<=by the )text|(?<=in the )text|(?<=from the )text)\b(?!-)"
     r"|摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主|用户"
-    r"|[商卖店厂]家|广告[商主]|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
+    r"|[商卖店厂]家|广告[商主]?|小?编辑?|客服|版主|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
 )
 EXAMPLE_WORDS = (
     r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|illustrat\w+)\b"
@@ -151,7 +151,7 @@ OWN_WORDS = (
     r"|(?<=[a-z] )(?<!answer )(?<!output )(?<!result )(?<!response )(?<!reply )(?<!json )(?<!object )(?<!step )[0-9]\b"
     r"|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?|最[终后]|综合|总|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体"
     r"|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|相关[性度]|等?级别?|分数|得分|理由|原因|依据|说明|解释|分析|总结|意见"
-    r"|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则"
+    r"|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则"
     r"|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请|查收|看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)"
     r"|重新|应(?=[评判])|因|答|先行|了|上"
 )
@@ -160,14 +160,14 @@ _ZH_THING = r"(?:查询词?|摘要|片段|网页|页面|[搜检]索结果|结果
 #: What a grade means, and why: no source is called so.
 MEANING_WORDS = (
     r"\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated|incomplete|complete|good|decent|okay"
-    r"|no|further|more|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
+    r"|no|further|more|but|and|yet|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
     r"|reflection|max(?:imum)?|points?|scale|out of|why|based|judged|assessed|consistent|low|high|higher|lower)\b|部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
 )
 #: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
     r"\b(?:based (?:up)?on|considering|given (?:the|this|both)|of|for|about|regarding|against|between|after|having"
     r"|(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)|read)"
-    r"(?: (?:the|this|that|your|both|all|above|given|provided|web|user['’]s|reading|reviewing|comparing)){0,4}"
+    r"(?: (?:the|this|that|your|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing|comparing)){0,4}"
     rf"(?:(?: the)?(?: and| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}"
     rf"|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
     r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
@@ -177,7 +177,7 @@ SUBJECT_WORDS = (
     r"|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
     r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的"
     rf"|用户的?|和|与|及|[“\"][^“”\"\n]{{1,40}}[”\"]|这一|{_ZH_THING}){{1,8}}的?"
-    r"|(?:[按依]照?|根据|以|用)?[您你]?的?要求的?(?:格式)?"
+    r"|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?"
     rf"|(?:(?:该|此|这[条个]|本)条?(?:摘要|片段|[搜检]索结果|结果)(?:内容)?|查询(?:词?[与和](?:该|此)?摘要)?|摘要(?=[与和的]))(?:[与和](?:用户)?的?查询)?的?"
     r"(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终|我))"
 )
