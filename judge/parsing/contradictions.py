@@ -12,6 +12,7 @@ from judge.parsing.remarks import is_offset, is_rounded
 from judge.parsing.stated_scale import RUBRIC, drop_own_scale
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
+    ANSWER_WORDS,
     ANY_WORD,
     AROUND,
     KEYS,
@@ -41,16 +42,20 @@ _DECLINES = re.compile(
 )
 #: What begins a sentence in which the reply corrects itself.
 _STARTS_CORRECTION = (
-    r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|actually|hmm|oops|edit|update"
+    r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|hmm|oops|edit|update"
     r"|correction|rather(?! than (?:an? )?[0-3],)|better(?! than)|sorry|apologies|or|instead|lower|raise"
-    r"|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use|in fact"
+    r"|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use"
     r"|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)"
     r"|thinking again|then again|second thoughts?|having (?:re\w+|thought))\b(?! (?:further|outside|other"
-    r"|more|additional|external|one)\b)|或者?|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|其实|抱歉|实际上"
-    r"|更准确|准确地说|订正|改[为成]"
+    r"|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|抱歉|更准确|准确地说|订正|改[为成]"
+)
+#: What a sentence is about that begins with "actually" and corrects: the answer, or what a grade means.
+_OF_ANSWER = (
+    rf"{ANSWER_WORDS}|[0-9]\s?[分级]?[^\w\n]*(?:$|[,.;。!])|[零一二两三][分级]?[^\w\n]*(?:$|[,.;。!])|\b(?:zero|one|two|three|yes|no|not|relevant|irrelevant"
+    r"|related|unrelated|helpful|useful|useless|lower|higher|less|more|worse|better|should|would|i)\b|n['’]t|[是否]\W*$|相关|无关|有用|没用|帮助|应|[高低]"
 )
 _CORRECTION = re.compile(
-    rf"(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION})"
+    rf"(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION}|(?:actually|in fact|其实|实际上|或者?)(?=[^.。!?\n]{{0,60}}?(?:{_OF_ANSWER})))"
     r"|\b(?:correction|on second thought|i (?:mean|meant)\b|i['’]d rather|scratch (?:that|it)|make (?:that"
     r"|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this|that"
     r"|my|the (?:answer|grade|verdict|score|rating))\b|let me (?:revise|reconsider|correct|rethink"
@@ -90,7 +95,8 @@ _CORRECTION = re.compile(
     r"|\b(?:give|rate|grade|score|be) (?:it |this )?(?:an? )?[0-3] ?(?:to|or|[-–]) ?[0-3]\b"
     r"|[评给判打]得?[高低]了|(?:等级|评分|判定|结论)存疑|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定"
     r"|结论)|给[0-3][分级]?也[行可说]|还是[是否0-3]吧|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]"
-    r"|[0-3][分级]?[到至][0-3][分级]?之间"
+    r"|[0-3][分级]?[到至][0-3][分级]?之间",
+    re.MULTILINE,
 )
 #: What begins an explanation right behind a verdict.
 _EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"

@@ -12,8 +12,8 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
 from judge.parsing.contradictions import contradicts, find_stated_values, has_correction
 from judge.parsing.final_answer import strip_fence
-from judge.parsing.remarks import is_offset, is_rounded, names_origin
-from judge.parsing.stated_scale import names_other_scale
+from judge.parsing.remarks import is_offset, is_rounded
+from judge.parsing.stated_scale import drop_own_scale, names_other_scale
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
     AROUND,
@@ -33,13 +33,18 @@ _TAG = re.compile(r"<([A-Za-z_\u4e00-\u9fff]{1,20})>([^<>]{0,4000})</\1>")
 #: A quoted line ("> Grade: 2") is not a bullet: it may be the text of another.
 _BULLET = re.compile(r"\s*(?:[-*•+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]))?\s*")
 _REASON = re.compile(rf"(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)", re.IGNORECASE)
+#: A comma with an explanation behind it, not with another value.
+_COMMA = (
+    r",\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not(?! (?:an? )?[0-3]\b)|yes|"
+    r"no|only if|但|不过|可|或|是|否|也)(?![A-Za-z]))"
+)
 #: What separates a value from a comment on it.
 _COMMENT = re.compile(
     r"\s?[(;]|\s[-–—]+\s|\s?[-–—]{2,}\s?(?=[^\W0-9])|\.\s(?!\s{0,4}[0-9])|。|\s(?=because|since|as\b)"
-    r"|,\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not(?! (?:an? )?[0-3]\b)|yes|"
-    r"no|only if|但|不过|可|或|是|否|也)(?![A-Za-z]))",
+    rf"|{_COMMA}",
     re.IGNORECASE,
 )
+_REASON_ON_LINE = re.compile(rf"(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])", re.IGNORECASE)
 _ROW = re.compile(
     r"^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE
 )
@@ -59,7 +64,7 @@ _ANSWERS_QUERY = re.compile(
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    r"[*_\s]{0,4}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{0,2}(?:\s?[:]\s{0,2}|\s[-–—]{1,2}\s|[-–—]{2}"
+    rf"[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s?(?:{_COMMA}|[;。]\s?)"
     r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
     re.IGNORECASE | re.DOTALL,
 )
@@ -72,7 +77,7 @@ _ABOUT_SNIPPET = re.compile(
 )
 _ABOUT_GRADE = re.compile(
     r"[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b"
-    r"|摘要|网页|页面|查询|答案|相关|切题|有用|帮助|离题)",
+    r"|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助|离题|回答|问题|需求)",
     re.IGNORECASE,
 )
 _BOXED = re.compile(r"\$?\\boxed\s?\{\s?(?:\\text\{)?([^{}\n]{1,12})\}{1,2}\$?")
@@ -125,6 +130,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     value that is not on the scale, `ambiguous` when the rest of the answer contradicts the value.
     """
     text = _BOXED.sub(r"\1", _TAG.sub(r"\n\1: \2\n", strip_fence(answer))).strip()
+    text = _REASON_ON_LINE.sub("\n", text)
     text = _TABLE.sub(lambda table: _list_cells(table, scale), text)
     flat = flatten(text)
     if _NO_VALUE_FIRST.match(flat):
@@ -141,7 +147,6 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     parts = re.sub(r"[,;()]", "\n", trail.partition("\n")[0])
     if (
         len(stated.trail) > MAX_TRAIL
-        or names_origin(parts)
         or is_offset(parts)
         or (scale.name == "graded" and is_rounded(parts))
         or is_disowned("\n".join(line for line in stated.trail.split("\n") if not _is_reason(line)))
@@ -149,7 +154,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         or contradicts(flat, stated.grade, scale)
         or names_other_scale(lead, scale)
         or names_other_scale(trail, scale)
-        or is_attributed(lead)
+        or is_attributed(lead + "\n\n")
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
     return stated.grade, stated.reason
@@ -236,7 +241,8 @@ def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
 
 def _parse_sentences(flat: str, scale: Scale) -> _Statement:
     """Return the value of an answer that is one, or that begins or ends with a sentence that states one."""
-    bare = flat.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
+    own = drop_own_scale(flat, scale)
+    bare = own.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
     label = rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z)"
     short = re.sub(label, "", bare, flags=re.IGNORECASE)
     head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")
@@ -247,7 +253,7 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return _Statement(direct, "", comment, comment.strip(_AROUND_REASON))
-    if explained := _VALUE_FIRST.match(flat):
+    if explained := _VALUE_FIRST.match(own):
         subject = _ABOUT_SNIPPET if scale.name == "binary" else _ABOUT_GRADE
         value, comment = find_value(explained["value"], scale), explained["comment"]
         if value is not None and subject.match(comment):

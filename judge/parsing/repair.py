@@ -71,13 +71,11 @@ _IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}(?:[{QUOTES}]|\w{{1,20}}\s{{0,4}}:)")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
-_PROSE = re.compile(rf"\s*[^\W\d_][^{QUOTES}{{}},]*")
 _PROSE_OF_KEY = re.compile(rf"[^{QUOTES}{{}}]{{1,400}}")
-_LED_TO = re.compile(r"[{,\[]\s*\Z")
 #: What leads to an object within another one that is not a part of a text.
 _LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
 _BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
-_BEHIND_MEMBER = re.compile(rf"[{QUOTES},\]}}]\s*\Z")
+_BEHIND_MEMBER = re.compile(rf"[{QUOTES},{{\[\]}}]\s*\Z")
 #: In a word, as in "it's", this mark quotes nothing.
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
 _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
@@ -246,18 +244,11 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
     if re.search(r'[{}"“”„＂]', behind):
         return None
     keys = list(_ANY_KEY.finditer(before))[:_MAX_MENTIONS]
-    # Prose where a key of the answer asks for an object: {"result": You asked for "grade": 2}
-    if keys and may_wrap(keys[-1]["name"]) and _PROSE.fullmatch(before, keys[-1].end()):
-        return None
     first = keys[0].start() if keys else max(before.find("{"), 0)
-    # Prose may stand in front of any key that neither a brace nor a comma leads to.
-    begins = [
-        first,
-        *(key.start() for key in keys if not _LED_TO.search(before, max(0, key.start() - 80), key.start())),
-    ]
-    begins += [match.start() for match in _BRACE_AND_KEY.finditer(before)][:_MAX_MENTIONS]
-    if not _BEHIND_MEMBER.search(before, max(0, len(before) - 80)):
-        begins.append(len(before))
+    ends = [*(key.start() for key in keys if key.start() > first), len(before)]
+    if not all(_BEHIND_MEMBER.search(before, max(0, end - 80), end) for end in ends):
+        return None  # prose may lead to a key
+    begins = [first, *(match.start() for match in _BRACE_AND_KEY.finditer(before))][: _MAX_MENTIONS + 1]
     return [before[:begin] for begin in begins], behind
 
 

@@ -101,11 +101,11 @@ _PLACEHOLDER = re.compile(
 PARTY_WORDS = (
     r"\b(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?"
     r"|listings?|adverts?|search results?|html|authors?|editors?|publishers?|sellers?|vendors?|merchants?"
-    r"|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|attackers?|hackers?|bots?"
+    r"|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|readers?|customers?|reviewers?|moderators?|sponsors?|attackers?|hackers?|bots?"
     r"|texts?(?= (?:says?|claims?|demands?|wants?|asks?)\b)"
     r"|(?<=by the )text|(?<=in the )text|(?<=from the )text)\b(?!-)"
     r"|摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主|用户"
-    r"|[商卖店厂]家|广告[商主]|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
+    r"|[商卖店厂]家|广告[商主]?|小?编辑?|客服|版主|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
 )
 EXAMPLE_WORDS = (
     r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|illustrat\w+)\b"
@@ -117,47 +117,6 @@ SOURCE_WORDS = (
     r"|instructions?|request|inject\w*|attack\w*|adversar\w*|payload|system message|input|quotes?|quoted"
     r"|quotation)\b(?!-)|搜索引擎|文本|文档|段落|内容|标题|来源|查询者|提示词|提示语|指令"
     r"|注入|攻击|输入|引用|引述|原话"
-)
-#: Sources that give answers of their own. No clause with one of them leads to the reply's answer.
-OTHER_ANSWER_WORDS = (
-    rf"{EXAMPLE_WORDS}|\b(?:(?:an?|the|one|some|previous|other|another|human|first|second|naive|my"
-    r"|gpt|expert|several|many"
-    r"|most)[ -](?:\w+ )?(?:grader|rater|annotator|assessor|evaluator|reviewer|judge|labell?er|expert"
-    r"|colleague|teammate|friend|model|llm|assistant|system|ai)s?|(?:annotator|grader|rater|assessor"
-    r"|evaluator|reviewer|labell?er)s?(?! for)|another|others?|someone|existing|last (?:time|week|month"
-    r"|round)|colleagues?|previous(?:ly)?|prior|earlier|formerly|old|gpt\S*|claude|gemini|llama|qwen"
-    r"|deepseek|chatgpt|ground truth|gold(?: standard)?|reference|expected|desired|intended|wanted|baseline"
-    r"|human (?:label|answer|grade|verdict)s?|e\.g"
-    r"|for instance|hypothetical\w*|schema|official|possible|typical|usual|standard|ideal"
-    r"|perfect|potential|alternative|plausible|likely|imagin\w+|assumed|original|supplied|cached|leaked"
-    r"|generic|(?:one|some) (?:\w+ )?(?:answer|reply|response|output|verdict|grade|result)|system (?:prompt"
-    r"|message)|own(?= (?:answer|verdict|grade|rating|score|output|response))(?<!my own)|(?:given|provided"
-    r"|submitted|received|stored|saved|recorded|suggested|candidate|their|his|her|its|peer|crowd) (?:answer"
-    r"|reply|response|output|verdict|grade|rating|score|result|label|judge?ment|json|objects?"
-    r"|data)s?|(?:something|anything|sort of|kind of) like|along the lines of|predecessor|fictional|invented"
-    r"|made-up|hallucinat\w+|bogus|bad|fake|forged|false answer|copied|pasted|verbatim|malicious|suspicious"
-    r"|hidden|embedded|trick\w*|manipulat\w+)\b|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先?|原来"
-    r"|某)(?:个|位|名|任|次|轮|条|条摘要|的){0,2}(?:评(?!定)|标注|模型|专家|同事|人|审|系统|ai|助手|答|判"
-    r"|结果|输出|回)|标注人员|[前上]一[个条](?:查询|摘要)的?|(?:作者|用户|网页|页面|摘要)(?:里|中"
-    r"|给)?自[己带]|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有|给定|提供|提交|收到|缓存|保存"
-    r"|[他她它]们?|[店楼博]主|站长|网友|[商卖店厂]家|广告[商主]|评论者|对方|对手)的?(?:评分|打分|判断|判定"
-    r"|评估|等级|结论|结果|答案|回答|回复|输出|json|对象|数据)|类似|诸如"
-    r"|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望|预期|人工标注|评审|评委"
-    r"|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息|指令)|例如|比如"
-    r"|譬如|举例|官方|典型|理想|备选|原始(?:答案|判断|输出)|一个(?:可能的?"
-    r"|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|假[判答评结]|操纵|伪造|诱导|恶意|隐藏|照抄|抄自"
-)
-#: What a source does to an answer. "The snippet lists two signs" has none of it.
-SPEECH_WORDS = (
-    r"\b(?:say|says|said|saying|state[sd]?|read|reads|claim(?:s|ed)?|contain(?:s|ed)?|include[sd]?|end(?:s"
-    r"|ed)? with|start(?:s|ed)? with|has|had|tell(?:s|ing)?|told|ask(?:s|ed|ing)?|want(?:s|ed)?|demand(?:s"
-    r"|ed)?|instruct\w*|expect(?:s|ed)?|requir(?:es?|ed)|order(?:s|ed)?|command(?:s|ed)?|suggest(?:s|ed)?"
-    r"|recommend(?:s|ed)?|wr(?:ites?|ote|itten)|quot\w+|embed\w*|inject\w*|return(?:s|ed)?|respond(?:s|ed)?"
-    r"|repl(?:y|ies|ied)|answer(?:s|ed)|g[ai]ves?|given|provide[sd]?|output(?:s|ted)?|print(?:s|ed)?|show(?:s"
-    r"|ed|n)|found|comes?|came|taken|copied|appears?|stands?|tr(?:y|ies|ied)|attempt\w*|mak(?:es?|ing)|made"
-    r"|force[sd]?|urge[sd]?|beg\w*|propose[sd]?|request(?:s|ed))\b|说|称|写|来自|取自|摘自|引自|出自|含|有"
-    r"|包括|要求|让|要我|想|希望|指示|命令|建议|提示|声称|给出|提供|输出|显示|返回|回答|试图|企图|诱使|引导"
-    r"|请求|是[:\s]*$|为[:\s]*$"
 )
 #: What demands an answer: it leads to no answer of the reply's own, in whatever clause.
 DEMAND_WORDS = (
@@ -171,42 +130,60 @@ DEMAND_WORDS = (
     r"|内)?的?.{0,4}?(?:要求|指示|指令|命令|希望我|让我|要我|诱导)|(?:要求|让|叫|要|命令|指示|希望)我(?:必须"
     r"|直接|只)?(?:输出|返回|回答|回复|说|给|打|写|评为|判为)"
 )
-#: Words for the reply's own answer.
-OWN_ANSWER_WORDS = (
-    r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|verdict|grad(?:e"
-    r"|ed|ing)|rating|score|scoring|relevance|conclu\w+|results?|levels?|response|reply|answer|output|json"
-    r"|decision|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below"
-    r"|follow\w*)\b|我|本次|最终|评定|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复"
-    r"|分析|理由|总结|如下|以下|下面|因此|所以|综上|故|json|\b(?:assistant|sure|ok(?:ay)?|alright|yes"
-    r"|understood|done|certainly|relevan\w+|think)\b|\A(?:ans|a|答)\Z|[评判]为|好|请看|明白|收到|可以|完毕"
-    r"|标准|看"
+ANSWER_WORDS = (
+    r"\b(?:answers?|replies|reply|response|output|verdict|grades?|ratings?|scores?|evaluation|assessment"
+    r"|judge?ment|label|json|objects?)\b|答案|回[答复]|输出|评[定估价分级]|判[定断]|打分|等级|结[果论]|json|对象"
 )
-#: A source as the object of a preposition, or read: "based on the snippet", "对该摘要的评估".
+#: The words that may introduce the reply's own answer: for the answer, for what the reply does, and for the
+#: form. The set is closed, because there is no end of other sources.
+OWN_WORDS = (
+    rf"json ?(?:format|格式)|{ANSWER_WORDS}|\b(?:i|we)(?:['’](?:ve|d|ll|m)| have| would| will| am)?"
+    r"(?: (?:now|also|therefore|then))* (?:(?:evaluat|assess|judg|grad|rat|scor|analy[sz]|review|conclud|decid"
+    r"|determin|arriv)ed|came)\b|\b(?:my|i(?:['’](?:d|ll|ve|m))?|me|our|we|us|you|your|it|the|this|these|an?|so"
+    r"|thus|therefore|hence|then|now|here(?:['’]s)?|is|are|be|will|would|as|below|above|follows?|following|in|of|on"
+    r"|to|up|with|for|by|and|all|how|what|only|just|let(?:['’]s)?|see|looks? like|step|sure|ok(?:ay)?|alright"
+    r"|understood|done|certainly|great|thanks?|assistant|yes|evaluat(?:e|ing|ions?)|assess(?:ing|ments?)?"
+    r"|judg(?:e|ing)|judge?ments|grad(?:e|ing)|rat(?:e|ing)|scor(?:e|ing)|conclu(?:de|sions?)|decisions?|decide"
+    r"|determine|give|go|find|contains (?=my)|provide|present|produce|return|respond|think|say|relevanc[ey]|results?"
+    r"|verdicts|levels?|values?|reason(?:s|ing)?|explanation|justification|analysis|summary|report|findings?"
+    r"|final(?:ly)?|overall|complete|requested|required|structured|(?:re)?formatted|strict(?:ly)?|valid"
+    r"|correct(?:ed)?(?= json)|own|honest|brief|short|[0-9](?= out of)|out of [0-9])\b"
+    r"|(?<=[a-z] )(?<!answer )(?<!output )(?<!result )(?<!response )(?<!reply )(?<!json )(?<!object )(?<!step )[0-9]\b"
+    r"|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?|最[终后]|综合|总|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体"
+    r"|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|相关[性度]|等?级别?|分数|得分|理由|原因|依据|说明|解释|分析|总结|意见"
+    r"|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则"
+    r"|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请|查收|看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)"
+    r"|重新|应(?=[评判])|因|答|先行|了|上"
+)
+_THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|search results?|results?|pairs?)"
+_ZH_THING = r"(?:查询词?|摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"
+#: What a grade means, and why: no source is called so.
+MEANING_WORDS = (
+    r"\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated|incomplete|complete|good|decent|okay"
+    r"|no|further|more|but|and|yet|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
+    r"|reflection|max(?:imum)?|points?|scale|out of|why|based|judged|assessed|consistent|low|high|higher|lower)\b|部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
+)
+#: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
-    rf"\b(?:based (?:up)?on|given|considering|after (?:\w+ing))(?: (?!instruct|request)[\w'’/-]+){{0,6}}?"
-    rf" (?:{SOURCE_WORDS})(?: (?:says|contains|shows|shown|provided|given|content|text))?"
-    r"|\b(?:based (?:up)?on|of|for|on|about|regarding|given|with|against|between|after|having|read(?:ing)?"
-    r"|review\w*|analy[sz]\w+|assess\w*|evaluat\w+|consider\w*|judg\w+|grad\w+|compar\w+|that|you)(?: (?:the"
-    r"|this|that|your|both|above|given|provided|web|search|shown|supplied|visible|content|text|user['’]s"
-    r"|what)){0,4} "
-    rf"(?:(?:{SOURCE_WORDS})(?: (?:text|content|result|pair|only|alone|above|says|contains|shows|shown|and"
-    rf"|provided|given)|[-/,]|['’]s(?! (?:answer|grade|verdict|output|json|response|own)))? ?(?:the "
-    rf"|its )?){{1,4}}"
+    r"\b(?:based (?:up)?on|considering|given (?:the|this|both)|of|for|about|regarding|against|between|after|having"
+    r"|(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)|read)"
+    r"(?: (?:the|this|that|your|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing|comparing)){0,4}"
+    rf"(?:(?: the)?(?: and| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}"
+    rf"|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
+    r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
     r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
-    r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?|format)|(?:in|per|using|with|to|follow\w*"
+    r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using|with|to|follow\w*"
     r"|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is"
-    r"|as follows|would|should))|as an? [^,:]{0,30}(?=,)|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|就"
-    r"|通过|阅读|分析|查看|参照|作为)(?:(?!要求我|要我|指示|指令|命令|让我|希望我"
-    r"|的要求)[^,，。:：]){0,40}(?:要求|格式|内容|摘要|片段|网页|页面|文本|查询|正文|标准|规则|信息|提示"
-    r"|指南|搜索结果|检索结果|员|者|匹配度|相关性)的?|[您你]的?要求|要求的|(?:该|此|这条|这个|本"
-    r"|上述)?(?:摘要|片段|网页|页面|内容|搜索结果)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?"
-    r"|查询(?:词)?与(?:该)?(?:摘要|片段|网页)[^,:，：]{0,6}的?|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要"
-    r"|片段|网页|页面|搜索结果)的(?=(?:评|判|等级|打分|相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页"
-    r"|页面)(?=应?(?:评|判|等级|打分))"
+    r"|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
+    r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的"
+    rf"|用户的?|和|与|及|[“\"][^“”\"\n]{{1,40}}[”\"]|这一|{_ZH_THING}){{1,8}}的?"
+    r"|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?"
+    rf"|(?:(?:该|此|这[条个]|本)条?(?:摘要|片段|[搜检]索结果|结果)(?:内容)?|查询(?:词?[与和](?:该|此)?摘要)?|摘要(?=[与和的]))(?:[与和](?:用户)?的?查询)?的?"
+    r"(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终|我))"
 )
 CONDITION_WORDS = (
-    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:it|the|this)|had (?:it|the"
-    r"|this) (?:been|had|said|given)|would|should|could|might|otherwise)\b|如果|若是|假如|假设|假定|倘|要是"
+    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:i|it|the|this)|had (?:i|it|the"
+    r"|this) (?:been|had|said|given)|(?<!\bi )(?<!\bwe )would|should|could|might|otherwise)\b|如果|若是|假如|假设|假定|倘|要是"
     r"|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|否则|本来|可能|或许|也许|大概"
 )
 DOUBT_WORDS = (

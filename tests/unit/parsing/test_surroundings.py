@@ -120,11 +120,12 @@ def test_the_reason_of_labelled_lines_is_kept() -> None:
 
 
 def test_edits_around_a_protected_value_never_change_it() -> None:
+    """An edit of the introduction refuses the reply, too: its words are no longer known."""
     replies = [edit_reply(f"suite:{number}") for number in range(1_500)]
     grades = [parse_grade(reply.text, reply.scale) for reply in replies]
     wrong = [reply for reply, grade in zip(replies, grades, strict=True) if grade not in (reply.grade, None)]
     assert wrong == []
-    assert grades.count(None) / len(grades) < 0.15
+    assert grades.count(None) / len(grades) < 0.3
 
 
 @pytest.mark.parametrize("key", ['"id": 1', '"source" = snippet', '"confidence": high'])
