@@ -23,9 +23,8 @@ from judge.analysis.summary import LabelUse
 from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
-from judge.measure import ALPHA
 from judge.measure.measures import Measure, list_default_measures
-from judge.measure.resampling import compute_randomisation_p, holm
+from judge.measure.resampling import ALPHA, compute_randomisation_p, holm
 from judge.messages import Message, NameList, SeparatedNames
 from judge.records import EXPECTED, LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
 

@@ -22,7 +22,7 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.assess.text_assessor import Asker, QuestionKind
-from judge.dimensions import is_readable, make_question_pair, show_snippet
+from judge.dimensions.questions import is_readable, make_question_pair, show_snippet
 from judge.errors import InputError
 from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message, NameList

@@ -20,9 +20,8 @@ from typing import Literal
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure import ALPHA
 from judge.measure.formulas import TIE, Bools, Floats, divide
-from judge.measure.resampling import MIN_DIFFERING, Interval
+from judge.measure.resampling import ALPHA, MIN_DIFFERING, Interval
 from judge.messages import Message
 
 #: Correction needs this many labelled queries, and this many with a value by labels; with fewer than

@@ -15,6 +15,7 @@ import numpy as np
 
 from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, Coverage, RankedLists, build_arrays
+from judge.measure.bounds import IncompleteLists, bound_values
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.formulas import (
     Bools,
@@ -55,7 +56,7 @@ class Scores:
     judged: Floats
     coverage: Coverage
     largest: tuple[float, ...]
-    incomplete: values.IncompleteLists | None = None
+    incomplete: IncompleteLists | None = None
 
     def __repr__(self) -> str:
         measures = shorten_repr(tuple(map(str, self.measures)))
@@ -173,7 +174,7 @@ def score_columns(
     incomplete = None
     if np.any(unsure):
         topics = np.where(unsure, np.cumsum(unsure) - 1, -1).reshape(-1, len(arrays.repeats))
-        incomplete = values.IncompleteLists(
+        incomplete = IncompleteLists(
             results.engines, results.queries, lists.select_topics(unsure), topics, scale
         )
     value, low, high = _impute_and_bound(arrays, measures, scale, incomplete)
@@ -205,7 +206,7 @@ def score_columns(
 
 
 def _impute_and_bound(
-    arrays: Arrays, measures: Sequence[Measure], scale: Scale, incomplete: values.IncompleteLists | None
+    arrays: Arrays, measures: Sequence[Measure], scale: Scale, incomplete: IncompleteLists | None
 ) -> tuple[Floats, Floats, Floats]:
     """Return the (engines, topics, measures) values and bounds."""
     lists = arrays.lists
@@ -214,7 +215,7 @@ def _impute_and_bound(
     if incomplete is not None:
         part, unsure = incomplete.lists, incomplete.topics.ravel() >= 0
         bounds = [
-            values.bound_values(measure, part, scale, value[:, unsure, index])
+            bound_values(measure, part, scale, value[:, unsure, index])
             for index, measure in enumerate(measures)
         ]
         low[:, unsure], high[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))

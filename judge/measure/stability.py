@@ -12,12 +12,11 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.measure import ALPHA
 from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints, convert_non_finite, divide_sums
 from judge.measure.rank_correlation import tau
-from judge.measure.resampling import StatisticValue, estimate_statistic
+from judge.measure.resampling import ALPHA, StatisticValue, estimate_statistic
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
 from judge.records import Judgment, Scale

@@ -13,7 +13,7 @@ from judge.measure.resampling import CountedShare, StatisticValue
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import Translator
 from judge.records import ScaleName
-from judge.report import sentences
+from judge.report.comparison_sentences import rank_means
 from judge.report.display_text import format_interval, format_p_value, format_share
 
 
@@ -210,7 +210,7 @@ def _compare_orders(t: Translator, summary: Summary, panel: PanelResult, measure
     repeats = panel.agreement.measures.get(measure) if panel.agreement else None
     engines = repeats.engines if repeats else {}
     ranked = {
-        name: sentences.rank_means(t, {engine: row.means[at] for engine, row in engines.items()})
+        name: rank_means(t, {engine: row.means[at] for engine, row in engines.items()})
         for at, name in enumerate(panel.responded)
     }
     # A member without judgments has no order of engines.
@@ -218,8 +218,8 @@ def _compare_orders(t: Translator, summary: Summary, panel: PanelResult, measure
     if len(engines) > 1 and len(orders) > 1:
         yield _compare_members(t, orders, measure, all_members=len(orders) == len(panel.members))
     means = {engine: row.measures[measure].mean for engine, row in summary.engines.items()}
-    high = sentences.rank_means(t, panel.ties_high.get(measure, {}))
-    if high and high != sentences.rank_means(t, means):
+    high = rank_means(t, panel.ties_high.get(measure, {}))
+    if high and high != rank_means(t, means):
         yield t("With the higher grade of each tie the order would be {high}.", high=high)
 
 

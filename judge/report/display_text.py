@@ -159,6 +159,12 @@ def mark_names(sentence: str) -> Markup:
     return escape(sentence).replace(ISOLATE, Markup("<bdi>")).replace(END, Markup("</bdi>"))
 
 
+def name_dimension(t: Translator, name: str) -> str:
+    """Return the name of a dimension, which engines can follow: `sidebyside: A, B`."""
+    kind, separator, engines = name.partition(": ")
+    return t("{name}: {value}", name=t(kind), value=engines) if separator else t(name)
+
+
 #: What stands on a page where there is no value.
 NOTHING = "–"
 #: What stands between the engines of a pair, by the outcome.

@@ -20,12 +20,19 @@ from markupsafe import Markup
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.messages import Text, build_text, build_texts, make_text
-from judge.report import assessor_sentences, page_tables, sentences, statements
+from judge.report import assessor_sentences, facts, page_tables, run_warnings
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
+from judge.report.comparison_sentences import (
+    choose_headline,
+    describe_deciding_queries,
+    describe_difference,
+    describe_power,
+    describe_segment_differences,
+)
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
+from judge.report.facts import NightBanner, ReportExtras
 from judge.report.payload import ERRORS, FLAGS, PageLimits, dump_script_json, select_queries
-from judge.report.statements import NightBanner, ReportExtras
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunConfig, load_agreement, load_labelled_order, read_config_if_there
@@ -102,22 +109,24 @@ def render_report(
         night_exit=extras.night.exit,
         night_banner=extras.night.banner or extras.night.band,
         headline=_describe_headline(named_summary),
-        segments=build_texts(sentences.describe_segment_differences, named_summary),
+        segments=build_texts(describe_segment_differences, named_summary),
         alarms=[
-            build_text(sentences.warn_flagged, named_summary),
+            build_text(run_warnings.warn_flagged, named_summary),
             build_text(assessor_sentences.warn_false_positives, summary),
         ],
         differences=_describe_differences(named_summary),
         engines=page_tables.make_engines_table(named_summary),
-        warnings=[warning for warning in build_texts(statements.list_warnings, named_summary) if warning.en],
-        facts=list(statements.list_facts(summary, extras, languages)),
+        warnings=[
+            warning for warning in build_texts(run_warnings.list_warnings, named_summary) if warning.en
+        ],
+        facts=list(facts.list_facts(summary, extras, languages)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(page_tables.list_pair_tables(named_summary)),
         segment_tables=list(page_tables.list_segment_tables(named_summary)),
         dimensions=list(page_tables.list_dimensions(named_summary)),
         deciding_queries=named_summary.deciding_queries,
-        deciding_note=build_text(sentences.describe_deciding_queries, named_summary),
-        sampled=statements.describe_sample(page_data),
+        deciding_note=build_text(describe_deciding_queries, named_summary),
+        sampled=facts.describe_sample(page_data),
         header=_describe_payload(run, summary),
         # The queries are packed as JSON that is safe inside a script.
         queries=Markup(",\n".join(page_data.lines)),  # noqa: S704
@@ -127,7 +136,7 @@ def render_report(
 def _describe_headline(summary: Summary) -> Text:
     """Return the answer in a sentence, or why there is nothing to compare."""
     if summary.deciding_measure:
-        return build_text(sentences.choose_headline, summary)
+        return build_text(choose_headline, summary)
     count = len(summary.engines)
     if count > 1:
         return make_text("{count} engines, and no measure that can compare engines.", count=count)
@@ -145,8 +154,8 @@ def _describe_differences(summary: Summary) -> Sequence[Text]:
         return []
     best = summary.sort_engines(deciding)[0]
     rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)]
-    differences = [build_text(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
-    power = build_text(sentences.describe_power, summary)
+    differences = [build_text(describe_difference, row) for row in rows[:_SENTENCES]]
+    power = build_text(describe_power, summary)
     return [*differences, power] if power.en else differences
 
 

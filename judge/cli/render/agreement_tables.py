@@ -19,9 +19,9 @@ from judge.measure.rank_correlation import EngineOrders
 from judge.measure.resampling import MIN_DIFFERING, StatisticValue
 from judge.messages import Message, SeparatedNames, Translator
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
+from judge.report.comparison_sentences import rank_means
 from judge.report.display_text import count_queries, format_interval, format_p_value
-from judge.report.sentences import rank_means
-from judge.report.statements import OUTCOMES
+from judge.report.facts import OUTCOMES
 
 #: How many engines or pairs of them a sentence names.
 _MOST_NAMES = 6

@@ -20,7 +20,7 @@ from judge.cli.render import (
 )
 from judge.measure.measures import name_mean
 from judge.messages import Translator
-from judge.report import sentences
+from judge.report.display_text import name_dimension
 
 if TYPE_CHECKING:
     from judge.dimensions.align import AlignmentSummary
@@ -38,7 +38,7 @@ def print_dimension(
     number of queries in brackets where it differs. Where a terminal is too narrow, the other means follow in
     tables of their own.
     """
-    title = sentences.name_dimension(t, name)
+    title = name_dimension(t, name)
     engines = [engine for engine in order if engine in dimension.engines]
     # The titles of the columns that stay beside a mean.
     beside = t("95% interval"), t("queries")

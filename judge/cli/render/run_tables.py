@@ -24,7 +24,14 @@ from judge.cli.render.dimension_tables import print_dimension
 from judge.measure.measures import MEASURE_KINDS, name_mean
 from judge.messages import Translator
 from judge.pricing import RunCost
-from judge.report import assessor_sentences, sentences
+from judge.report import assessor_sentences, facts, run_warnings
+from judge.report.comparison_sentences import (
+    choose_headline,
+    describe_limits,
+    describe_power,
+    describe_segment_differences,
+    list_differences,
+)
 from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.page_tables import list_return_columns
 from judge.report.payload import name_error
@@ -115,7 +122,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
 def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
-    yield sentences.warn_flagged(t, summary)
+    yield run_warnings.warn_flagged(t, summary)
     yield from _describe_judging(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
@@ -126,7 +133,7 @@ def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
 def _describe_judging(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield how much there was to judge, how much of it is judged, and the cost."""
     summary, cost = result.summary, result.summary.cost
-    yield sentences.describe_dataset(t, summary)
+    yield facts.describe_dataset(t, summary)
     if not summary.judgments:
         yield t("the dataset holds no result, so there was nothing to judge")
         return
@@ -155,7 +162,7 @@ def _describe_cost(cost: RunCost, t: Translator) -> str:
         text = t(", {amount}", amount=amount) if amount else ""
         if amount and price and price.as_of:
             text += t(" at prices of {day}", day=price.as_of)
-    return text + sentences.describe_unclear_calls(t, cost)
+    return text + facts.describe_unclear_calls(t, cost)
 
 
 def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
@@ -173,16 +180,16 @@ def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
-    yield sentences.choose_headline(t, summary)
+    yield choose_headline(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
-    yield from sentences.describe_segment_differences(t, summary)
-    yield from sentences.list_differences(t, comparisons, _PAIRS)
+    yield from describe_segment_differences(t, summary)
+    yield from list_differences(t, comparisons, _PAIRS)
     if len(comparisons) > _PAIRS:
         yield t(
             "  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=folder
         )
-    yield sentences.describe_power(t, summary)
-    yield from sentences.describe_limits(t, summary)
+    yield describe_power(t, summary)
+    yield from describe_limits(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
     if summary.stability:
         measure = summary.main_measure
@@ -193,15 +200,15 @@ def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield what the means leave out, what failed, and what is wrong with snippets."""
     for measure, note in summary.notes.items():
         yield t("{name}: {value}", name=measure, value=t(note))
-    yield from sentences.describe_undefined(t, summary)
-    yield from sentences.describe_open_means(t, summary)
+    yield from run_warnings.describe_undefined(t, summary)
+    yield from run_warnings.describe_open_means(t, summary)
     if summary.failures:
         yield t(
             "failed: {kinds}.{advice}",
-            kinds=sentences.join_values(
+            kinds=run_warnings.join_values(
                 t, {name_error(t, kind): count for kind, count in summary.failures.items()}
             ),
-            advice=sentences.advise_on_failures(t, summary.failures),
+            advice=run_warnings.advise_on_failures(t, summary.failures),
         )
     missing = {
         name: f"{engine.no_snippet_share:.0%}"
@@ -211,16 +218,16 @@ def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
     if missing:
         yield t(
             "results without text, except a title (has the engine's field been renamed?): {engines}",
-            engines=sentences.join_values(t, missing),
+            engines=run_warnings.join_values(t, missing),
         )
-    yield sentences.describe_empty_snippets(t, summary)
+    yield run_warnings.describe_empty_snippets(t, summary)
     if summary.flagged:
-        engines = sentences.join_values(t, summary.flagged)
+        engines = run_warnings.join_values(t, summary.flagged)
         yield t(
             "snippets that seem to address the grader or only repeat the query (grades unchanged): {engines}",
             engines=engines,
         )
-        yield sentences.describe_flagged_effect(t, summary)
+        yield run_warnings.describe_flagged_effect(t, summary)
 
 
 def print_measures(console: Console, t: Translator) -> None:
