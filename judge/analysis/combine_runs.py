@@ -174,20 +174,25 @@ def _choose_measures(
 ) -> tuple[Measure, ...]:
     """Return the measures to compare the runs by: those that all have, and those that are `wanted`.
 
-    Where the grades are `unequal`, measures that the pool divides are left out. Raises InputError when no
-    measure remains, or a wanted one is left out.
+    Where the grades are `unequal`, measures that the pool divides are left out. Raises InputError when none
+    that compares engines remains, or a wanted one is left out.
     """
     of_runs = [run.spec.measures for run in runs.values()]
     common = [each for each in of_runs[0] if all(each in measures for measures in of_runs)]
     chosen = tuple(
         measure for measure in dict.fromkeys((*common, *wanted)) if measure.pool_free or not unequal
     )
-    if chosen and all(measure in chosen for measure in wanted):
+    if any(each.compares_engines for each in chosen) and all(measure in chosen for measure in wanted):
         return chosen
     depth = next(iter(runs.values())).pool.depth
     possible = dict.fromkeys(chain(*of_runs, list_default_measures(depth)))
     names = [str(each) for each in possible if each.compares_engines and (each.pool_free or not unequal)]
-    problem = Message("{runs} have no measure in common", runs=NameList(runs))
+    problem = Message(
+        "{runs} have no measure in common that compares engines"
+        if chosen
+        else "{runs} have no measure in common",
+        runs=NameList(runs),
+    )
     if unequal:
         problem = Message(
             "the runs were {unequal}, so only measures that no pool divides can be compared", unequal=unequal

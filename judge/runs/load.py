@@ -43,7 +43,7 @@ from judge.runs.results_file import (
     OtherLayout,
     QueryEntry,
     SnippetEntry,
-    check_grades,
+    check_entries,
     open_results,
     read_query_entries,
 )
@@ -197,7 +197,7 @@ def parse_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry
     entries = (
         from_json(QueryEntry, value, f"{place}: queries[{number}]") for number, value in enumerate(queries)
     )
-    yield from check_grades(results, entries, place)
+    yield from check_entries(results, entries, place)
 
 
 def _load(

@@ -209,37 +209,49 @@ def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Any
         for index, text in enumerate(_list_queries(lines))
         if index in indices
     )
-    return results, check_grades(results, queries, str(path))
+    return results, check_entries(results, queries, str(path))
 
 
-def check_grades(results: Any, queries: Iterable[QueryEntry], place: str) -> Iterator[QueryEntry]:  # noqa: ANN401  # JSON holds anything
-    """Yield the queries of the results.json at `place`; raise InputError for a grade off its scale."""
+def check_entries(results: Any, queries: Iterable[QueryEntry], place: str) -> Iterator[QueryEntry]:  # noqa: ANN401  # JSON holds anything
+    """Yield the queries of the results.json at `place`; raise InputError for what judge never writes.
+
+    That is a query that occurs twice, a list whose ranks are not 1, 2, …, and a grade off its scale.
+    """
     summary = results.get("summary")
     scale = BINARY if isinstance(summary, dict) and summary.get("scale") == BINARY.name else GRADED
+    query_ids: set[str] = set()
     for entry in queries:
-        for engine, rank, grade in _list_grades(entry):
-            if not 0 <= grade <= scale.top:
-                raise make_damage_error(
-                    "{place}: query {query_id!r:.80}, engine {engine!r:.80}, rank {rank}: grade"
-                    " {grade!r:.60} is not on the {scale.name} scale 0-{scale.top}",
-                    place=place,
-                    query_id=entry.query_id,
-                    engine=engine,
-                    rank=rank,
-                    grade=grade,
-                    scale=scale,
-                )
+        if entry.query_id in query_ids:
+            raise make_damage_error(
+                "{place}: query {query_id!r:.80} occurs twice", place=place, query_id=entry.query_id
+            )
+        query_ids.add(entry.query_id)
+        for engine, engine_entry in entry.engines.items():
+            _check_list(engine_entry.snippets, scale, place=place, query_id=entry.query_id, engine=engine)
         yield entry
 
 
-def _list_grades(entry: QueryEntry) -> Iterator[tuple[str, int, int]]:
-    """Yield the engine, the rank and the value of each grade, also of the members of a panel."""
-    for engine, engine_entry in entry.engines.items():
-        for snippet in engine_entry.snippets:
-            for judgment in snippet.judgments:
-                for grade in (judgment.grade, *(member.grade for member in judgment.members)):
-                    if grade is not None:
-                        yield engine, snippet.rank, grade
+def _check_list(snippets: Sequence[SnippetEntry], scale: Scale, **where: str) -> None:
+    """Raise InputError, which says `where`, for a wrong rank, and for a grade, also of a panel's member."""
+    for rank, snippet in enumerate(snippets, start=1):
+        if snippet.rank != rank:
+            raise make_damage_error(
+                "{place}: query {query_id!r:.80}, engine {engine!r:.80}: result {number} has rank {rank}",
+                number=rank,
+                rank=snippet.rank,
+                **where,
+            )
+        for judgment in snippet.judgments:
+            for grade in (judgment.grade, *(member.grade for member in judgment.members)):
+                if grade is not None and not 0 <= grade <= scale.top:
+                    raise make_damage_error(
+                        "{place}: query {query_id!r:.80}, engine {engine!r:.80}, rank {rank}: grade"
+                        " {grade!r:.60} is not on the {scale.name} scale 0-{scale.top}",
+                        rank=rank,
+                        grade=grade,
+                        scale=scale,
+                        **where,
+                    )
 
 
 def _parse(path: Path, text: str) -> Any:  # noqa: ANN401  # JSON holds anything

@@ -319,6 +319,17 @@ def test_runs_must_share_a_measure() -> None:
     )
 
 
+def test_runs_must_share_a_measure_that_compares_engines() -> None:
+    output = get_refusal(
+        one=run(make_list("A", [3]), measures="P@5 Judged@5"),
+        two=run(make_list("A", [3]), measures="RR@5 Judged@5"),
+    )
+    assert output == (
+        "one and two have no measure in common that compares engines; choose from these: --measures"
+        " 'P@5 RR@5 nDCG@10 AP@10 RR@10 sDCG@10'"
+    )
+
+
 def test_measures_that_not_all_runs_have_are_computed_after_the_common_ones() -> None:
     runs = {
         "one": run(make_list("A", [0, 3]), measures="P@5"),
