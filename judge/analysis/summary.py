@@ -101,6 +101,13 @@ class DimensionSummary:
         """The names of the measures, in the order of the first engine that has them."""
         return list(dict.fromkeys(name for means in self.engines.values() for name in means))
 
+    def group_pairs(self, order: Sequence[str]) -> dict[str, list[EnginePair]]:
+        """Return the pairs of engines by measure, in the `order` of the engines."""
+        pairs_by_measure: dict[str, list[EnginePair]] = {}
+        for pair in sorted(self.pairs, key=lambda pair: sorted(map(order.index, (pair.a, pair.b)))):
+            pairs_by_measure.setdefault(pair.measure, []).append(pair)
+        return pairs_by_measure
+
     def find_mean(self, engine: str, measure: str) -> DimensionMean:
         """Return the mean of an engine by a measure, an unknown one where there is none."""
         return self.engines.get(engine, {}).get(measure, DimensionMean(None, None, 0))

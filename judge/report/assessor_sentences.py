@@ -368,7 +368,9 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
 
 def _describe_means(t: Translator, name: str, measure: MeasureStability, margin: float) -> str:
     if measure.equivalent is None:
-        return t("{name}: too few queries to say whether the repeats' means are the same", name=name)
+        return t(
+            "{name}: too few queries to say whether the repeats' means are the same", name=name_mean(name)
+        )
     return t(
         "{name}: the repeats' means of an engine differ by up to {largest:.4f}; that they stay within"
         " ±{margin} holds for every engine (equivalence test, p {p})"

@@ -266,9 +266,10 @@ def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
         " {pair.alone[1]:.3f}, {pair.better} {pair.alone[0]:.3f}, on {queries} with a value of both): that"
         " says how well a list is ordered, not what it holds, so the highest value is possible with one good"
         " result on top. {pair.better} shows {pair.relevant[0]:.1f} relevant results a query and {pair.worse}"
-        " {pair.relevant[1]:.1f}; measured against what all engines found ({pair.measure}), {pair.better} is"
+        " {pair.relevant[1]:.1f}; measured against what all engines found ({measure}), {pair.better} is"
         " ahead, {pair.pooled[0]:.3f} to {pair.pooled[1]:.3f}{chance}.",
         pair=reversal,
+        measure=name_mean(reversal.measure),
         queries=count_queries(t, reversal.n),
         chance="" if reversal.significant else t(" (which may be chance)"),
     )

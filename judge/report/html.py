@@ -116,9 +116,7 @@ def render_report(
         ],
         differences=_describe_differences(named_summary),
         engines=page_tables.make_engines_table(named_summary),
-        warnings=[
-            warning for warning in build_texts(run_warnings.list_warnings, named_summary) if warning.en
-        ],
+        warnings=list(filter(any, build_texts(run_warnings.list_page_warnings, named_summary))),
         facts=list(facts.list_facts(summary, extras, languages)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(page_tables.list_pair_tables(named_summary)),

@@ -193,8 +193,7 @@ def list_dimensions(summary: Summary) -> Iterator[PageTable]:
         caption = build_text(name_dimension, name)
         notes = [(note, build_text(_fit_note, note)) for note in dimension.notes]
         yield PageTable(caption, head, rows if dimension.measures else (), 0, remarks, notes)
-        for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
-            pairs = [pair for pair in dimension.pairs if pair.measure == measure]
+        for measure, pairs in dimension.group_pairs(order).items():
             rows = [(f"{pair.a} / {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs]
             head = (make_text("engines"), build_text(Translator.name_measure, measure))
             yield PageTable(caption, head, rows)

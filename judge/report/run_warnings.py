@@ -16,21 +16,32 @@ from judge.messages import Translator
 from judge.records import CONTENT_FILTER, LEXICAL
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
-from judge.report.display_text import (
-    count_queries,
-    translate_remark,
-)
+from judge.report.display_text import count_queries, translate_remark
 from judge.report.payload import ERRORS
 
+#: From this share of results without a text on, the field of the engine may have another name.
+_MISSING_TEXT = 0.5
 
-def list_warnings(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield the warnings, some of them empty, the most important first; `summary` has display names."""
+
+def list_page_warnings(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield the warnings of the report: besides `list_warnings`, what the terminal prints above them."""
     if summary.assessor.startswith(LEXICAL):
         yield t(
             "Judged by term overlap (lexical), not by a language model. A language model should do better."
             " Do not choose an engine by these figures."
         )
     yield assessor_sentences.describe_served_models(t, summary)
+    yield from list_warnings(t, summary)
+    if errors := {name: f"{engine.errors:,}" for name, engine in summary.engines.items() if engine.errors}:
+        yield t(
+            "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
+            counts=_join_by_engine(t, summary, errors),
+        )
+    yield from (translate_remark(t, remark) for remark in summary.remarks)
+
+
+def list_warnings(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield the warnings of the report and the terminal, some of them empty, the most important first."""
     yield from assessor_sentences.describe_assessors(t, summary)
     yield from _warn_unjudged(t, summary)
     yield from describe_limits(t, summary)
@@ -60,25 +71,39 @@ def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
             failures=t(": {names}", names=t.join(failures)) if failures else "",
             advice=advise_on_failures(t, summary.failures),
         )
-    yield from describe_open_means(t, summary)
+    yield from _describe_open_means(t, summary)
 
 
 def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
-    errors = {engine: f"{row.errors:,}" for engine, row in summary.engines.items() if row.errors}
-    if errors:
+    missing = {
+        name: f"{engine.no_snippet_share:.0%}"
+        for name, engine in summary.engines.items()
+        if (engine.no_snippet_share or 0.0) >= _MISSING_TEXT
+    }
+    if missing:
         yield t(
-            "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
-            counts=join_values(t, errors),
+            "Results without text, except a title (has the engine's field been renamed?): {shares}.",
+            shares=_join_by_engine(t, summary, missing),
         )
-    yield from (translate_remark(t, remark) for remark in summary.remarks)
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
             "Snippets that seem to address the grader or only repeat the query (grades unchanged): {counts}.",
-            counts=join_values(t, flagged),
+            counts=_join_by_engine(t, summary, flagged),
         )
         yield describe_flagged_effect(t, summary)
-    yield describe_empty_snippets(t, summary)
+    if summary.empty_snippets:
+        yield t.translate_plural(
+            "{count:,} result shows no text at all: grade 0 without a call (flag empty_snippet)",
+            "{count:,} results show no text at all: grade 0 without a call (flag empty_snippet)",
+            summary.empty_snippets,
+        )
+
+
+def _join_by_engine(t: Translator, summary: Summary, values: Mapping[str, str]) -> str:
+    """Return `a 1, b 2`, the best engine first."""
+    order = summary.sort_engines(summary.main_measure)
+    return t(", ").join(f"{engine} {values[engine]}" for engine in order if engine in values)
 
 
 #: How many engines that change places are described.
@@ -175,12 +200,7 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
     return t(" The same command asks again, only for these{exceptions}.", exceptions=exceptions)
 
 
-def join_values(t: Translator, values: Mapping[str, object]) -> str:
-    """Return `a 1, b 2`."""
-    return t(", ").join(f"{name} {value}" for name, value in values.items())
-
-
-def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
+def _describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield what unjudged snippets leave open about the engines' means by the first measure."""
     first = summary.measures[0]
     means = {name: engine.measures[first] for name, engine in summary.engines.items()}
@@ -188,8 +208,8 @@ def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
         yield t(
             "{measure}: queries left out until more is judged (no snippet of the query is judged, none of the"
             " engine on any query, or none judged in the pool is relevant): {engines}",
-            measure=first,
-            engines=join_values(t, unknown),
+            measure=name_mean(first),
+            engines=_join_by_engine(t, summary, unknown),
         )
     ranges = {
         name: t("{low} to {high}", low=f"{low:.3f}", high=f"{high:.3f}")
@@ -201,19 +221,8 @@ def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
         yield t(
             "{measure} over all possible grades of the unjudged snippets: {engines}",
             measure=name_mean(first),
-            engines=join_values(t, ranges),
+            engines=_join_by_engine(t, summary, ranges),
         )
-
-
-def describe_empty_snippets(t: Translator, summary: Summary) -> str:
-    """Return how many results have no text, which are graded without a call; empty where all have one."""
-    if not summary.empty_snippets:
-        return ""
-    return t.translate_plural(
-        "{count:,} result shows no text at all: grade 0 without a call (flag empty_snippet)",
-        "{count:,} results show no text at all: grade 0 without a call (flag empty_snippet)",
-        summary.empty_snippets,
-    )
 
 
 def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
@@ -227,7 +236,7 @@ def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
             "{measure} leaves out {count:,} of {queries} or fewer for each engine: its list has no result."
             if measure.startswith("Judged")
             else "{measure} leaves out {count:,} of {queries}: {why}.",
-            measure=measure,
+            measure=name_mean(measure),
             count=count,
             queries=count_queries(t, summary.queries),
             why=why,

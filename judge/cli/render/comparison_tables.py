@@ -64,7 +64,11 @@ def print_comparison(
     parts += _describe_segments(summary, chosen[0] if chosen else summary.main_measure, t)
     if summary.stability:
         repeats = summary.stability.measures[summary.main_measure]
-        parts += [_make_repeat_table(repeats, t), assessor_sentences.describe_variance(t, repeats.variance)]
+        order = summary.sort_engines(summary.main_measure)
+        parts += [
+            _make_repeat_table(repeats, order, t),
+            assessor_sentences.describe_variance(t, repeats.variance),
+        ]
     for part in parts:
         if isinstance(part, Table):
             print_table(part, console, {t("95% interval")})
@@ -220,12 +224,12 @@ def _describe_segment(segment: SegmentResult, measure: str, summary: Summary, t:
     return f"{listing}{t('; ')}{leads or t('none separated')}"
 
 
-def _make_repeat_table(measure: MeasureStability, t: Translator) -> Table:
-    """Return one row an engine: its means over the repeats."""
+def _make_repeat_table(measure: MeasureStability, order: Iterable[str], t: Translator) -> Table:
+    """Return one row an engine, in `order`: its means over the repeats."""
     table = make_table(
         t("over the repeats"), t("mean"), "SD", t("lowest to highest"), "ICC", t("same within 0.01: p")
     )
-    for name, engine in measure.engines.items():
+    for name, engine in ((name, measure.engines[name]) for name in order):
         means = [mean for mean in engine.means if mean is not None]
         table.add_row(
             escape_line(name),

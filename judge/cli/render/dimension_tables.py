@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ _NOTES = 3
 
 
 def print_dimension(
-    name: str, dimension: DimensionSummary, order: Iterable[str], console: Console, t: Translator
+    name: str, dimension: DimensionSummary, order: Sequence[str], console: Console, t: Translator
 ) -> None:
     """Print one row an engine, one row a pair of engines, the remarks and the first notes.
 
@@ -44,13 +44,10 @@ def print_dimension(
     beside = t("95% interval"), t("queries")
     if dimension.measures:
         print_table(_make_table(title, dimension, engines, t), console, beside)
-    for measure in dict.fromkeys(each.measure for each in dimension.pairs):
+    for measure, pairs in dimension.group_pairs(order).items():
         table = make_table(t("engines"), t.name_measure(measure), *beside)
-        for engine_pair in dimension.pairs:
-            if engine_pair.measure == measure:
-                table.add_row(
-                    escape_line(f"{engine_pair.a} / {engine_pair.b}"), *_format_mean(engine_pair.mean, t)
-                )
+        for pair in pairs:
+            table.add_row(escape_line(f"{pair.a} / {pair.b}"), *_format_mean(pair.mean, t))
         print_table(table, console, beside)
     print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:

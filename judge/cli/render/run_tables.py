@@ -24,25 +24,22 @@ from judge.cli.render.dimension_tables import print_dimension
 from judge.measure.measures import MEASURE_KINDS, name_mean
 from judge.messages import Translator
 from judge.pricing import RunCost
-from judge.report import assessor_sentences, facts, run_warnings
+from judge.report import assessor_sentences, facts
 from judge.report.comparison_sentences import (
     choose_headline,
-    describe_limits,
     describe_power,
     describe_segment_differences,
     list_differences,
 )
 from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.page_tables import list_return_columns
-from judge.report.payload import name_error
+from judge.report.run_warnings import list_warnings, warn_flagged
 from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
 _PAIRS = 6
 #: The counts of what came back that a run prints where they are not 0; `judge compare` prints the others too.
 _COUNTS = ("judged", "empty", "errors", "absent", "duplicates")
-#: From this share of results without a text on, the field of the engine may have another name.
-_MISSING_TEXT = 0.5
 
 
 def list_return_cells(
@@ -88,9 +85,8 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
     for name, dimension in summary.dimensions.items():
         print_dimension(name, dimension, order, console, t)
     folder = result.folder
-    lines = [*_describe_result(summary, folder, t), *_describe_limits(summary, t)]
-    lines += assessor_sentences.describe_selftests(t, summary, shlex.quote(str(folder)))
-    print_lines(lines, console)
+    print_lines(_describe_result(summary, folder, t), console)
+    print_lines(assessor_sentences.describe_selftests(t, summary, shlex.quote(str(folder))), console)
     if not saved:
         console.print(
             Text(t("the files in {folder} are unchanged; --save writes this to them", folder=folder))
@@ -122,7 +118,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
 def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
-    yield run_warnings.warn_flagged(t, summary)
+    yield warn_flagged(t, summary)
     yield from _describe_judging(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
@@ -177,7 +173,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
 
 
 def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[str]:
-    """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
+    """Yield which engines differ, what limits that, and how stable it is."""
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
     yield choose_headline(t, summary)
@@ -189,45 +185,10 @@ def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[
             "  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=folder
         )
     yield describe_power(t, summary)
-    yield from describe_limits(t, summary)
-    yield from assessor_sentences.describe_assessors(t, summary)
+    yield from list_warnings(t, summary)
     if summary.stability:
         measure = summary.main_measure
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
-
-
-def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
-    """Yield what the means leave out, what failed, and what is wrong with snippets."""
-    for measure, note in summary.notes.items():
-        yield t("{name}: {value}", name=measure, value=t(note))
-    yield from run_warnings.describe_undefined(t, summary)
-    yield from run_warnings.describe_open_means(t, summary)
-    if summary.failures:
-        yield t(
-            "failed: {kinds}.{advice}",
-            kinds=run_warnings.join_values(
-                t, {name_error(t, kind): count for kind, count in summary.failures.items()}
-            ),
-            advice=run_warnings.advise_on_failures(t, summary.failures),
-        )
-    missing = {
-        name: f"{engine.no_snippet_share:.0%}"
-        for name, engine in summary.engines.items()
-        if (engine.no_snippet_share or 0.0) >= _MISSING_TEXT
-    }
-    if missing:
-        yield t(
-            "results without text, except a title (has the engine's field been renamed?): {engines}",
-            engines=run_warnings.join_values(t, missing),
-        )
-    yield run_warnings.describe_empty_snippets(t, summary)
-    if summary.flagged:
-        engines = run_warnings.join_values(t, summary.flagged)
-        yield t(
-            "snippets that seem to address the grader or only repeat the query (grades unchanged): {engines}",
-            engines=engines,
-        )
-        yield run_warnings.describe_flagged_effect(t, summary)
 
 
 def print_measures(console: Console, t: Translator) -> None:

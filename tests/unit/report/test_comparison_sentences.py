@@ -407,14 +407,14 @@ def test_why_a_query_has_no_value_is_told_by_measure_and_scale() -> None:
         make_run({"A": {"q": ["text"]}}, {("q", "text"): 1}, measures="nDCG@5 AP@5", depth=5)
     )
     assert list(run_warnings.describe_undefined(ENGLISH, graded)) == [
-        "AP@5 leaves out 1 of 1 query: no relevant snippet in the pool."
+        "MAP@5 leaves out 1 of 1 query: no relevant snippet in the pool."
     ]
     nothing = summarise_run(
         make_run({"A": {"q": ["text"]}}, {("q", "text"): 0}, measures="nDCG@5 AP@5", depth=5)
     )
     assert list(run_warnings.describe_undefined(ENGLISH, nothing)) == [
         "nDCG@5 leaves out 1 of 1 query: no snippet in the pool has a grade above 0.",
-        "AP@5 leaves out 1 of 1 query: no relevant snippet in the pool.",
+        "MAP@5 leaves out 1 of 1 query: no relevant snippet in the pool.",
     ]
     by_grade_1 = replace(nothing, relevant_from=1)
     reasons = {text.partition(": ")[2] for text in run_warnings.describe_undefined(ENGLISH, by_grade_1)}
