@@ -15,7 +15,8 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.measures import name_mean
-from judge.measure.segments import SegmentContrast, SegmentResult
+from judge.measure.resampling import Interval
+from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import (
     OwnListReversal,
 )
@@ -184,7 +185,7 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
         return t("{a}, {b}: {result}", a=comparison.a, b=comparison.b, result=result)
     queries = count_queries(t, comparison.n)
     ahead = t("ahead on {pair.wins} of {queries}, behind on {pair.losses}", pair=comparison, queries=queries)
-    size = _format_difference(t, comparison)
+    size = _format_difference(t, comparison.difference, comparison.interval)
     if is_unsure(comparison):
         robust = t(", robust to any grades") if comparison.robust else ""
         size += t(
@@ -216,8 +217,8 @@ def list_differences(t: Translator, comparisons: Sequence[PairComparison], most:
     yield from lines
 
 
-def _format_difference(t: Translator, row: PairComparison | SegmentContrast) -> str:
-    return f"{row.difference:+z.4f}{format_interval(t, row.ci95)}"  # z: no −0.0000
+def _format_difference(t: Translator, difference: float | None, interval: Interval | None) -> str:
+    return f"{difference:+z.4f}{format_interval(t, interval)}"  # z: no −0.0000
 
 
 def is_unsure(comparison: PairComparison) -> bool:
@@ -244,7 +245,7 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
                     value=value,
                     queries=count_queries(t, segment.queries),
                     pair=comparison,
-                    size=_format_difference(t, comparison),
+                    size=_format_difference(t, comparison.difference, comparison.interval),
                 )
     for column, value, segment in list_segments(summary):
         for contrast in segment.contrasts:
@@ -255,7 +256,7 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
                     pair=contrast,
                     column=column,
                     value=value,
-                    size=_format_difference(t, contrast),
+                    size=_format_difference(t, contrast.difference, contrast.ci95),
                 )
 
 
@@ -276,7 +277,7 @@ def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
 
 
 def describe_deciding_queries(t: Translator, summary: Summary) -> str:
-    """Return what the table of the queries that decide shows; `""` without one."""
+    """Return the caption of the table of the queries that decide; "" without one."""
     deciding = summary.deciding_queries
     if deciding is None:
         return ""

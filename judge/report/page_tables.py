@@ -153,7 +153,7 @@ def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
         Cell(build_text(describe_outcome, row)),
         _make_cell(row.difference, "+.4f"),
-        Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
+        Cell(repeat_in_both(format_range(row.interval, "+.4f"))),
         Cell(repeat_in_both(f"{row.wins:,}/{row.ties:,}/{row.losses:,}")),
         Cell(repeat_in_both(format_p_value(row.p_adjusted, NOTHING))),
         Cell(repeat_in_both(format_range(row.bounds if is_unsure(row) else None, "+.4f"))),

@@ -172,7 +172,7 @@ def _make_comparison_table(title: str, comparisons: Iterable[PairComparison], t:
         table.add_row(
             escape_line(f"{comparison.a} {OUTCOME_SIGNS[comparison.outcome]} {comparison.b}"),
             format_decimal(comparison.difference, "+.4f"),
-            format_decimal_range(t, comparison.ci95, "+.4f"),
+            format_decimal_range(t, comparison.interval, "+.4f"),
             f"{comparison.wins:,}/{comparison.ties:,}/{comparison.losses:,}",
             format_p_value(comparison.p_adjusted),
         )

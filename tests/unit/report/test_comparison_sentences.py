@@ -31,6 +31,7 @@ from judge.report.comparison_sentences import (
     rank_means,
     warn_few_queries,
 )
+from judge.report.display_text import format_interval
 from tests.support.cases import check_each
 from tests.unit.analysis.labelled import make_run
 from tests.unit.measure.tables import NAN, tabulate_scores
@@ -457,3 +458,25 @@ def test_calls_without_an_answer_are_a_bound(
     cost = RunCost(1300, 10, 0, 5, 0.1, uncounted, maybe_billed, None)
     assert facts.describe_unclear_calls(ENGLISH, cost) == english
     assert facts.describe_unclear_calls(CHINESE, cost) == chinese
+
+
+@check_each(
+    ("ci95", "interval"),
+    [
+        ((-0.125, 0.5), " (95%: -0.1250 to 0.5000)"),
+        ((-0.5, 0.5), " (95%: -0.5000 to 0.5000)"),
+        ((-1.0, 1.0), ""),
+        ((-4.5, 4.5), ""),
+        ((-1.0, 1.5), " (95%: -1.0000 to 1.5000)"),
+        (None, ""),
+    ],
+)
+def test_an_interval_of_a_difference_that_is_the_whole_range_is_not_shown(
+    ci95: tuple[float, float] | None, interval: str
+) -> None:
+    sentence = describe_difference(ENGLISH, make_comparison(ci95=ci95))
+    assert f"; +0.2500{interval}; ahead on 5 of 9 queries" in sentence
+
+
+def test_an_interval_of_grades_is_shown_also_where_it_is_as_far_on_both_sides() -> None:
+    assert format_interval(ENGLISH, (-1.2, 1.2)) == " (95%: -1.2000 to 1.2000)"
