@@ -23,10 +23,11 @@ from judge.analysis.summary import LabelUse
 from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
+from judge.flags import LABEL
 from judge.measure.measures import Measure, list_default_measures
 from judge.measure.resampling import ALPHA, compute_randomisation_p, holm
 from judge.messages import Message, NameList, SeparatedNames
-from judge.records import EXPECTED, LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
+from judge.records import EXPECTED, Dataset, Judgment, PairKey, Pool, Query, Ranking, Scale
 
 _GradeSource = Literal["assessor", "people"]
 #: What to say of lower and of higher grades, by whose grades changed.
@@ -278,7 +279,7 @@ def _separate(
     }
     graded = {judgment.key for each in used.values() for judgment in each if judgment.grade is not None}
 
-    def mark(name: str, key: tuple[str, str]) -> str:
+    def mark(name: str, key: PairKey) -> str:
         return f"{name}/{key[1]}" if key in graded else key[1]
 
     def mark_snippets(ranking: Ranking) -> Ranking:
@@ -352,7 +353,7 @@ def _find_shift(
     return min(shifts, key=lambda shift: shift.p, default=None)
 
 
-def _find_labelled_pairs(run: JudgedRun) -> set[tuple[str, str]]:
+def _find_labelled_pairs(run: JudgedRun) -> set[PairKey]:
     """Return the pairs of which people gave the grade."""
     return {judgment.key for judgment in run.judgments if LABEL in judgment.flags}
 
@@ -370,10 +371,10 @@ def _list_grades(
 def _count_regraded(
     runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int
 ) -> tuple[int, int, int]:
-    """Return how many pairs two runs graded, and how many grades the assessor and people changed."""
+    """Return the numbers of pairs that two runs graded, and of grades that assessor and people changed."""
     grades: dict[tuple[str, str, int], int] = {}
     shared = by_assessor = by_people = 0
-    labelled: set[tuple[str, str]] = set()
+    labelled: set[PairKey] = set()
     for run in runs.values():
         labelled |= _find_labelled_pairs(run)
         for key, grade in _list_grades(run, queries, repeats).items():

@@ -28,7 +28,7 @@ from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.stability import RepeatStability
 from judge.messages import MeasureName, Message, SeparatedNames
 from judge.pricing import RunCost
-from judge.records import Query, ScaleName
+from judge.records import ListKey, Query, ScaleName
 
 #: The most characters of a note.
 _MAX_NOTE = 4_000
@@ -118,7 +118,7 @@ class DimensionResult:
     """A dimension of a run: its summary, and the values by (engine, query_id)."""
 
     summary: DimensionSummary
-    values: Mapping[tuple[str, str], QueryValues] = field(default_factory=dict)
+    values: Mapping[ListKey, QueryValues] = field(default_factory=dict)
 
 
 def average_values(values: Iterable[float | None], least: float = 0.0, most: float = inf) -> DimensionMean:
@@ -135,7 +135,7 @@ def average_values(values: Iterable[float | None], least: float = 0.0, most: flo
 
 
 def summarise_dimension(
-    values: Mapping[tuple[str, str], QueryValues],
+    values: Mapping[ListKey, QueryValues],
     engines: Iterable[str],
     remarks: tuple[str, ...] = (),
     notes: tuple[DimensionNote, ...] = (),

@@ -71,7 +71,7 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
 
 
 def _bound_mean(relevance: Floats, is_open: Bools) -> tuple[Floats, Floats]:
-    """Return the lowest and highest mean of 1 / rank over the relevant ranks and any of the open ones.
+    """Return the lowest and highest mean (...) of 1 / rank over relevant and any open (..., ranks).
 
     It is lowest with the last of the open ranks, and highest with the first of them, down to some rank.
     """
@@ -148,6 +148,7 @@ class _View:
 
 
 def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    """Return the (engines, topics) highest values: "Highest" in the docstring of this module."""
     ratios = []
     for level, worth in levels:
         given = view.open & (view.elsewhere >= level)
@@ -160,6 +161,7 @@ def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
 
 
 def _find_lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    """Return the (engines, topics) lowest values: "Lowest" in the docstring of this module."""
     top = levels[-1][0]
     free = view.open & ~view.rival & (view.elsewhere < top)
     order = np.where(free, free[..., ::-1].cumsum(-1)[..., ::-1], 0)

@@ -27,7 +27,7 @@ from judge.measure.formulas import (
 )
 from judge.measure.imputation import compute_imputed_values, impute_unjudged
 from judge.measure.measures import Measure, check_depth
-from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
+from judge.records import Judgment, ListKey, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")
 
@@ -143,7 +143,7 @@ class Scores:
 
 def score_rankings(
     rankings: Sequence[Ranking],
-    documents: Mapping[tuple[str, str], tuple[str, ...]],
+    documents: Mapping[ListKey, tuple[str, ...]],
     judgments: Iterable[Judgment],
     measures: Sequence[Measure],
     scale: Scale,
@@ -234,7 +234,7 @@ def compute_nan_mean(array: Floats, axis: int) -> Floats:
 
 
 def compute_bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the mean of `value` along the last axis and its lowest and highest possible value.
+    """Return the mean (...) of `value` (..., entries), and its lowest and highest possible value.
 
     An entry with a value lies between its `low` and `high`. An entry with bounds alone may get a value
     between them or stay undefined, so the bounds of the mean hold with and without it. An entry with
@@ -249,7 +249,7 @@ def compute_bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floa
 
 
 def _compute_lowest_mean(low: Floats, sure: Bools) -> Floats:
-    """Return the lowest mean of the `sure` entries together with any number of the others."""
+    """Return the lowest mean (...) of the `sure` (..., entries) together with any number of the others."""
     others: Bools = ~sure & ~np.isnan(low)
     count = int(others.sum(-1).max(initial=0))
     if not count:

@@ -6,6 +6,7 @@
     run_warnings             flagged, failed and unjudged results, and what means leave out
     assessor_sentences       what is known of the assessors
     display_text             texts and numbers as a page shows them
+    kind_names               the kinds of errors, and flags
     charts                   the charts, one module for each kind
 
 Texts of a run are untrusted: `display_text` cuts and escapes them.

@@ -18,7 +18,7 @@ from judge.report.display_text import format_interval, format_p_value, format_sh
 
 
 def describe_served_models(t: Translator, summary: Summary) -> str:
-    """Return that several models answered in one run, with the grades of each; empty for one model."""
+    """Return the models that answered, with the grades of each; "" for one model."""
     if len(summary.served) < 2:
         return ""
     parts = [
@@ -385,7 +385,7 @@ def _describe_means(t: Translator, name: str, measure: MeasureStability, margin:
 
 
 def describe_variance(t: Translator, variance: VarianceComponents | None) -> str:
-    """Return what the values of a measure vary with."""
+    """Return the shares of the variance of a measure by source."""
     if variance is None:
         return t("the sources of variance are unknown: they need at least 2 queries, 2 engines and 2 repeats")
     total = sum(asdict(variance).values())

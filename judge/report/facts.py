@@ -189,7 +189,7 @@ def describe_dataset(t: Translator, summary: Summary) -> str:
 
 
 def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
-    """Return how many calls have an unknown cost, after what a run cost."""
+    """Return the number of calls with an unknown cost, to follow the cost of a run."""
     uncounted = maybe_billed = ""
     if cost.uncounted:
         uncounted = t.translate_plural(

@@ -32,7 +32,8 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
 from judge.report.facts import NightBanner, ReportExtras
-from judge.report.payload import ERRORS, FLAGS, PageLimits, dump_script_json, select_queries
+from judge.report.kind_names import ERRORS, FLAGS
+from judge.report.payload import PageLimits, dump_script_json, select_queries
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunConfig, load_agreement, load_labelled_order, read_config_if_there
@@ -63,7 +64,7 @@ def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries)
 
 
 def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
-    """Return what the files beside the summary say, where they exist."""
+    """Return the contents of the files beside the summary, where they exist."""
     agreement, order = load_agreement(folder), load_labelled_order(folder)
     config = read_config_if_there(folder) or RunConfig()
     inputs, source = config.inputs, config.options.data or config.options.topics
@@ -146,7 +147,7 @@ def _describe_headline(summary: Summary) -> Text:
 
 
 def _describe_differences(summary: Summary) -> Sequence[Text]:
-    """Return how the engine with the highest mean compares with the others, and the power of the tests."""
+    """Return the comparisons of the engine with the highest mean, and the power of the tests."""
     deciding = summary.deciding_measure
     if not deciding:
         return []

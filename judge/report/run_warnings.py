@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from judge.analysis.summary import Summary
+from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.measure.measures import name_mean
 from judge.measure.sensitivity import (
     MIN_DIFFERENCE,
@@ -17,7 +18,7 @@ from judge.records import CONTENT_FILTER, LEXICAL
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
 from judge.report.display_text import count_queries, translate_remark
-from judge.report.payload import ERRORS
+from judge.report.kind_names import ERRORS
 
 #: From this share of results without a text on, the field of the engine may have another name.
 _MISSING_TEXT = 0.5
@@ -111,7 +112,7 @@ _MOST_SWAPS = 3
 
 
 def warn_flagged(t: Translator, summary: Summary) -> str:
-    """Return that the order of the engines depends on flagged snippets; empty where it does not."""
+    """Return the warning that the order of the engines depends on flagged snippets, else ""."""
     effect = summary.flagged_sensitivity
     if effect is None or not effect.order_changes:
         return ""
@@ -126,7 +127,7 @@ def warn_flagged(t: Translator, summary: Summary) -> str:
 
 
 def describe_flagged_effect(t: Translator, summary: Summary) -> str:
-    """Return that flagged snippets do not change the order, or nearly; empty where they do or are none."""
+    """Return the sentence that flagged snippets do not change the order, or nearly, else ""."""
     effect = summary.flagged_sensitivity
     if effect is None or effect.order_changes:
         return ""
@@ -189,12 +190,12 @@ def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:
 
 
 def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
-    """Return what gets grades for the failed pairs, by the kinds of their failures."""
-    if set(failures) <= {"no_text", "text_cut"}:
+    """Return the advice on the failed pairs, by the kinds of their failures."""
+    if set(failures) <= {TEXT_MISSING, TEXT_CUT}:
         return t(" No model was asked about these: their texts are missing.")
-    if set(failures) <= {"no_text", "text_cut", CONTENT_FILTER}:
+    if set(failures) <= {TEXT_MISSING, TEXT_CUT, CONTENT_FILTER}:
         return t(" The refusals of a content filter are final.")
-    exceptions = t("; no_text needs the missing texts") if "no_text" in failures else ""
+    exceptions = t("; no_text needs the missing texts") if TEXT_MISSING in failures else ""
     if CONTENT_FILTER in failures:
         exceptions += t("; the refusals of a content filter are final")
     return t(" The same command asks again, only for these{exceptions}.", exceptions=exceptions)

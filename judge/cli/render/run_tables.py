@@ -21,6 +21,7 @@ from judge.cli.render import (
     print_table,
 )
 from judge.cli.render.dimension_tables import print_dimension
+from judge.flags import TEXT_MISSING
 from judge.measure.measures import MEASURE_KINDS, name_mean
 from judge.messages import Translator
 from judge.pricing import RunCost
@@ -109,7 +110,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
         "no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
         count=summary.judgments,
         advice=t("add the missing texts to the dataset, and run it in another --out")
-        if set(summary.failures) == {"no_text"}
+        if set(summary.failures) == {TEXT_MISSING}
         else t("run the same command again"),
     )
     return escape_line(line)

@@ -15,12 +15,13 @@ from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
+from judge.flags import LABEL
 from judge.measure.engine_summary import average_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.messages import CHINESE
 from judge.pricing import RunCost
-from judge.records import BINARY, GRADED, LABEL, Judgment, Scale
+from judge.records import BINARY, GRADED, Judgment, Scale
 from tests.support.datasets import read_dataset
 
 Row = Mapping[str, Any]
