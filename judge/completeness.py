@@ -9,6 +9,7 @@ from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
 from judge.assess.text_assessor import DimensionQuestions, TextAsker
 from judge.errors import JudgeError, LimitReached, RunIncomplete
+from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.messages import Message
 from judge.records import CONTENT_FILTER, Judgment
 
@@ -113,9 +114,9 @@ def _advise(failures: Iterable[Judgment]) -> str:
     """Return what the user can do to get grades for the pairs that have none."""
     counts = Counter(judgment.error for judgment in failures)
     kinds = set(counts)
-    if kinds == {"text_cut"}:
+    if kinds == {TEXT_CUT}:
         return Message("raise max_chars and name another --out: stored judgments are not paid again")
-    if kinds <= {"no_text", "text_cut"}:
+    if kinds <= {TEXT_MISSING, TEXT_CUT}:
         return Message("add the missing texts and name another --out: stored judgments are not paid again")
     if kinds == {CONTENT_FILTER}:
         return Message(

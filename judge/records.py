@@ -21,6 +21,8 @@ ScaleName = Literal["binary", "graded"]
 
 #: The ids of the query and the snippet of a pair.
 PairKey = tuple[str, str]
+#: The engine and the id of the query of a list of results.
+ListKey = tuple[str, str]
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = 60
@@ -105,7 +107,7 @@ class Ranking:
     latency_ms: float | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> ListKey:
         """The engine and the id of the query, which identify the list in a dataset."""
         return self.engine, self.query_id
 
@@ -162,7 +164,7 @@ class Pool:
     depth: int
     results: int
     pairs: Sequence[Pair]
-    documents: Mapping[tuple[str, str], tuple[str, ...]]
+    documents: Mapping[ListKey, tuple[str, ...]]
     cache_key: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
@@ -235,8 +237,6 @@ ANSWERED = "answered"
 LOST = "lost"
 #: The outcome of a call that the content filter of the provider refused.
 CONTENT_FILTER = "content_filter"
-#: The flag of a judgment on a pair that the prompt shows with its grade.
-SHOWN_AS_EXAMPLE = "shown_as_example"
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,8 +306,6 @@ RELEVANCE = "relevance"
 WEIGHTED_DIMENSIONS = {RELEVANCE: "", "recall": "points", "quality": "site_grades", "diversity": "diversity"}
 #: The number of queries that --explain explains, unless another is chosen.
 EXPLAIN_QUERIES = 20
-#: The flag of a judgment whose grade is the label of a person.
-LABEL = "label"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from judge.config.option_record import INPUT
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
+from judge.flags import EMPTY_SNIPPET
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.models.providers import PROVIDERS, split_address
 from judge.models.redaction import find_secrets, mask
@@ -142,16 +143,16 @@ def _resolve_scale(identity: RunIdentity) -> RunIdentity:
 
 
 def check_identity(folder: RunFolder, identity: RunIdentity) -> None:
-    """Raise InputError when `folder` holds a run with other options than `identity` and with a reply.
+    """Raise InputError when `folder` holds a run with other options than `identity` and with a result.
 
-    A finished run without a reply, such as one with a wrong model or key, gives its folder to the next one.
+    A finished run without one, such as one with a wrong model or key, gives its folder to the next run.
     """
     config = read_config_if_there(folder)
     if config is None or not config.identity:
         return
     stored, identity = _resolve_scale(config.identity), _resolve_scale(identity)
     differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
-    if differing and _may_have_reply(folder):
+    if differing and _may_have_result(folder):
         changes = join_messages(
             change
             for name in differing
@@ -169,10 +170,16 @@ def check_identity(folder: RunFolder, identity: RunIdentity) -> None:
         )
 
 
-def _may_have_reply(folder: RunFolder) -> bool:
-    """Return whether a judgment has a reply; True, too, without a file of judgments that can be read."""
+def _may_have_result(folder: RunFolder) -> bool:
+    """Return whether a pair has a reply or a grade; True, too, without a readable file of judgments.
+
+    The grade of an empty snippet is none: it needs neither a model nor a person.
+    """
     try:
-        return any(judgment.reply for judgment in read_judgments(folder))
+        return any(
+            each.reply or (each.grade is not None and EMPTY_SNIPPET not in each.flags)
+            for each in read_judgments(folder)
+        )
     except InputError:
         return True
 

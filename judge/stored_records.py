@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Generic, Self, TypeVar, overload
 
-from judge.records import Query, Ranking
+from judge.records import ListKey, Query, Ranking
 
 Record = TypeVar("Record")
 Columns = TypeVar("Columns")
 #: The documents of the pool in rank order, by (engine, query_id).
-Documents = Mapping[tuple[str, str], tuple[str, ...]]
+Documents = Mapping[ListKey, tuple[str, ...]]
 
 
 class StoredRecords(Sequence[Record]):
@@ -110,10 +110,10 @@ class StoredDocuments(Documents):
     def _names(self) -> Documents:
         return {key: names for each in self._read_query_results() for key, names in each.documents.items()}
 
-    def __getitem__(self, key: tuple[str, str]) -> tuple[str, ...]:
+    def __getitem__(self, key: ListKey) -> tuple[str, ...]:
         return self._names[key]
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
+    def __iter__(self) -> Iterator[ListKey]:
         return iter(self._names)
 
     def __len__(self) -> int:

@@ -33,7 +33,7 @@ from judge.nightly.notifications import FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.pricing.prices import SHIPPED_PRICES
 from judge.records import Judgment
-from judge.report.payload import ERRORS, FLAGS
+from judge.report.kind_names import ERRORS, FLAGS
 from judge.run_identity import CHANGEABLE_OPTIONS
 from judge.runs.results_file import EngineEntry, JudgmentEntry, MemberJudgment, QueryEntry, SnippetEntry
 from judge.runs.run_result import RunResult

@@ -23,11 +23,11 @@ from judge.analysis.summary import LabelUse
 from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
-from judge.measure import ALPHA
+from judge.flags import LABEL
 from judge.measure.measures import Measure, list_default_measures
-from judge.measure.resampling import compute_randomisation_p, holm
+from judge.measure.resampling import ALPHA, compute_randomisation_p, holm
 from judge.messages import Message, NameList, SeparatedNames
-from judge.records import EXPECTED, LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
+from judge.records import EXPECTED, Dataset, Judgment, PairKey, Pool, Query, Ranking, Scale
 
 _GradeSource = Literal["assessor", "people"]
 #: What to say of lower and of higher grades, by whose grades changed.
@@ -175,20 +175,25 @@ def _choose_measures(
 ) -> tuple[Measure, ...]:
     """Return the measures to compare the runs by: those that all have, and those that are `wanted`.
 
-    Where the grades are `unequal`, measures that the pool divides are left out. Raises InputError when no
-    measure remains, or a wanted one is left out.
+    Where the grades are `unequal`, measures that the pool divides are left out. Raises InputError when none
+    that compares engines remains, or a wanted one is left out.
     """
     of_runs = [run.spec.measures for run in runs.values()]
     common = [each for each in of_runs[0] if all(each in measures for measures in of_runs)]
     chosen = tuple(
         measure for measure in dict.fromkeys((*common, *wanted)) if measure.pool_free or not unequal
     )
-    if chosen and all(measure in chosen for measure in wanted):
+    if any(each.compares_engines for each in chosen) and all(measure in chosen for measure in wanted):
         return chosen
     depth = next(iter(runs.values())).pool.depth
     possible = dict.fromkeys(chain(*of_runs, list_default_measures(depth)))
     names = [str(each) for each in possible if each.compares_engines and (each.pool_free or not unequal)]
-    problem = Message("{runs} have no measure in common", runs=NameList(runs))
+    problem = Message(
+        "{runs} have no measure in common that compares engines"
+        if chosen
+        else "{runs} have no measure in common",
+        runs=NameList(runs),
+    )
     if unequal:
         problem = Message(
             "the runs were {unequal}, so only measures that no pool divides can be compared", unequal=unequal
@@ -274,7 +279,7 @@ def _separate(
     }
     graded = {judgment.key for each in used.values() for judgment in each if judgment.grade is not None}
 
-    def mark(name: str, key: tuple[str, str]) -> str:
+    def mark(name: str, key: PairKey) -> str:
         return f"{name}/{key[1]}" if key in graded else key[1]
 
     def mark_snippets(ranking: Ranking) -> Ranking:
@@ -348,7 +353,7 @@ def _find_shift(
     return min(shifts, key=lambda shift: shift.p, default=None)
 
 
-def _find_labelled_pairs(run: JudgedRun) -> set[tuple[str, str]]:
+def _find_labelled_pairs(run: JudgedRun) -> set[PairKey]:
     """Return the pairs of which people gave the grade."""
     return {judgment.key for judgment in run.judgments if LABEL in judgment.flags}
 
@@ -366,10 +371,10 @@ def _list_grades(
 def _count_regraded(
     runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int
 ) -> tuple[int, int, int]:
-    """Return how many pairs two runs graded, and how many grades the assessor and people changed."""
+    """Return the numbers of pairs that two runs graded, and of grades that assessor and people changed."""
     grades: dict[tuple[str, str, int], int] = {}
     shared = by_assessor = by_people = 0
-    labelled: set[tuple[str, str]] = set()
+    labelled: set[PairKey] = set()
     for run in runs.values():
         labelled |= _find_labelled_pairs(run)
         for key, grade in _list_grades(run, queries, repeats).items():

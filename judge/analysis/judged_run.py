@@ -31,6 +31,7 @@ from judge.analysis.summary import (
 )
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.labels import list_unreturned
+from judge.flags import EMPTY_SNIPPET, LABEL
 from judge.measure.agreement import (
     GradesByPair,
     compute_median_grades,
@@ -56,7 +57,7 @@ from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import check_own_lists, list_needed_measures, measure_flagged_sensitivity
 from judge.measure.stability import measure_stability
 from judge.pricing.costs import RunCost
-from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Query, Scale, Snippet
+from judge.records import Dataset, Judgment, ListKey, Pair, PairKey, Pool, Query, Scale, Snippet
 from judge.stored_records import select_records
 
 #: The most queries that `DecidingQueries` has.
@@ -98,7 +99,7 @@ class JudgedRun:
     dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
 
     @property
-    def lists(self) -> dict[tuple[str, str], Sequence[Snippet]]:
+    def lists(self) -> dict[ListKey, Sequence[Snippet]]:
         """The results of engines that did not fail, down to the depth, by (engine, query_id)."""
         depth, rankings = self.pool.depth, self.data.rankings
         return {ranking.key: ranking.snippets[:depth] for ranking in rankings if ranking.error is None}
@@ -126,7 +127,7 @@ class RunLabels:
     grades: GradesByPair
     source: str
     unmatched: int = 0
-    sample: frozenset[tuple[str, str]] = frozenset()
+    sample: frozenset[PairKey] = frozenset()
     unreturned: int | None = None
     warnings: tuple[str, ...] = ()
 
@@ -161,7 +162,7 @@ class RunLabels:
         }
 
     def summarise(self, judgments: Iterable[Judgment], scale: Scale) -> LabelUse:
-        """Return how many pairs have a label, and how the assessor's `judgments` agree on the sample."""
+        """Return the number of labelled pairs, and the agreement of the `judgments` on the sample."""
         sample = {key: self.grades[key] for key in self.sample}
         check = None
         if sample:
@@ -215,7 +216,7 @@ def score_run(run: JudgedRun, measures: Sequence[Measure]) -> Scores:
     return score_columns(*run.tabulate(), measures, run.spec.scale)
 
 
-def score_lists(run: JudgedRun, measure: Measure) -> dict[tuple[str, str], float | None]:
+def score_lists(run: JudgedRun, measure: Measure) -> dict[ListKey, float | None]:
     """Return the mean of `measure` over the repeats by (engine, query_id), None where it is not defined.
 
     Lists of engines that failed on the query are left out.
@@ -266,7 +267,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
         coverage=judged / wanted_judgments if wanted_judgments else 1.0,
         served=count_served_models(results, columns, spec.scale),
         failures=columns.count_errors(),
-        empty_snippets=int(results.mark_flags({"empty_snippet"}).sum()),
+        empty_snippets=int(results.mark_flags({EMPTY_SNIPPET}).sum()),
         flagged={
             engine: count
             for engine, count in zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
@@ -352,7 +353,7 @@ def _count_undefined(engines: Collection[EngineResult]) -> dict[str, int]:
     return {name: count for name, count in most.items() if count}
 
 
-def draw_sample(keys: Iterable[tuple[str, str]], size: int) -> frozenset[tuple[str, str]]:
+def draw_sample(keys: Iterable[PairKey], size: int) -> frozenset[PairKey]:
     """Return `size` of the keys at random, or all if there are fewer.
 
     The draw depends on the keys alone, and a larger sample holds every smaller one.

@@ -18,6 +18,7 @@ from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.labels import select_labellable
 from judge.errors import InputError
+from judge.flags import SHOWN_AS_EXAMPLE
 from judge.measure import agreement
 from judge.measure.bias import EngineLabelBias, WidestBiasGap, estimate_engine_bias, find_widest_gap
 from judge.measure.measures import Measure
@@ -25,18 +26,7 @@ from judge.measure.ppi import MeasureCalibration, correct_engines
 from judge.measure.rank_correlation import EngineOrders, compare_rankings
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
-from judge.records import (
-    SHOWN_AS_EXAMPLE,
-    Dataset,
-    Judgment,
-    Pair,
-    Pool,
-    Query,
-    Ranking,
-    Scale,
-    ScaleName,
-    Snippet,
-)
+from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Query, Ranking, Scale, ScaleName, Snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +104,7 @@ class _LabelledQueries:
 
 
 def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False) -> LabelAgreement:
-    """Return how far a run agrees with labels of people.
+    """Return the agreement of a run with labels of people.
 
     With `bare` there is no run, only two files of grades: then engines are compared on all queries that
     both files have, and nothing is corrected, because neither file is a random sample of the other.
@@ -201,7 +191,7 @@ def leave_out_examples(run: JudgedRun, people: LabelSet) -> LabelSet:
 
 
 def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
-    """Return how many queries that have something to label give no value by the assessor's grades.
+    """Return the number of queries with something to label that have no value by the assessor's grades.
 
     It is counted for the two engines and the measure, which is returned too, that have the fewest queries
     with a value: nDCG and AP have none where nothing is relevant, and no measure where an engine failed.
@@ -265,7 +255,7 @@ def _compare_orders(
 
 
 def _select_graded_by_both(run: JudgedRun, people: LabelSet) -> tuple[JudgedRun, LabelSet]:
-    """Return what both sides graded, so that neither order rests on more grades of a query."""
+    """Return the pairs that both sides graded, so that neither order rests on more grades of a query."""
     both = people.grades.keys() & agreement.compute_median_grades(run.judgments).keys()
     used = both | people.assumed.keys() | people.examples.keys()
     judgments = tuple(judgment for judgment in run.judgments if judgment.key in used)
@@ -362,7 +352,7 @@ def run_from_labels(
     return run, dict.fromkeys((key for key in listed_pairs if key not in snippets_by_key), 0)
 
 
-def _make_graded_rankings(snippets_by_key: dict[tuple[str, str], Snippet]) -> list[Ranking]:
+def _make_graded_rankings(snippets_by_key: dict[PairKey, Snippet]) -> list[Ranking]:
     by_query: dict[str, list[Snippet]] = {}
     for (query_id, _), snippet in snippets_by_key.items():
         by_query.setdefault(query_id, []).append(snippet)

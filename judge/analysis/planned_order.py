@@ -17,7 +17,6 @@ from judge.analysis.label_agreement import LabelSet
 from judge.analysis.pair_plan import ENOUGH_LABELS, MIN_LABELS, PairPlan, group_grades
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.errors import InputError
-from judge.measure import ALPHA
 from judge.measure.measures import Measure, parse_measure
 from judge.measure.pair_sampling import (
     EstimatedDifference,
@@ -26,7 +25,7 @@ from judge.measure.pair_sampling import (
     estimate_difference,
 )
 from judge.measure.ppi import CorrectedOutcome, decide_corrected_order
-from judge.measure.resampling import MIN_DIFFERING, Interval, holm, make_finite_interval
+from judge.measure.resampling import ALPHA, MIN_DIFFERING, Interval, holm, make_finite_interval
 from judge.messages import Message, SeparatedNames
 
 

@@ -28,7 +28,7 @@ from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.stability import RepeatStability
 from judge.messages import MeasureName, Message, SeparatedNames
 from judge.pricing.costs import RunCost
-from judge.records import Query, ScaleName
+from judge.records import ListKey, Query, ScaleName
 
 #: The most characters of a note.
 _MAX_NOTE = 4_000
@@ -101,6 +101,13 @@ class DimensionSummary:
         """The names of the measures, in the order of the first engine that has them."""
         return list(dict.fromkeys(name for means in self.engines.values() for name in means))
 
+    def group_pairs(self, order: Sequence[str]) -> dict[str, list[EnginePair]]:
+        """Return the pairs of engines by measure, in the `order` of the engines."""
+        pairs_by_measure: dict[str, list[EnginePair]] = {}
+        for pair in sorted(self.pairs, key=lambda pair: sorted(map(order.index, (pair.a, pair.b)))):
+            pairs_by_measure.setdefault(pair.measure, []).append(pair)
+        return pairs_by_measure
+
     def find_mean(self, engine: str, measure: str) -> DimensionMean:
         """Return the mean of an engine by a measure, an unknown one where there is none."""
         return self.engines.get(engine, {}).get(measure, DimensionMean(None, None, 0))
@@ -111,7 +118,7 @@ class DimensionResult:
     """A dimension of a run: its summary, and the values by (engine, query_id)."""
 
     summary: DimensionSummary
-    values: Mapping[tuple[str, str], QueryValues] = field(default_factory=dict)
+    values: Mapping[ListKey, QueryValues] = field(default_factory=dict)
 
 
 def average_values(values: Iterable[float | None], least: float = 0.0, most: float = inf) -> DimensionMean:
@@ -128,7 +135,7 @@ def average_values(values: Iterable[float | None], least: float = 0.0, most: flo
 
 
 def summarise_dimension(
-    values: Mapping[tuple[str, str], QueryValues],
+    values: Mapping[ListKey, QueryValues],
     engines: Iterable[str],
     remarks: tuple[str, ...] = (),
     notes: tuple[DimensionNote, ...] = (),

@@ -20,21 +20,20 @@ from judge.assess.prompts import Prompts
 from judge.cache import make_key
 from judge.characters import estimate_tokens
 from judge.errors import AccountError, CallError, ReplyParseError
+from judge.flags import (
+    EMPTY_SNIPPET,
+    PROMPT_ECHO,
+    RE_ASKED,
+    SERVED_BY,
+    SHOWN_AS_EXAMPLE,
+    TEXT_CUT,
+    TEXT_MISSING,
+)
 from judge.messages import Message
 from judge.models.model import Model
 from judge.models.negotiation import find_max_tokens
 from judge.parsing.verdict import parse_verdict
-from judge.records import (
-    CONTENT_FILTER,
-    SHOWN_AS_EXAMPLE,
-    Completion,
-    Judgment,
-    Lang,
-    Pair,
-    Prompt,
-    Scale,
-    Verdict,
-)
+from judge.records import CONTENT_FILTER, Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
 from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictKeyInfo, normalise_params
 
 #: Thinking that does not end.
@@ -52,8 +51,8 @@ _YES_OR_NO = re.compile(
 _ECHO_LENGTH = 40
 #: Why a snippet with such a flag is unjudged.
 _MISSING_TEXT_REASONS = {
-    "no_text": Message("the dataset does not say what the engine showed"),
-    "text_cut": Message("nothing can be read in the part of the text that max_chars leaves; raise max_chars"),
+    TEXT_MISSING: Message("the dataset does not say what the engine showed"),
+    TEXT_CUT: Message("nothing can be read in the part of the text that max_chars leaves; raise max_chars"),
 }
 #: What the row of the store has, which needs a grade, beside a reply that answers another question.
 NO_VERDICT = Verdict(0, "")
@@ -194,7 +193,7 @@ class Assessor:
                 completion = await complete(prompt)
                 verdict = await self._read_verdict(completion, prompt)
             except ReplyParseError as parse_error:
-                error, flags = parse_error, ("re_asked",)
+                error, flags = parse_error, (RE_ASKED,)
             except AccountError:
                 raise
             except CallError as call_error:
@@ -253,9 +252,9 @@ class Assessor:
         flags = []
         name, served = self.model.name, completion.model
         if served and not (name.endswith(served) or served.startswith(name.rpartition(":")[2])):
-            flags.append(f"served_by:{completion.model}")
+            flags.append(f"{SERVED_BY}:{completion.model}")
         if _is_echo(verdict.reason, prompt.system):
-            flags.append("prompt_echo")
+            flags.append(PROMPT_ECHO)
         return flags
 
     def make_stored_verdict(
@@ -345,11 +344,11 @@ class Assessor:
             if kind in question.pair.snippet.flags:
                 unjudged = self.make_judgment(question, AssessorAnswer(None, kind, "", str(why)))
                 return replace(unjudged, assessor=f"rule:{kind}", params={})
-        if "empty_snippet" not in question.pair.snippet.flags:
+        if EMPTY_SNIPPET not in question.pair.snippet.flags:
             return None
         ungraded = self.make_judgment(question, AssessorAnswer(None, None, ""))
         reason = _EMPTY_REASONS[question.pair.query.lang]
-        return replace(ungraded, grade=0, reason=reason, assessor="rule:empty_snippet", params={})
+        return replace(ungraded, grade=0, reason=reason, assessor=f"rule:{EMPTY_SNIPPET}", params={})
 
 
 def _is_only_thinking(completion: Completion) -> bool:

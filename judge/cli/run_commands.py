@@ -337,7 +337,7 @@ def _describe_tally(tally: EngineTally, t: Translator) -> str:
 
 def _describe_reason(reason: FailureReason, t: Translator) -> str:
     """Return why an engine has no answer: a kind of error and its message, or why it was not asked."""
-    from judge.report.payload import name_error
+    from judge.report.kind_names import name_error
 
     text = t(reason.detail)
     if reason.kind:

@@ -18,7 +18,7 @@ from judge.errors import InputError
 from judge.messages import SeparatedNames
 from judge.messages import Text as Bilingual
 from judge.report.display_text import escape_hidden
-from judge.report.payload import ERRORS, FLAGS
+from judge.report.kind_names import ERRORS, FLAGS
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import parse_queries
 from judge.runs.record_json import check_version

@@ -15,13 +15,21 @@ from itertools import pairwise
 from judge.characters import CONTROL, SURROGATE
 from judge.dataset.injection import detect_injection, is_stuffed
 from judge.dataset.markup import extract_visible_text
+from judge.flags import (
+    CHAT_TOKENS,
+    CONTROL_CHARACTERS,
+    EMPTY_SNIPPET,
+    INVISIBLE,
+    MISDECODED,
+    STUFFING,
+    SURROGATES,
+    TEXT_CUT,
+    TITLE_ONLY,
+    TRUNCATED,
+)
 from judge.json_text import hash_parts
 from judge.records import Snippet
 
-#: Flags of a snippet without text: it has only a title, it is empty, or its text is missing.
-TITLE_ONLY, EMPTY_SNIPPET, TEXT_MISSING = "textless", "empty_snippet", "no_text"
-#: Flag of a snippet with nothing readable in the part of the text that `max_chars` allows.
-TEXT_CUT = "text_cut"
 #: Prompts show at most this many characters of a query or a reference.
 MAX_QUERY_CHARS = 2000
 # Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, GLM, Seed,
@@ -94,9 +102,9 @@ def clean_snippet(
     clean_date, _ = _clean_text(date, 100)
     flags |= title_flags | set(detect_injection(_join_title(title, text), _join_title(clean_title, visible)))
     if is_stuffed(query, clean_title) or is_stuffed(query, visible):
-        flags.add("stuffing")
+        flags.add(STUFFING)
     id_parts = [clean_title, visible, clean_date if dates else ""]
-    if not (visible or clean_title) and (cut := [flag for flag in flags if flag.startswith("truncated:")]):
+    if not (visible or clean_title) and (cut := [flag for flag in flags if flag.startswith(f"{TRUNCATED}:")]):
         flags.add(TEXT_CUT)
         id_parts = [TEXT_CUT, *sorted(cut)]  # a set has no order
     elif not visible:
@@ -141,12 +149,12 @@ def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     visible = _normalise_text(decoded[: 20 * max_chars], unusual, flags)
     if len(visible) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        flags.add(f"truncated:{len(text)}:{digest}")
+        flags.add(f"{TRUNCATED}:{len(text)}:{digest}")
         visible = _normalise_text(visible[:max_chars], unusual, set())
     # A replaced half of a surrogate pair is not a lost byte.
     seen = decoded[: 2 * max_chars]
-    if looks_misdecoded(seen.replace("\ufffd", "") if "surrogate" in flags else seen, unusual):
-        flags.add("encoding")
+    if looks_misdecoded(seen.replace("\ufffd", "") if SURROGATES in flags else seen, unusual):
+        flags.add(MISDECODED)
     return visible, flags
 
 
@@ -154,7 +162,7 @@ def _repair_surrogates(text: str, flags: set[str]) -> str:
     """Return `text` with the halves of surrogate pairs joined and lone ones replaced."""
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if joined.count("\ufffd") > text.count("\ufffd"):
-        flags.add("surrogate")
+        flags.add(SURROGATES)
     return joined
 
 
@@ -172,14 +180,14 @@ def _normalise_text(text: str, unusual: str, flags: set[str]) -> str:
         text = _drop_unreadable(text, unusual, flags)
     broken = _break_tokens(text) if _TOKEN_CHAR.search(unusual) and _TOKEN_MARK.search(text) else text
     if broken != text:
-        flags.add("chat_tokens")
+        flags.add(CHAT_TOKENS)
     if "\n" not in broken:
         return " ".join(broken.split())
     visible = _BLANK_LINES.sub("\n\n", "\n".join(" ".join(line.split()) for line in broken.split("\n")))
     if "\n\n" in visible:
         visible, turns = _TURN.subn(r"\1 ", visible)
         if turns:
-            flags.add("chat_tokens")
+            flags.add(CHAT_TOKENS)
     return visible.strip()
 
 
@@ -211,12 +219,12 @@ def _drop_unreadable(text: str, unusual: str, flags: set[str]) -> str:
     if _LINE_BREAK.search(unusual):
         text = _LINE_BREAK.sub("\n", text)
     if CONTROL.search(unusual) and CONTROL.search(text):
-        flags.add("control")
+        flags.add(CONTROL_CHARACTERS)
         text = CONTROL.sub("", _ANSI.sub("", text))
     if has_invisible(unusual):
         text, dropped = drop_invisible(text)
         if dropped:
-            flags.add("invisible")
+            flags.add(INVISIBLE)
     return text
 
 

@@ -25,6 +25,7 @@ from judge.dataset.injection_patterns import (
     compile_pattern,
     contains_any,
 )
+from judge.flags import ENCODED, INSTRUCTION
 
 # Blanks for all bytes but the letters a-z.
 _LETTERS = bytes(byte if byte in b"abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
@@ -83,7 +84,7 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
     flags = _find_flags(triggered, visible, raw_text)
     for decoded in _decode(cleaned, raw, is_rot13=_ROT13 in triggered):
         if more := _find_flags(_find_triggered(decoded), decoded, decoded):
-            flags |= more | {"encoded"}
+            flags |= more | {ENCODED}
     return tuple(sorted(flags))
 
 
@@ -95,7 +96,7 @@ def _find_flags(triggered: set[str], visible: str, raw_text: str) -> set[str]:
         if name in INJECTION_PATTERNS and _matches(INJECTION_PATTERNS[name], visible, raw_text)
     }
     if _GRADING in triggered and _urges_a_grade(visible):
-        flags.add("instruction")
+        flags.add(INSTRUCTION)
     return flags
 
 

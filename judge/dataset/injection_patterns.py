@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from judge.flags import CHAT_TOKENS, STUFFING
+
 _NEAR = r"[^\n]{0,40}?"
 _GRADERS = r"(?:grader|judge|evaluator|assessor|rater|reviewer|scorer|ai|llm|model|assistant)s?"
 _TOP_GRADE = (
@@ -342,9 +344,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
 }
 #: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters
 #: are not among them: most come from word processors and right-to-left text.
-INJECTION_FLAGS = frozenset(
-    {"chat_tokens", "stuffing", *(name.partition(":")[0] for name in INJECTION_PATTERNS)}
-)
+INJECTION_FLAGS = frozenset({CHAT_TOKENS, STUFFING, *(name.partition(":")[0] for name in INJECTION_PATTERNS)})
 # A run of marks is tried once, from its beginning.
 SENTENCE_END = r"(?<![.!?。！？；;\n])[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]"
 

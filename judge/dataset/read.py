@@ -16,12 +16,12 @@ from typing import Any
 
 from judge.characters import detect_query_language, find_majority_language
 from judge.dataset import clean, trec
-from judge.dataset.clean import EMPTY_SNIPPET, TEXT_MISSING
 from judge.dataset.parsed_rows import ONLY_ENGINE, ParsedRow, RowsByQuery
 from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, read_mappings
 from judge.dataset.validation import normalise_text
 from judge.errors import InputError
+from judge.flags import EMPTY_SNIPPET, TEXT_MISSING
 from judge.json_text import hash_parts
 from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet

@@ -16,9 +16,9 @@ from typing import Annotated
 
 import msgspec
 
-from judge.dataset.clean import TEXT_MISSING
 from judge.dataset.pool import make_pair, pool_query
 from judge.dataset.read import QueryReader
+from judge.flags import TEXT_MISSING
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
 from judge.stored_lines import StoredLines, TemporaryLines, decode_line, encode_line

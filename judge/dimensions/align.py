@@ -174,10 +174,7 @@ def _measure_rankings(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str
     measures = {}
     for comparison in compare_engines(scores):
         sign = 1 if comparison.a == AFTER else -1
-        ends = sorted(sign * end for end in comparison.ci95) if comparison.ci95 else None
-        # Where few queries differ, the interval is the whole range, which says nothing.
-        if ends and ends[0] <= -1 and ends[1] >= 1:
-            ends = None
+        ends = sorted(sign * end for end in comparison.interval or ())
         outcomes: Mapping[str | None, Effect] = {AFTER: "helps", BEFORE: "harms"}
         measures[comparison.measure] = AlignedMeasure(
             before=means[BEFORE][comparison.measure].mean,

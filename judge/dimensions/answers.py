@@ -16,18 +16,12 @@ from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
-from judge.dimensions import (
-    MAX_LINE,
-    DimensionOptions,
-    QuestionCount,
-    is_readable,
-    make_question_pair,
-    show_snippet,
-)
+from judge.dimensions.catalogue import DimensionOptions
+from judge.dimensions.questions import MAX_LINE, QuestionCount, is_readable, make_question_pair, show_snippet
 from judge.measure.formulas import Floats, divide
 from judge.measure.resampling import estimate_statistic
 from judge.messages import Message
-from judge.records import Dataset, Pool, Ranking
+from judge.records import Dataset, ListKey, Pool, Ranking
 
 #: The results that an answer is made from: the context of a model is paid by the token.
 _TOP_RESULTS = 5
@@ -117,7 +111,7 @@ def measure_answers(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimens
     texts = {key: answer.answer for key, answer in answers.items() if answer.answer.strip()}
     to_grade = {key: make_question_pair(queries[key[1]], [text]) for key, text in texts.items()}
     graded = asker.ask(GRADE_ANSWER, to_grade)
-    values: dict[tuple[str, str], QueryValues] = {}
+    values: dict[ListKey, QueryValues] = {}
     notes = []
     for ranking in lists:
         key = ranking.key

@@ -24,13 +24,13 @@ from judge.analysis.summary import (
     average_values,
     summarise_dimension,
 )
-from judge.dimensions import DimensionOptions
+from judge.dimensions.catalogue import DimensionOptions
 from judge.dimensions.sources import find_site
 from judge.errors import InputError
 from judge.measure.formulas import Floats, find_largest_value
 from judge.measure.rank_correlation import rbo
 from judge.messages import Message
-from judge.records import Snippet
+from judge.records import ListKey, Snippet
 
 #: From this resemblance on a snippet is a near-duplicate.
 _NEAR_DUPLICATE = 0.8
@@ -68,7 +68,7 @@ def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> Di
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     units = dict(zip(texts, vectors, strict=True))
     nowhere = np.full(vectors.shape[1], np.nan)
-    values: dict[tuple[str, str], QueryValues] = {}
+    values: dict[ListKey, QueryValues] = {}
     similarities = {}
     for key, snippets in lists.items():
         rows = np.array([units.get(each.id, nowhere) for each in snippets]).reshape(-1, len(nowhere))
@@ -128,8 +128,8 @@ def order_by_mmr(similarity: Floats, trade_off: float = _TRADE_OFF) -> list[int]
 
 def _add_mmr(
     run: JudgedRun,
-    similarities: Mapping[tuple[str, str], Floats],
-    values: dict[tuple[str, str], QueryValues],
+    similarities: Mapping[ListKey, Floats],
+    values: dict[ListKey, QueryValues],
     ranges: dict[str, tuple[float, float]],
 ) -> None:
     """Add to `values` what each list scores in the order of MMR, None where it has no score."""

@@ -37,7 +37,7 @@ _ATTEMPTS, _MAX_WAIT = 5, 600.0
 
 
 def open_embedder(spec: str, access: ServerAccess, store: Path) -> Callable[[Sequence[str]], Floats]:
-    """Return what embeds texts as `spec` says: (texts, dimensions). A server's are cached beside `store`.
+    """Return a function from texts to (texts, dimensions) embeddings; a server's are cached beside `store`.
 
     It raises InputError for a model that cannot be loaded, RunIncomplete when the server fails. Raises
     InputError for an unknown form, SetupError without a key or a library.

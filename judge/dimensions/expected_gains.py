@@ -13,7 +13,7 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.pool import list_firsts
-from judge.dimensions import DimensionOptions
+from judge.dimensions.catalogue import DimensionOptions
 from judge.measure.formulas import (
     Floats,
     apply_formula,
@@ -24,7 +24,7 @@ from judge.measure.formulas import (
 )
 from judge.measure.measures import Measure
 from judge.messages import Message
-from judge.records import PairKey, Ranking
+from judge.records import ListKey, PairKey, Ranking
 
 #: Measures that are sums over ranks, so that their mean over grades follows from the mean gains.
 _SUMS = ("nDCG", "sDCG", "DCG", "P")
@@ -47,7 +47,7 @@ def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResu
         return summarise_dimension({}, run.data.engines, (remark,))
     measures = [each for each in run.spec.measures if each.name in _SUMS and each.compares_engines]
     measures = measures or [Measure("sDCG", depth)]
-    values: dict[tuple[str, str], dict[str, float | None]] = defaultdict(dict)
+    values: dict[ListKey, dict[str, float | None]] = defaultdict(dict)
     rankings = [each for each in run.data.rankings if each.error is None]
     for measure in measures:
         gains = compute_gains(measure, scale)

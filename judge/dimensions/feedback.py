@@ -12,18 +12,18 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.label_files import Feedback, FeedbackKind
 from judge.dataset.labels import Label, match_labels
-from judge.dimensions import DimensionOptions
+from judge.dimensions.catalogue import DimensionOptions
 from judge.errors import InputError
 from judge.measure.agreement import compute_median_grades, measure_agreement, pair_grades
 from judge.messages import Message
-from judge.records import BINARY
+from judge.records import BINARY, ListKey
 
 _NAMES: Mapping[FeedbackKind, Message] = {"thumbs": Message("thumbs"), "clicks": Message("clicks")}
 
 
 def measure_feedback(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the share of positive feedback in each list, and how often the verdict is the same."""
-    values: dict[tuple[str, str], dict[str, float | None]] = {key: {} for key in run.lists}
+    values: dict[ListKey, dict[str, float | None]] = {key: {} for key in run.lists}
     feedback = options.feedback or Feedback({})
     remarks = [_measure_kind(run, kind, labels, values) for kind, labels in feedback.labels.items()]
     return summarise_dimension(values, run.data.engines, (*feedback.warnings, *remarks), largest=1.0)
@@ -33,7 +33,7 @@ def _measure_kind(
     run: JudgedRun,
     kind: FeedbackKind,
     labels: tuple[Label, ...],
-    values: Mapping[tuple[str, str], dict[str, float | None]],
+    values: Mapping[ListKey, dict[str, float | None]],
 ) -> Message:
     """Add the values of a kind of feedback to `values`; return how far the verdicts agree with it."""
     try:

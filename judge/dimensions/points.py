@@ -21,11 +21,13 @@ from judge.assess.text_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated
-from judge.dimensions import DimensionOptions, QuestionCount, is_readable, make_question_pair, show_snippet
+from judge.dimensions.catalogue import DimensionOptions
+from judge.dimensions.questions import QuestionCount, is_readable, make_question_pair, show_snippet
+from judge.flags import EMPTY_SNIPPET
 from judge.measure.agreement import GradesByPair, compute_median_grades
 from judge.measure.formulas import Floats, compute_alpha_ndcg
 from judge.messages import Message
-from judge.records import Dataset, Pair, Pool
+from judge.records import Dataset, ListKey, Pair, PairKey, Pool
 
 #: The most points of a query, and the most snippets that the model reads to list them.
 MAX_POINTS, _MAX_SHOWN = 10, 10
@@ -110,7 +112,7 @@ def measure_points(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimensi
 
     A list has no value where the points are unknown, or one of its results has no grade or no answer.
     """
-    empty = {pair.key: 0 for pair in run.pool.pairs if "empty_snippet" in pair.snippet.flags}
+    empty = {pair.key: 0 for pair in run.pool.pairs if EMPTY_SNIPPET in pair.snippet.flags}
     grades = {**empty, **compute_median_grades(run.judgments)}
     relevant = _select_relevant(run, grades)
     to_list = {}
@@ -126,7 +128,7 @@ def measure_points(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimensi
             to_assign[pair.key] = make_question_pair(pair.query, [show_snippet(0, pair.snippet), *lines])
     assigned = asker.ask(FIND_SUPPORT, to_assign)
     # Snippets that are not relevant support nothing.
-    levels: dict[tuple[str, str], Levels | None] = {
+    levels: dict[PairKey, Levels | None] = {
         key: (0.0,) * len(points[key[0]]) for key in grades if key[0] in points
     }
     for key in to_assign:
@@ -135,7 +137,7 @@ def measure_points(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimensi
     for pair in run.pool.pairs:
         if pair.query.id in points:
             pools[pair.query.id].append(levels.get(pair.key))
-    values: dict[tuple[str, str], QueryValues] = {}
+    values: dict[ListKey, QueryValues] = {}
     for (engine, query_id), snippets in run.lists.items():
         if query_id in points:
             of_query, ids = points[query_id], [snippet.id for snippet in snippets]
@@ -195,7 +197,7 @@ def _select_relevant(run: JudgedRun, grades: GradesByPair) -> dict[str, list[Pai
 def _describe_uncovered(
     run: JudgedRun, points: Mapping[str, Sequence[Point]], pools: Mapping[str, Sequence[Levels | None]]
 ) -> tuple[tuple[Message, ...], tuple[DimensionNote, ...]]:
-    """Return how many vital points no result supports, and which these are, most of a query first.
+    """Return the number of vital points that no result supports, and these, most of a query first.
 
     These are only points of queries whose results are all known.
     """

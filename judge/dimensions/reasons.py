@@ -23,10 +23,11 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.assess.text_assessor import Asker, QuestionKind
-from judge.dimensions import DimensionOptions, QuestionCount, is_readable, make_question_pair
+from judge.dimensions.catalogue import DimensionOptions
+from judge.dimensions.questions import QuestionCount, is_readable, make_question_pair
 from judge.measure.score import compute_nan_mean
 from judge.messages import MeasureName, Message, join_messages
-from judge.records import Dataset, Judgment, Lang, Pool, Ranking
+from judge.records import Dataset, Judgment, Lang, ListKey, PairKey, Pool, Ranking
 
 FailureClass = Literal[
     "off_topic", "other_meaning", "too_general", "cut_off", "outdated", "contradicts", "no_content", "other"
@@ -70,7 +71,7 @@ def measure_failures(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimen
     least = run.spec.scale.relevant_from
     failed = {key: each for key, each in judgments.items() if each.grade is not None and each.grade < least}
     classes = _classify_reasons(run, failed.values(), asker)
-    values: dict[tuple[str, str], QueryValues] = {}
+    values: dict[ListKey, QueryValues] = {}
     examples: dict[tuple[str, FailureClass], list[DimensionNote]] = {}
     for (engine, query_id), snippets in run.lists.items():
         if not snippets:
@@ -120,7 +121,7 @@ def _list_remarks(
 
 def _classify_reasons(
     run: JudgedRun, failed: Iterable[Judgment], asker: Asker
-) -> dict[tuple[str, str], FailureClass]:
+) -> dict[PairKey, FailureClass]:
     """Return the class of each pair whose judgment has a reason; a label of a person has none."""
     by_query: dict[str, list[Judgment]] = {}
     for judgment in failed:
@@ -213,18 +214,16 @@ def explain_run(run: JudgedRun, asker: Asker, options: DimensionOptions) -> Dime
     return DimensionResult(DimensionSummary({}, (remark,), tuple(notes)))
 
 
-def _select_judgments(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str], Judgment]:
+def _select_judgments(judgments: Iterable[Judgment]) -> Mapping[PairKey, Judgment]:
     """Return the first judgment with a grade of each pair."""
-    first: dict[tuple[str, str], Judgment] = {}
+    first: dict[PairKey, Judgment] = {}
     for judgment in judgments:
         if judgment.grade is not None:
             first.setdefault(judgment.key, judgment)
     return first
 
 
-def _show_grades(
-    ranking: Ranking, run: JudgedRun, judgments: Mapping[tuple[str, str], Judgment]
-) -> Iterator[str]:
+def _show_grades(ranking: Ranking, run: JudgedRun, judgments: Mapping[PairKey, Judgment]) -> Iterator[str]:
     """Yield a line for each result: rank, grade of the largest, and the reason; a dash without a grade."""
     for rank, snippet in enumerate(ranking.snippets[: run.pool.depth], start=1):
         judgment = judgments.get((ranking.query_id, snippet.id))

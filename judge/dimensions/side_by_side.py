@@ -22,11 +22,11 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.assess.text_assessor import Asker, QuestionKind
-from judge.dimensions import is_readable, make_question_pair, show_snippet
+from judge.dimensions.questions import is_readable, make_question_pair, show_snippet
 from judge.errors import InputError
 from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message, NameList
-from judge.records import Pair, Ranking
+from judge.records import ListKey, Pair, Ranking
 
 _MAX_REASON = 2_000
 #: Tokens that a reason of two sentences and the preference take.
@@ -141,7 +141,7 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: Asker) -> Dim
         text = f"A = {shown_first} / B = {shown_last} – {answer.reason.strip()}"
         notes.append(make_note(run.data.queries[query_id], winner, text))
     notes.sort(key=lambda note: -abs(preferences[note.query_id]))
-    values: dict[tuple[str, str], QueryValues] = {}
+    values: dict[ListKey, QueryValues] = {}
     for query_id, value in preferences.items():
         values[plan.a, query_id] = {"win_rate": (1 + value) / 2}
         values[plan.b, query_id] = {"win_rate": (1 - value) / 2}

@@ -26,9 +26,9 @@ from publicsuffixlist import PublicSuffixList
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dataset.pool import canonicalise_url
-from judge.dimensions import DimensionOptions
+from judge.dimensions.catalogue import DimensionOptions
 from judge.messages import Message, SeparatedNames
-from judge.records import Dataset
+from judge.records import Dataset, ListKey
 
 _CLASSES_FILE = Path(__file__).with_name("site_classes.toml")
 #: The class of a host that no name fits.
@@ -83,7 +83,7 @@ def measure_sites(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
     return summarise_dimension(values, run.data.engines, remarks, largest=1.0)
 
 
-def list_hosts(data: Dataset, depth: int) -> dict[tuple[str, str], list[str | None]]:
+def list_hosts(data: Dataset, depth: int) -> dict[ListKey, list[str | None]]:
     """Return the hosts of the results, None without one, by (engine, query_id), of lists without an error."""
     return {
         ranking.key: [_read_host(snippet.url) for snippet in ranking.snippets[:depth]]
@@ -93,14 +93,14 @@ def list_hosts(data: Dataset, depth: int) -> dict[tuple[str, str], list[str | No
 
 
 def measure_classes(
-    hosts_by_list: Mapping[tuple[str, str], Sequence[str | None]], classify: Callable[[str], str], depth: int
-) -> dict[tuple[str, str], QueryValues]:
+    hosts_by_list: Mapping[ListKey, Sequence[str | None]], classify: Callable[[str], str], depth: int
+) -> dict[ListKey, QueryValues]:
     """Return the shares of low quality, of `UNKNOWN` and of each class that occurs, None without a host."""
     table = load_classes()
     counts = {key: Counter(classify(host) for host in hosts if host) for key, hosts in hosts_by_list.items()}
     occurring = {name for count in counts.values() for name in count}
     columns = [UNKNOWN, *(name for name in dict.fromkeys(table.by_name.values()) if name in occurring)]
-    values: dict[tuple[str, str], QueryValues] = {}
+    values: dict[ListKey, QueryValues] = {}
     for key, count in counts.items():
         shares = {"low quality": sum(count[name] for name in table.low_quality)}
         shares |= {name: count[name] for name in columns}

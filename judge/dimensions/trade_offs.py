@@ -22,13 +22,13 @@ from judge.analysis.summary import (
     average_values,
     summarise_dimension,
 )
-from judge.dimensions import DimensionOptions
+from judge.dimensions.catalogue import DimensionOptions
 from judge.errors import InputError
 from judge.measure.formulas import find_largest_value
 from judge.measure.measures import Measure
 from judge.messages import Message, NameList, SeparatedNames
 from judge.pricing.prices import LISTED_RESULTS, ListPrice, read_list_prices
-from judge.records import RELEVANCE, WEIGHTED_DIMENSIONS
+from judge.records import RELEVANCE, WEIGHTED_DIMENSIONS, ListKey
 
 #: Relevant results are counted in the first results, which a reader or a language model takes.
 _CUTOFF = 5
@@ -144,7 +144,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
         )
         return summarise_dimension({}, run.data.engines, (remark,))
     parts = {name: _read_part(run, name) for name in weights}
-    totals: dict[tuple[str, str], float | None] = {}
+    totals: dict[ListKey, float | None] = {}
     first, *others = parts.values()
     for key in (each for each in first if all(each in part for part in others)):
         of_list = [value for part in parts.values() if (value := part[key]) is not None]
@@ -164,7 +164,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     return summarise_dimension(values, run.data.engines, (remark,), pairs=tuple(engine_pairs), largest=1.0)
 
 
-def _read_part(run: JudgedRun, name: str) -> dict[tuple[str, str], float | None]:
+def _read_part(run: JudgedRun, name: str) -> dict[ListKey, float | None]:
     """Return the values of a part, from 0 to 1, by (engine, query_id)."""
     if name == RELEVANCE:
         measure = run.spec.measures[0]

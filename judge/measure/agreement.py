@@ -18,10 +18,11 @@ from typing import Literal
 
 import numpy as np
 
+from judge.flags import EMPTY_SNIPPET
 from judge.measure.formulas import Floats, Ints, divide
 from judge.measure.resampling import Statistic, StatisticValue, estimate_statistics
 from judge.messages import Message
-from judge.records import Judgment, Ranking, Scale
+from judge.records import Judgment, PairKey, Ranking, Scale
 
 Counts = Floats | Ints
 _NO_PAIR = Message("no pair has a grade from people and one from the assessor")
@@ -39,7 +40,7 @@ _TWO_SCALES = Message(
 _SHARES = {"same_grade", "same_verdict", "precision", "recall"}
 _SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")
 #: Grades by (query id, snippet id).
-GradesByPair = Mapping[tuple[str, str], int]
+GradesByPair = Mapping[PairKey, int]
 
 
 def count_confusions(query: Ints, human: Ints, assessor: Ints, levels: int) -> Ints:
@@ -256,11 +257,12 @@ def _make_relevance_statistics(people: Scale, assessor: Scale, *, one_scale: boo
 
 
 def _compute_same_share(table: Floats) -> Floats:
+    """Return the share of equal grades (...) of (..., levels, levels)."""
     return divide(np.trace(table, axis1=-2, axis2=-1), table.sum((-2, -1)), np.nan)
 
 
 def _compute_mean_difference(table: Floats) -> Floats:
-    """Return the mean of assessor - people."""
+    """Return the mean of assessor - people (...) of (..., levels, levels)."""
     grade = np.arange(table.shape[-1])
     return divide((table * (grade - grade[:, None])).sum((-2, -1)), table.sum((-2, -1)), np.nan)
 
@@ -287,11 +289,11 @@ _ON_SIDES: Mapping[str, Statistic] = {
 }
 
 
-def compute_median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
+def compute_median_grades(judgments: Iterable[Judgment]) -> dict[PairKey, int]:
     """Return the median grade of each pair over its repeats, halves rounded up; not of empty snippets."""
-    by_pair: dict[tuple[str, str], list[int]] = {}
+    by_pair: dict[PairKey, list[int]] = {}
     for judgment in judgments:
-        if judgment.grade is not None and "empty_snippet" not in judgment.flags:
+        if judgment.grade is not None and EMPTY_SNIPPET not in judgment.flags:
             by_pair.setdefault(judgment.key, []).append(judgment.grade)
     return {key: compute_median_grade(grades) for key, grades in by_pair.items()}
 
@@ -350,13 +352,13 @@ def pair_results(
     return engine, _make_paired_grades([key for _, key in both], people, assessor)
 
 
-def convert_to_relevance(grades: GradesByPair, scale: Scale) -> dict[tuple[str, str], int]:
+def convert_to_relevance(grades: GradesByPair, scale: Scale) -> dict[PairKey, int]:
     """Return 1 where a grade is relevant, else 0: this makes grades of two scales comparable."""
     return {key: int(grade >= scale.relevant_from) for key, grade in grades.items()}
 
 
 def find_graded_queries(
-    pairs: Iterable[tuple[str, str]], grades: GradesByPair
+    pairs: Iterable[PairKey], grades: GradesByPair
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the ids of the queries with a grade for every pair, and of those with any grade."""
     keys = set(pairs)
@@ -365,7 +367,7 @@ def find_graded_queries(
 
 
 def _make_paired_grades(
-    keys: Sequence[tuple[str, str]], people: GradesByPair, assessor: GradesByPair
+    keys: Sequence[PairKey], people: GradesByPair, assessor: GradesByPair
 ) -> PairedGrades:
     number = {query_id: index for index, query_id in enumerate(sorted({query_id for query_id, _ in keys}))}
     return PairedGrades(

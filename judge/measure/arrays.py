@@ -43,17 +43,17 @@ class RankedLists:
 
     @property
     def first(self) -> Bools:
-        """Return True where a snippet shows a document for the first time in its list."""
+        """True where a snippet shows a document for the first time in its list."""
         return np.equal(self.origin, np.arange(self.grade.shape[-1]))
 
     @property
     def open(self) -> Bools:
-        """Return True where the grade of an unjudged snippet would count: duplicates do not."""
+        """True where the grade of an unjudged snippet would count: duplicates do not."""
         return np.logical_and(self.first, self.unjudged)
 
     @property
     def unjudged(self) -> Bools:
-        """Return True where a snippet has no grade, duplicates included."""
+        """True where a snippet has no grade, duplicates included."""
         return np.greater_equal(self.unjudged_index, 0)
 
     def look_up_gains(self, table: Floats, unjudged: float, cutoff: int) -> Floats:
@@ -69,7 +69,7 @@ class RankedLists:
         return np.append(table, 0.0)[self.best]
 
     def select_topics(self, chosen: Bools | Ints) -> RankedLists:
-        """Return the lists of some topics; `chosen` holds indexes, or marks them."""
+        """Return the lists of the `chosen` topics, by their indexes or marks (topics,)."""
         return RankedLists(
             self.depth,
             self.grade[:, chosen],
@@ -149,16 +149,16 @@ class Coverage:
 
     @property
     def without_list(self) -> Bools:
-        """Return True where there is no list to measure; an empty list is a list."""
+        """True where there is no list to measure; an empty list is a list."""
         return self.errors | self.absent
 
     @property
     def ungraded(self) -> Bools:
-        """Return (engines, queries, repeats): True for lists that have snippets and no grade at all."""
+        """True for the lists (engines, queries, repeats) that have snippets and no grade at all."""
         return np.equal(self.graded, 0) & np.greater(self.returned, 0)[..., None]
 
     def select(self, engines: Bools, queries: Bools) -> Coverage:
-        """Return the coverage of some engines and queries, which are marked True."""
+        """Return the coverage of the marked (engines,) and (queries,)."""
         arrays = {each.name: getattr(self, each.name) for each in fields(self)}
         pooled = arrays.pop("pooled")[queries]
         return Coverage(pooled=pooled, **{name: a[engines][:, queries] for name, a in arrays.items()})
@@ -210,7 +210,7 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
 
 
 def _find_origins(document: Ints) -> Ints:
-    """Return the rank at which each list shows each document first, -1 past the end."""
+    """Return the rank from 0 at which each of (…, ranks) has its document first, -1 past the end."""
     order = np.argsort(document, axis=-1, kind="stable")
     begins = np.diff(np.take_along_axis(document, order, -1), axis=-1, prepend=-2) != 0
     first = np.maximum.accumulate(np.where(begins, np.arange(document.shape[-1]), 0), axis=-1)
@@ -266,6 +266,7 @@ def _describe_contradiction(results: ResultColumns, graded: npt.NDArray[np.void]
 
 
 def _measure_coverage(results: ResultColumns, lists: RankedLists, times: int) -> Coverage:
+    """Return the coverage of lists, of which each query has as many topics as there are repeats, `times`."""
     returned = results.returned
     # The lists of a query are the same in every repeat.
     first, document = lists.first[:, ::times], lists.document[:, ::times]

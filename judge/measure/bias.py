@@ -13,10 +13,10 @@ from itertools import chain, combinations, product
 
 import numpy as np
 
-from judge.measure import ALPHA
 from judge.measure.agreement import PairedGrades
 from judge.measure.formulas import Floats, Ints, divide_sums
 from judge.measure.resampling import (
+    ALPHA,
     MIN_DIFFERING,
     Statistic,
     StatisticValue,

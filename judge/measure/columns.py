@@ -21,7 +21,7 @@ import numpy.typing as npt
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
-from judge.records import Judgment, Ranking
+from judge.records import Judgment, ListKey, PairKey, Ranking
 from judge.stored_records import StoredRankings, StoredRecords
 
 
@@ -88,7 +88,7 @@ class ResultColumns:
         low, high = self._ranges.get(query_id, (0, 0))
         return dict(zip(self.snippet_ids.read(low, high), range(low, high), strict=True))
 
-    def list_pairs(self) -> list[tuple[str, str]]:
+    def list_pairs(self) -> list[PairKey]:
         """Return the (query id, snippet id) of each pair."""
         return [
             (self.queries[query], id_)
@@ -131,13 +131,13 @@ class ResultColumns:
 
 
 def _renumber_pairs(pair: Ints, dropped: Bools) -> Ints:
-    """Return the numbers that pairs have without the `dropped` ones, -1 for these and for -1."""
+    """Return the numbers of `pair` without the `dropped` (pairs,), -1 for these and for -1."""
     return np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1)[pair]
 
 
 def tabulate_results(
     rankings: Iterable[Ranking],
-    documents: Mapping[tuple[str, str], Sequence[str]],
+    documents: Mapping[ListKey, Sequence[str]],
     depth: int,
     *,
     with_tokens: bool = False,
@@ -162,7 +162,7 @@ def tabulate_results(
 
 
 def tabulate_queries(
-    queries: Iterable[tuple[Sequence[Ranking], Mapping[tuple[str, str], Sequence[str]]]],
+    queries: Iterable[tuple[Sequence[Ranking], Mapping[ListKey, Sequence[str]]]],
     depth: int,
     *,
     with_tokens: bool = True,
@@ -197,7 +197,7 @@ class _FlatResults:
         self.results = array("i"), array("i"), array("i"), array("i")
 
     def add(
-        self, query_id: str, rankings: Sequence[Ranking], documents: Mapping[tuple[str, str], Sequence[str]]
+        self, query_id: str, rankings: Sequence[Ranking], documents: Mapping[ListKey, Sequence[str]]
     ) -> None:
         """Add the rankings of a query, sorted by engine."""
         if query_id in self.queries:

@@ -82,6 +82,12 @@ class PairComparison:
     detectable_doubled: float | None
     at_least_queries: int | None
 
+    @property
+    def interval(self) -> Interval | None:
+        """The interval, None for the whole range of the measure, which `ci95` is without a test."""
+        low, high = self.ci95 or (0.0, 0.0)
+        return None if high == -low >= 1 else self.ci95
+
 
 def describe_outcome(t: Translator, comparison: PairComparison) -> str:
     """Return the outcome of a comparison in words: `A > B`, or why no engine is named."""

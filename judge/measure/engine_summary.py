@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from judge.flags import TEXT_MISSING
 from judge.measure.columns import ResultColumns
 from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide
 from judge.measure.resampling import LEVEL, Interval, make_finite_interval
@@ -111,7 +112,7 @@ class EngineResult:
 def summarise_engines(
     scores: Scores, results: ResultColumns, rerank_scores: Mapping[int, float] = MappingProxyType({})
 ) -> dict[str, EngineResult]:
-    """Return what each engine returned and scored, in the order of `scores.engines`.
+    """Return the results and the means of each engine, in the order of `scores.engines`.
 
     `rerank_scores` are the relevance scores of a reranker by pair, as numbered in `results`.
     """
@@ -176,6 +177,10 @@ def _compute_t_intervals(value: Floats, largest: Floats) -> Floats:
 def _make_mean(
     bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools
 ) -> MeasureMean:
+    """Return the mean of one engine from its (queries,) values with their bounds, and the (2,) `interval`.
+
+    `shared` (queries,) marks queries where all engines have a value, `present` those with a list of this one.
+    """
     value, low, high = bounded
     defined = ~np.isnan(value)
     unknown = ~defined & ~np.isnan(low)
@@ -207,7 +212,7 @@ def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> Reran
 
 
 def _measure_latency(latencies: Floats) -> Latency | None:
-    """Return the latency of one engine from its latencies, None without one; NaN is unknown."""
+    """Return the latency of one engine from (queries,) milliseconds, NaN where unknown; None without one."""
     latencies = latencies[~np.isnan(latencies)]
     if not latencies.size:
         return None
@@ -216,7 +221,7 @@ def _measure_latency(latencies: Floats) -> Latency | None:
 
 
 def _measure_tokens(tokens: Floats) -> TokenCount | None:
-    """Return the size of one engine's raw results from the tokens of its lists, None without an answer.
+    """Return the size of one engine's raw results from (queries,) tokens of lists, None without an answer.
 
     An empty result list has 0 tokens; NaN stands for a query without an answer.
     """
@@ -229,7 +234,7 @@ def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]
 
     None without a result whose text is known. A high share is the sign of a field with another name.
     """
-    counted = (results.pair >= 0) & ~results.mark_flags({"no_text"})
+    counted = (results.pair >= 0) & ~results.mark_flags({TEXT_MISSING})
     totals, without = counted.sum((1, 2)), (counted & ~results.has_text).sum((1, 2))
     shares = divide(without.astype(np.float64), totals.astype(np.float64), np.nan)
     return dict(zip(results.engines, map(convert_non_finite, shares), strict=True))

@@ -26,7 +26,7 @@ _BLOCK = 1_000_000
 
 
 def compute_gains(measure: Measure, scale: Scale) -> Floats:
-    """Return the gain of each grade 0..top under `measure`: it never falls, and is 0 for grade 0.
+    """Return the (top + 1,) gains of the grades under `measure`: they never fall, and that of grade 0 is 0.
 
     Raise `InputError` when `rel` of the measure is above the top grade of the scale.
     """
@@ -93,7 +93,7 @@ def sum_precision(relevance: Floats) -> Floats:
 
 
 def _compute_stop_probability(stop: Floats) -> Floats:
-    """Return, for each rank, the probability that a reader stops there and at no rank above.
+    """Return the (..., ranks) probabilities that a reader stops at a rank and at none above.
 
     `stop` is the probability to stop at a rank that was reached: the cascade model of Chapelle et al. 2009.
     With values of 0 and 1 the result marks the first relevant rank.

@@ -23,7 +23,7 @@ from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, RankedLists
 from judge.measure.formulas import Floats, Ints
 from judge.measure.measures import Measure
-from judge.records import Scale
+from judge.records import PairKey, Scale
 
 #: Number of grades for each unjudged pair.
 IMPUTATIONS = 20
@@ -72,7 +72,7 @@ def compute_imputed_values(
     return means
 
 
-def impute_grades(pairs: Sequence[tuple[str, str]], grades: Ints, discounts: Floats, top: int) -> Ints:
+def impute_grades(pairs: Sequence[PairKey], grades: Ints, discounts: Floats, top: int) -> Ints:
     """Return the (unjudged, `IMPUTATIONS`) grades for the cells of `grades` that are `NO_GRADE`, row by row.
 
     `grades` (pairs, repeats) are 0 to `top`, `pairs` their (query id, snippet id). `discounts` (pairs,
@@ -177,7 +177,7 @@ def _compute_normal_kernel(difference: Floats, bandwidth: float) -> Floats:
     return np.exp(-0.5 * np.square(difference / bandwidth))
 
 
-def _draw_grades(probabilities: Floats, pairs: Sequence[tuple[str, str]]) -> Ints:
+def _draw_grades(probabilities: Floats, pairs: Sequence[PairKey]) -> Ints:
     """Return (pairs, m) grades at (u + i) / m of cumulated probabilities, shuffled; m is `IMPUTATIONS`."""
     # The 1 at the end of a key keeps the draws equal to those of earlier versions.
     keys = (json.dumps([*pair, 1]).encode() for pair in pairs)

@@ -36,7 +36,7 @@ _UNIFORM_SHARE = 0.1
 
 
 def compute_rank_weights(measure: Measure, depth: int, longest: int) -> Floats:
-    """Return what a gain of 1 at each rank adds to `measure`, down to the end of the `longest` list.
+    """Return the (ranks,) weights: a gain of 1 there adds as much to `measure`; down to the `longest` list.
 
     Raises InputError for a measure that is not a sum.
     """
@@ -120,7 +120,7 @@ def expect_half_width(query: Ints, queries: int, predicted: Floats, spread: Floa
 def count_needed_labels(
     half_width: float, query: Ints, queries: int, predicted: Floats, spread: Floats, size: Floats
 ) -> int:
-    """Return how many labels make the expected half-width at most `half_width`.
+    """Return the number of labels that make the expected half-width at most `half_width`.
 
     The other arguments are those of `expect_half_width` and `compute_inclusion_probabilities`. Raise
     InputError where labels on all pairs are too few.

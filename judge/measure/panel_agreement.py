@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from judge.flags import PANEL_SHORT, PANEL_SPLIT, PANEL_TIE
 from judge.measure.agreement import cohen_kappa, count_confusions
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.formulas import convert_non_finite, list_distinct
@@ -23,8 +24,6 @@ from judge.measure.score import Scores
 from judge.measure.stability import RepeatStability, measure_stability
 from judge.records import Judgment, Scale
 
-#: Flags of judgments of a panel: members differ, the median is a tie, the grade of a member is missing.
-PANEL_SPLIT, PANEL_TIE, PANEL_SHORT = "panel_split", "panel_tie", "panel_short"
 #: The judgments of each member by its name, in the order of the panel.
 JudgmentsByMember = Mapping[str, Sequence[Judgment]]
 

@@ -20,9 +20,8 @@ from typing import Literal
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure import ALPHA
 from judge.measure.formulas import TIE, Bools, Floats, divide
-from judge.measure.resampling import MIN_DIFFERING, Interval
+from judge.measure.resampling import ALPHA, MIN_DIFFERING, Interval
 from judge.messages import Message
 
 #: Correction needs this many labelled queries, and this many with a value by labels; with fewer than
@@ -384,7 +383,7 @@ def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDiffe
 
 
 def decide_corrected_order(lead: int, ci95: Interval | None) -> CorrectedOutcome:
-    """Return what becomes of the order by the assessor: `lead` is 1 where the first engine is ahead."""
+    """Return the outcome for the order by the assessor: `lead` is 1 where the first engine is ahead."""
     if ci95 is None or ci95[0] <= 0 <= ci95[1]:
         return "open"
     if not lead:

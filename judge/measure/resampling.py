@@ -18,8 +18,8 @@ from judge.measure.formulas import Bools, Floats, Ints, divide
 from judge.messages import Message
 
 RESAMPLES = 10_000
-#: The level of intervals.
-LEVEL = 0.95
+#: The largest probability of a false alarm of a test, and the level of intervals.
+ALPHA, LEVEL = 0.05, 0.95
 SEED = 0
 #: With fewer differences from 0, p cannot be below 0.05: 2 / 2**5 is above it.
 MIN_DIFFERING = 6

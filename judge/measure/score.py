@@ -15,6 +15,7 @@ import numpy as np
 
 from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, Coverage, RankedLists, build_arrays
+from judge.measure.bounds import IncompleteLists, bound_values
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.formulas import (
     Bools,
@@ -26,7 +27,7 @@ from judge.measure.formulas import (
 )
 from judge.measure.imputation import compute_imputed_values, impute_unjudged
 from judge.measure.measures import Measure, check_depth
-from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
+from judge.records import Judgment, ListKey, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")
 
@@ -55,7 +56,7 @@ class Scores:
     judged: Floats
     coverage: Coverage
     largest: tuple[float, ...]
-    incomplete: values.IncompleteLists | None = None
+    incomplete: IncompleteLists | None = None
 
     def __repr__(self) -> str:
         measures = shorten_repr(tuple(map(str, self.measures)))
@@ -142,7 +143,7 @@ class Scores:
 
 def score_rankings(
     rankings: Sequence[Ranking],
-    documents: Mapping[tuple[str, str], tuple[str, ...]],
+    documents: Mapping[ListKey, tuple[str, ...]],
     judgments: Iterable[Judgment],
     measures: Sequence[Measure],
     scale: Scale,
@@ -173,7 +174,7 @@ def score_columns(
     incomplete = None
     if np.any(unsure):
         topics = np.where(unsure, np.cumsum(unsure) - 1, -1).reshape(-1, len(arrays.repeats))
-        incomplete = values.IncompleteLists(
+        incomplete = IncompleteLists(
             results.engines, results.queries, lists.select_topics(unsure), topics, scale
         )
     value, low, high = _impute_and_bound(arrays, measures, scale, incomplete)
@@ -205,7 +206,7 @@ def score_columns(
 
 
 def _impute_and_bound(
-    arrays: Arrays, measures: Sequence[Measure], scale: Scale, incomplete: values.IncompleteLists | None
+    arrays: Arrays, measures: Sequence[Measure], scale: Scale, incomplete: IncompleteLists | None
 ) -> tuple[Floats, Floats, Floats]:
     """Return the (engines, topics, measures) values and bounds."""
     lists = arrays.lists
@@ -214,7 +215,7 @@ def _impute_and_bound(
     if incomplete is not None:
         part, unsure = incomplete.lists, incomplete.topics.ravel() >= 0
         bounds = [
-            values.bound_values(measure, part, scale, value[:, unsure, index])
+            bound_values(measure, part, scale, value[:, unsure, index])
             for index, measure in enumerate(measures)
         ]
         low[:, unsure], high[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))
@@ -233,7 +234,7 @@ def compute_nan_mean(array: Floats, axis: int) -> Floats:
 
 
 def compute_bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the mean of `value` along the last axis and its lowest and highest possible value.
+    """Return the mean (...) of `value` (..., entries), and its lowest and highest possible value.
 
     An entry with a value lies between its `low` and `high`. An entry with bounds alone may get a value
     between them or stay undefined, so the bounds of the mean hold with and without it. An entry with
@@ -248,7 +249,7 @@ def compute_bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floa
 
 
 def _compute_lowest_mean(low: Floats, sure: Bools) -> Floats:
-    """Return the lowest mean of the `sure` entries together with any number of the others."""
+    """Return the lowest mean (...) of the `sure` (..., entries) together with any number of the others."""
     others: Bools = ~sure & ~np.isnan(low)
     count = int(others.sum(-1).max(initial=0))
     if not count:

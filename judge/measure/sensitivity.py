@@ -116,7 +116,7 @@ def _is_pooled(measure: Measure) -> bool:
 
 
 def _find_best(values: Floats) -> int | None:
-    """Return the index of the engine with the highest mean over queries, the first by name among equals."""
+    """Return the index of the engine with the highest mean of (engines, queries), of equal ones the first."""
     means = compute_nan_mean(values, axis=1)
     return None if np.isnan(means).all() else int(np.nanargmax(means))
 
@@ -167,7 +167,7 @@ def measure_flagged_sensitivity(
     flagged: Bools,
     among: Collection[frozenset[str]] | None = None,
 ) -> FlaggedEffect | None:
-    """Return what flagged snippets do to the order by the first measure that compares engines.
+    """Return the effect of flagged snippets on the order by the first measure that compares engines.
 
     None where no query with a flagged snippet is judged.
 

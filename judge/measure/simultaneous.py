@@ -251,7 +251,7 @@ def count_required_queries(sd: float, farthest: float, critical: float) -> int:
 
 
 def count_resamples(differences: Floats, families: int) -> int:
-    """Return how many resamples are drawn for differences: the first axis is queries, the last is columns.
+    """Return the number of resamples for differences: the first axis is queries, the last is columns.
 
     The critical value varies between seeds with a standard deviation of about 0.02 with 10,000 resamples,
     0.03 with 4,000, 0.04 with 2,500, and with 1,500 of many columns. Several families need a point farther

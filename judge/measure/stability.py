@@ -12,12 +12,12 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.measure import ALPHA
+from judge.flags import EMPTY_SNIPPET
 from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints, convert_non_finite, divide_sums
 from judge.measure.rank_correlation import tau
-from judge.measure.resampling import StatisticValue, estimate_statistic
+from judge.measure.resampling import ALPHA, StatisticValue, estimate_statistic
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
 from judge.records import Judgment, Scale
@@ -195,7 +195,7 @@ def _collect_grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tu
     graded = [
         (j.key, column[j.repeat], j.grade)
         for j in judgments
-        if j.grade is not None and j.repeat in column and "empty_snippet" not in j.flags
+        if j.grade is not None and j.repeat in column and EMPTY_SNIPPET not in j.flags
     ]
     rows = {pair: index for index, pair in enumerate(sorted({pair for pair, _, _ in graded}))}
     numbers = {name: index for index, name in enumerate(sorted({query for query, _ in rows}))}

@@ -34,7 +34,7 @@ from judge.report.display_text import (
     isolate,
     truncate_with_ellipsis,
 )
-from judge.report.payload import name_error
+from judge.report.kind_names import name_error
 
 STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in EXIT_CODES}
 #: The letter and the text of each change from one night to the next.

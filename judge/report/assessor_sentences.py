@@ -13,12 +13,12 @@ from judge.measure.resampling import CountedShare, StatisticValue
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import Translator
 from judge.records import ScaleName
-from judge.report import sentences
+from judge.report.comparison_sentences import rank_means
 from judge.report.display_text import format_interval, format_p_value, format_share
 
 
 def describe_served_models(t: Translator, summary: Summary) -> str:
-    """Return that several models answered in one run, with the grades of each; empty for one model."""
+    """Return the models that answered, with the grades of each; "" for one model."""
     if len(summary.served) < 2:
         return ""
     parts = [
@@ -210,7 +210,7 @@ def _compare_orders(t: Translator, summary: Summary, panel: PanelResult, measure
     repeats = panel.agreement.measures.get(measure) if panel.agreement else None
     engines = repeats.engines if repeats else {}
     ranked = {
-        name: sentences.rank_means(t, {engine: row.means[at] for engine, row in engines.items()})
+        name: rank_means(t, {engine: row.means[at] for engine, row in engines.items()})
         for at, name in enumerate(panel.responded)
     }
     # A member without judgments has no order of engines.
@@ -218,8 +218,8 @@ def _compare_orders(t: Translator, summary: Summary, panel: PanelResult, measure
     if len(engines) > 1 and len(orders) > 1:
         yield _compare_members(t, orders, measure, all_members=len(orders) == len(panel.members))
     means = {engine: row.measures[measure].mean for engine, row in summary.engines.items()}
-    high = sentences.rank_means(t, panel.ties_high.get(measure, {}))
-    if high and high != sentences.rank_means(t, means):
+    high = rank_means(t, panel.ties_high.get(measure, {}))
+    if high and high != rank_means(t, means):
         yield t("With the higher grade of each tie the order would be {high}.", high=high)
 
 
@@ -368,7 +368,9 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
 
 def _describe_means(t: Translator, name: str, measure: MeasureStability, margin: float) -> str:
     if measure.equivalent is None:
-        return t("{name}: too few queries to say whether the repeats' means are the same", name=name)
+        return t(
+            "{name}: too few queries to say whether the repeats' means are the same", name=name_mean(name)
+        )
     return t(
         "{name}: the repeats' means of an engine differ by up to {largest:.4f}; that they stay within"
         " ±{margin} holds for every engine (equivalence test, p {p})"
@@ -383,7 +385,7 @@ def _describe_means(t: Translator, name: str, measure: MeasureStability, margin:
 
 
 def describe_variance(t: Translator, variance: VarianceComponents | None) -> str:
-    """Return what the values of a measure vary with."""
+    """Return the shares of the variance of a measure by source."""
     if variance is None:
         return t("the sources of variance are unknown: they need at least 2 queries, 2 engines and 2 repeats")
     total = sum(asdict(variance).values())

@@ -159,6 +159,12 @@ def mark_names(sentence: str) -> Markup:
     return escape(sentence).replace(ISOLATE, Markup("<bdi>")).replace(END, Markup("</bdi>"))
 
 
+def name_dimension(t: Translator, name: str) -> str:
+    """Return the name of a dimension, which engines can follow: `sidebyside: A, B`."""
+    kind, separator, engines = name.partition(": ")
+    return t("{name}: {value}", name=t(kind), value=engines) if separator else t(name)
+
+
 #: What stands on a page where there is no value.
 NOTHING = "–"
 #: What stands between the engines of a pair, by the outcome.
@@ -181,7 +187,7 @@ def format_call_count(t: Translator, count: int) -> str:
 
 
 def describe_unanswered_calls(t: Translator, count: int) -> str:
-    """Return how many calls have no answer and may be billed.
+    """Return the number of calls that have no answer and may be billed.
 
     A process that is killed leaves a lease for each call in flight and for each pair that waits for one.
     """
@@ -206,7 +212,7 @@ def count_pairs(t: Translator, summary: Summary) -> str:
 
 def format_interval(t: Translator, ends: Interval | None, form: str = "z.4f") -> str:
     """Return ` (95%: low to high)`; empty where there is no interval or both ends are equal."""
-    if not ends or ends[0] >= ends[1] or is_whole_range(ends):
+    if not ends or ends[0] >= ends[1]:
         return ""
     return t(" (95%: {low} to {high})", low=format(ends[0], form), high=format(ends[1], form))
 
@@ -217,16 +223,10 @@ def format_number(value: float | None, form: str = ".3f") -> str:
 
 
 def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
-    """Return both ends of a range; a dash for None and for one that says nothing."""
-    if not ends or is_whole_range(ends):
+    """Return both ends of a range; a dash for None."""
+    if not ends:
         return NOTHING
     return f"{format_number(ends[0], form)} … {format_number(ends[1], form)}"
-
-
-def is_whole_range(ends: Sequence[float | None]) -> bool:
-    """Return whether an interval of a difference says nothing: it is -1 to 1 where too few queries differ."""
-    low, high = ends
-    return low is not None and high is not None and high == -low >= 1
 
 
 def format_share(value: float | None, nothing: str = NOTHING) -> str:
@@ -245,7 +245,7 @@ def format_p_value(p: float | None, nothing: str = "-") -> str:
 
 
 def format_cost(t: Translator, usd: float | None, *, calls: int, tokens: int, unclear: int) -> str | None:
-    """Return what calls cost, such as `$0.0123`, or `at least $0.0123` with `unclear` calls.
+    """Return the cost of calls, such as `$0.0123`, or `at least $0.0123` with `unclear` calls.
 
     None where the cost is unknown; `""` where nothing was billed: no server was called, or no call was
     answered.
@@ -260,7 +260,7 @@ def format_cost(t: Translator, usd: float | None, *, calls: int, tokens: int, un
 
 
 def format_run_cost(t: Translator, cost: Cost) -> str | None:
-    """Return what the judgments of a run cost, as `format_cost` does."""
+    """Return the cost of the judgments of a run, as `format_cost` does."""
     return format_cost(
         t,
         cost.usd,

@@ -20,12 +20,20 @@ from markupsafe import Markup
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.messages import Text, build_text, build_texts, make_text
-from judge.report import assessor_sentences, page_tables, sentences, statements
+from judge.report import assessor_sentences, facts, page_tables, run_warnings
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
+from judge.report.comparison_sentences import (
+    choose_headline,
+    describe_deciding_queries,
+    describe_difference,
+    describe_power,
+    describe_segment_differences,
+)
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
-from judge.report.payload import ERRORS, FLAGS, PageLimits, dump_script_json, select_queries
-from judge.report.statements import NightBanner, ReportExtras
+from judge.report.facts import NightBanner, ReportExtras
+from judge.report.kind_names import ERRORS, FLAGS
+from judge.report.payload import PageLimits, dump_script_json, select_queries
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunConfig, load_agreement, load_labelled_order, read_config_if_there
@@ -56,7 +64,7 @@ def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries)
 
 
 def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
-    """Return what the files beside the summary say, where they exist."""
+    """Return the contents of the files beside the summary, where they exist."""
     agreement, order = load_agreement(folder), load_labelled_order(folder)
     config = read_config_if_there(folder) or RunConfig()
     inputs, source = config.inputs, config.options.data or config.options.topics
@@ -102,22 +110,22 @@ def render_report(
         night_exit=extras.night.exit,
         night_banner=extras.night.banner or extras.night.band,
         headline=_describe_headline(named_summary),
-        segments=build_texts(sentences.describe_segment_differences, named_summary),
+        segments=build_texts(describe_segment_differences, named_summary),
         alarms=[
-            build_text(sentences.warn_flagged, named_summary),
+            build_text(run_warnings.warn_flagged, named_summary),
             build_text(assessor_sentences.warn_false_positives, summary),
         ],
         differences=_describe_differences(named_summary),
         engines=page_tables.make_engines_table(named_summary),
-        warnings=[warning for warning in build_texts(statements.list_warnings, named_summary) if warning.en],
-        facts=list(statements.list_facts(summary, extras, languages)),
+        warnings=list(filter(any, build_texts(run_warnings.list_page_warnings, named_summary))),
+        facts=list(facts.list_facts(summary, extras, languages)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(page_tables.list_pair_tables(named_summary)),
         segment_tables=list(page_tables.list_segment_tables(named_summary)),
         dimensions=list(page_tables.list_dimensions(named_summary)),
         deciding_queries=named_summary.deciding_queries,
-        deciding_note=build_text(sentences.describe_deciding_queries, named_summary),
-        sampled=statements.describe_sample(page_data),
+        deciding_note=build_text(describe_deciding_queries, named_summary),
+        sampled=facts.describe_sample(page_data),
         header=_describe_payload(run, summary),
         # The queries are packed as JSON that is safe inside a script.
         queries=Markup(",\n".join(page_data.lines)),  # noqa: S704
@@ -127,7 +135,7 @@ def render_report(
 def _describe_headline(summary: Summary) -> Text:
     """Return the answer in a sentence, or why there is nothing to compare."""
     if summary.deciding_measure:
-        return build_text(sentences.choose_headline, summary)
+        return build_text(choose_headline, summary)
     count = len(summary.engines)
     if count > 1:
         return make_text("{count} engines, and no measure that can compare engines.", count=count)
@@ -139,14 +147,14 @@ def _describe_headline(summary: Summary) -> Text:
 
 
 def _describe_differences(summary: Summary) -> Sequence[Text]:
-    """Return how the engine with the highest mean compares with the others, and the power of the tests."""
+    """Return the comparisons of the engine with the highest mean, and the power of the tests."""
     deciding = summary.deciding_measure
     if not deciding:
         return []
     best = summary.sort_engines(deciding)[0]
     rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)]
-    differences = [build_text(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
-    power = build_text(sentences.describe_power, summary)
+    differences = [build_text(describe_difference, row) for row in rows[:_SENTENCES]]
+    power = build_text(describe_power, summary)
     return [*differences, power] if power.en else differences
 
 

@@ -12,13 +12,14 @@ from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean
 from judge.measure.segments import SegmentMean, SegmentResult
 from judge.messages import Text, Translator, build_text, make_text
-from judge.report import sentences
+from judge.report.comparison_sentences import is_unsure
 from judge.report.display_text import (
     NOTHING,
     fit_on_line,
     format_number,
     format_p_value,
     format_range,
+    name_dimension,
     translate_remark,
 )
 
@@ -152,10 +153,10 @@ def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
         Cell(build_text(describe_outcome, row)),
         _make_cell(row.difference, "+.4f"),
-        Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
+        Cell(repeat_in_both(format_range(row.interval, "+.4f"))),
         Cell(repeat_in_both(f"{row.wins:,}/{row.ties:,}/{row.losses:,}")),
         Cell(repeat_in_both(format_p_value(row.p_adjusted, NOTHING))),
-        Cell(repeat_in_both(format_range(row.bounds if sentences.is_unsure(row) else None, "+.4f"))),
+        Cell(repeat_in_both(format_range(row.bounds if is_unsure(row) else None, "+.4f"))),
         _make_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),
     )
 
@@ -189,11 +190,10 @@ def list_dimensions(summary: Summary) -> Iterator[PageTable]:
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
             rows.append((engine, tuple(map(_format_mean_and_queries, means))))
         remarks = [build_text(translate_remark, remark) for remark in dimension.remarks]
-        caption = build_text(sentences.name_dimension, name)
+        caption = build_text(name_dimension, name)
         notes = [(note, build_text(_fit_note, note)) for note in dimension.notes]
         yield PageTable(caption, head, rows if dimension.measures else (), 0, remarks, notes)
-        for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
-            pairs = [pair for pair in dimension.pairs if pair.measure == measure]
+        for measure, pairs in dimension.group_pairs(order).items():
             rows = [(f"{pair.a} / {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs]
             head = (make_text("engines"), build_text(Translator.name_measure, measure))
             yield PageTable(caption, head, rows)

@@ -30,8 +30,8 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
+from judge.flags import CONTROL_CHARACTERS, INVISIBLE, MISDECODED, SURROGATES
 from judge.json_text import hash_parts
-from judge.messages import Translator, make_text
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
 from judge.runs.results_file import (
     ALL_INDICES,
@@ -49,7 +49,7 @@ _COLUMNS = 12
 # As JSON these mean the same; in a page the first three could end the script, the others a line.
 _FRAGILE = {mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 # What cleaning removes is worth seeing where it was noticed.
-_HIDING = INJECTION_FLAGS | {"control", "surrogate", "encoding", "invisible"}
+_HIDING = INJECTION_FLAGS | {CONTROL_CHARACTERS, SURROGATES, MISDECODED, INVISIBLE}
 
 
 def dump_script_json(value: object) -> Markup:
@@ -294,68 +294,3 @@ def _choose_queries(keys: Sequence[_QueryFigures], limits: PageLimits) -> dict[i
             break
         chosen[key.index] = kind
     return chosen
-
-
-#: Why a pair has no grade, by the word that a judgment's `error` holds.
-ERRORS = {
-    "empty": make_text("the reply was empty"),
-    "refusal": make_text("the model refused"),
-    "truncated": make_text("the reply was cut off"),
-    "malformed": make_text("the reply could not be read"),
-    "missing_key": make_text("the reply names no grade"),
-    "not_a_grade": make_text("the reply names a grade that does not exist"),
-    "not_integer": make_text("the grade is not a whole number"),
-    "ambiguous": make_text("the reply contradicts itself"),
-    "rate_limit": make_text("the server turned the call away"),
-    "server_error": make_text("the server failed"),
-    "transport": make_text("the connection failed"),
-    "content_filter": make_text("the provider's filter stopped it"),
-    "too_long": make_text("too long for the model"),
-    "bad_request": make_text("the server took the request for malformed"),
-    "no_quorum": make_text("too few of the panel judged it"),
-    "no_text": make_text("the text is missing"),
-    "text_cut": make_text("nothing to read before the length limit"),
-    "no_attempt": make_text("no attempt was allowed"),
-}
-
-
-def name_error(t: Translator, kind: str) -> str:
-    """Return the kind of an error as the terminal shows it: in English it is the word that files have."""
-    return kind if t.language == "en" or kind not in ERRORS else ERRORS[kind].zh
-
-
-#: What was noticed about a snippet or a reply, by the first part of its flag.
-FLAGS = {
-    "instruction": make_text("speaks to the grader"),
-    "fake_verdict": make_text("brings its own verdict"),
-    "fake_turn": make_text("imitates a chat turn"),
-    "fence": make_text("tries to close the fence"),
-    "overthink": make_text("sets the grader a task"),
-    "secrets": make_text("asks for secrets"),
-    "hidden_text": make_text("hidden words for the grader"),
-    "encoded": make_text("encoded orders"),
-    "persuasion": make_text("praises itself to the grader"),
-    "stuffing": make_text("only repeats the words of the query"),
-    "chat_tokens": make_text("chat-control tokens, broken up"),
-    "invisible": make_text("hidden characters, dropped"),
-    "control": make_text("control characters, dropped"),
-    "surrogate": make_text("broken characters"),
-    "encoding": make_text("looks wrongly decoded"),
-    "truncated": make_text("cut for the assessor"),
-    "textless": make_text("no text but its title"),
-    "no_text": make_text("the text is missing: unjudged"),
-    "text_cut": make_text("nothing to read before the length limit: unjudged"),
-    "empty_snippet": make_text("no text: grade 0 without a call"),
-    "repaired": make_text("reply not strictly as asked"),
-    "reason_capped": make_text("reason cut short"),
-    "reason_truncated": make_text("reason cut off by the server"),
-    "no_reason": make_text("no reason given"),
-    "label": make_text("graded by a person"),
-    "shown_as_example": make_text("an example in the prompt"),
-    "re_asked": make_text("asked twice"),
-    "served_by": make_text("served by another model"),
-    "panel_split": make_text("the panel's members differ"),
-    "panel_tie": make_text("a tie in the panel"),
-    "panel_short": make_text("not every member judged it"),
-    "prompt_echo": make_text("the reason repeats the prompt"),
-}

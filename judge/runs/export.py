@@ -7,17 +7,20 @@ import hashlib
 import io
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import Summary
+from judge.analysis.summary import DimensionResult, Summary
 from judge.cache import FileCache, hash_file, make_key
 from judge.dataset.labels import list_unreturned
+from judge.dataset.pool import read_query_results
 from judge.dataset.validation import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import make_file_name
@@ -26,13 +29,25 @@ from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query
 from judge.measure.agreement import compute_median_grade
 from judge.measure.formulas import convert_non_finite
 from judge.measure.score import Scores
-from judge.runs import results_file
+from judge.records import Dataset, Judgment, ListKey, PairKey, Pool, Ranking, Scale, Snippet
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import summary_from_json, to_json
+from judge.runs.results_file import (
+    CleanedText,
+    EngineEntry,
+    JudgmentEntry,
+    MemberJudgment,
+    QueryEntry,
+    SnippetEntry,
+)
 from judge.runs.run_result import RunResult
 from judge.stored_lines import TemporaryLines
 
 _CHUNK = 1 << 16
+#: The judgments of each (query_id, snippet_id), one a repeat.
+JudgmentEntries = Mapping[PairKey, Sequence[JudgmentEntry]]
+#: Returns the values of an engine on a query by measure: the mean over the repeats, None where undefined.
+ReadScores = Callable[[str, str], Mapping[str, float | None]]
 _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 #: The files that the tables, the report and results.json follow from, beside the dataset.
 _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labelled_order.json", "night.json")
@@ -71,9 +86,7 @@ def dump_summary(summary: Summary) -> list[str]:
     return [dump_json(to_json(summary), indent=2), "\n"]
 
 
-def write_tables(
-    folder: RunFolder, result: RunResult, entries: Iterable[results_file.QueryEntry]
-) -> list[Path]:
+def write_tables(folder: RunFolder, result: RunResult, entries: Iterable[QueryEntry]) -> list[Path]:
     """Write the scores, and the TREC files of the queries `entries`; return the paths."""
     paths = [folder.write("scores.csv", _format_scores(result.scores))]
     labels = result.summary.labels
@@ -115,18 +128,142 @@ def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:
     return {name: hash_file(path) for name in names if (path := folder.path / name).exists()}
 
 
-def list_queries(result: RunResult) -> Iterator[results_file.QueryEntry]:
+def list_queries(result: RunResult) -> Iterator[QueryEntry]:
     """Return the queries of the run's results.json."""
     read_judgments = group_by_query(result.judgments)
     of_members = {name: group_by_query(judgments) for name, judgments in result.members.items()}
 
-    def read_entries(query_id: str) -> results_file.JudgmentEntries:
+    def read_entries(query_id: str) -> JudgmentEntries:
         members = {name: read(query_id) for name, read in of_members.items()}
-        return results_file.make_judgment_entries(read_judgments(query_id), members, result.scale)
+        return make_judgment_entries(read_judgments(query_id), members, result.scale)
 
     read_scores = _average_scores(result.scores)
-    return results_file.make_query_entries(
-        result.data, result.pool, read_entries, read_scores, result.dimensions
+    return make_query_entries(result.data, result.pool, read_entries, read_scores, result.dimensions)
+
+
+def make_judgment_entries(
+    judgments: Iterable[Judgment], members: Mapping[str, Iterable[Judgment]], scale: Scale
+) -> JudgmentEntries:
+    """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
+    by_member: dict[tuple[str, str, int], list[MemberJudgment]] = {}
+    for name, own in members.items():
+        for judgment in own:
+            key = *judgment.key, judgment.repeat
+            by_member.setdefault(key, []).append(
+                MemberJudgment(
+                    assessor=name,
+                    repeat=judgment.repeat,
+                    verdict=_name_verdict(judgment, scale),
+                    grade=judgment.grade,
+                    reason=judgment.reason,
+                    error=judgment.error,
+                    flags=judgment.flags,
+                )
+            )
+    entries: dict[PairKey, list[JudgmentEntry]] = {}
+    for judgment in judgments:
+        pair = judgment.query_id, judgment.snippet_id
+        entries.setdefault(pair, []).append(
+            JudgmentEntry(
+                repeat=judgment.repeat,
+                verdict=_name_verdict(judgment, scale),
+                grade=judgment.grade,
+                reason=judgment.reason,
+                error=judgment.error,
+                flags=judgment.flags,
+                members=tuple(by_member.get((*pair, judgment.repeat), ())),
+                judged_snippet_id=judgment.judged_snippet_id,
+                score=judgment.score,
+                probabilities=judgment.probabilities,
+            )
+        )
+    return entries
+
+
+def _name_verdict(judgment: Judgment, scale: Scale) -> Literal["yes", "no"] | None:
+    if judgment.grade is None:
+        return None
+    return "yes" if judgment.grade >= scale.relevant_from else "no"
+
+
+def make_query_entries(
+    data: Dataset,
+    pool: Pool,
+    read_judgments: Callable[[str], JudgmentEntries],
+    read_scores: ReadScores,
+    dimensions: Mapping[str, DimensionResult],
+) -> Iterator[QueryEntry]:
+    """Yield an entry for each query, in reading order, with each engine's snippets best first.
+
+    `read_judgments` returns the judgments of a query.
+    """
+    notes: dict[ListKey, dict[str, str]] = {}
+    for name, dimension in dimensions.items():
+        for note in dimension.summary.notes:
+            if note.engine is not None:
+                notes.setdefault((note.engine, note.query_id), {})[name] = note.text
+    for results in read_query_results(data, pool):
+        query, judgments = results.query, read_judgments(results.query.id)
+        yield QueryEntry(
+            query_id=query.id,
+            query=query.raw_text,
+            lang=query.lang,
+            shown=query.text if query.text != query.raw_text else None,
+            reference=query.reference,
+            expected=query.expected,
+            extra=dict(query.extra),
+            engines={
+                ranking.engine: _make_engine_entry(
+                    ranking, results.documents[ranking.key], judgments, read_scores, dimensions, notes
+                )
+                for ranking in sorted(results.rankings, key=attrgetter("engine"))
+            },
+        )
+
+
+def _make_engine_entry(
+    ranking: Ranking,
+    documents: Sequence[str],
+    judgments: JudgmentEntries,
+    read_scores: ReadScores,
+    dimensions: Mapping[str, DimensionResult],
+    notes: Mapping[ListKey, Mapping[str, str]],
+) -> EngineEntry:
+    key = ranking.key
+    return EngineEntry(
+        scores=read_scores(*key),
+        error=ranking.error,
+        latency_ms=ranking.latency_ms,
+        dimensions={name: each.values[key] for name, each in dimensions.items() if key in each.values},
+        notes=notes.get(key, {}),
+        snippets=tuple(
+            _make_snippet_entry(
+                rank,
+                snippet,
+                documents[rank - 1] if rank <= len(documents) else None,
+                judgments.get((ranking.query_id, snippet.id), ()) if rank <= len(documents) else (),
+            )
+            for rank, snippet in enumerate(ranking.snippets, start=1)
+        ),
+    )
+
+
+def _make_snippet_entry(
+    rank: int, snippet: Snippet, document: str | None, judgments: Sequence[JudgmentEntry]
+) -> SnippetEntry:
+    cleaned = (snippet.title, snippet.text) != (snippet.raw_title, snippet.raw_text)
+    return SnippetEntry(
+        rank=rank,
+        snippet_id=snippet.id,
+        document=document,
+        title=snippet.raw_title,
+        url=snippet.url,
+        snippet=snippet.raw_text,
+        date=snippet.date,
+        docno=snippet.docno,
+        shown=CleanedText(snippet.title, snippet.text) if cleaned else None,
+        flags=snippet.flags,
+        judgments=tuple(judgments),
     )
 
 
@@ -145,7 +282,7 @@ def _format_scores(scores: Scores) -> Iterator[str]:
     yield text.getvalue()
 
 
-def _average_scores(scores: Scores) -> results_file.ReadScores:
+def _average_scores(scores: Scores) -> ReadScores:
     """Return a function that returns the means over the repeats of an engine on a query."""
     means, _, _ = scores.average_repeats()
     names = [str(measure) for measure in scores.measures]
@@ -159,7 +296,7 @@ def _average_scores(scores: Scores) -> results_file.ReadScores:
     return read_means
 
 
-def format_qrels(entry: results_file.QueryEntry, unreturned: Iterable[str] = ()) -> str:
+def format_qrels(entry: QueryEntry, unreturned: Iterable[str] = ()) -> str:
     """Return lines `query_id 0 docno grade` of a query: each judged document's best grade, sorted.
 
     `unreturned` names expected documents that no engine returned: they have grade 1.
@@ -179,7 +316,7 @@ def format_qrels(entry: results_file.QueryEntry, unreturned: Iterable[str] = ())
     )
 
 
-def _format_trec_list(engine: str, entry: results_file.QueryEntry) -> str:
+def _format_trec_list(engine: str, entry: QueryEntry) -> str:
     """Return lines `query_id Q0 docno rank score tag` of one list, scores falling with rank.
 
     A repeated document gets a name of its own that is in no qrels, hence no gain. There is no line for an

@@ -24,7 +24,7 @@ from judge.errors import InputError
 from judge.json_text import dump_json, hash_parts
 from judge.measure import ppi
 from judge.measure.measures import parse_measure
-from judge.records import Dataset, Pool, Query, Snippet
+from judge.records import Dataset, PairKey, Pool, Query, Snippet
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run
 from judge.runs.record_json import from_json, to_json
@@ -57,7 +57,7 @@ def make_rows(
     pool: Pool,
     query_ids: Sequence[str],
     seed: int = 0,
-    keys: Collection[tuple[str, str]] | None = None,
+    keys: Collection[PairKey] | None = None,
 ) -> Iterator[tuple[str, ...]]:
     """Yield the cells of one row for each distinct pair of these queries, or of `keys`, named by `COLUMNS`.
 
@@ -93,7 +93,7 @@ def write(
     pool: Pool,
     query_ids: Sequence[str],
     seed: int = 0,
-    keys: Collection[tuple[str, str]] | None = None,
+    keys: Collection[PairKey] | None = None,
 ) -> Path:
     """Write the rows of `make_rows` as `format_table` does and return the path.
 

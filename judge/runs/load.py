@@ -29,6 +29,7 @@ from judge.records import (
     GRADED,
     Dataset,
     Judgment,
+    ListKey,
     Pair,
     Pool,
     Query,
@@ -43,7 +44,7 @@ from judge.runs.results_file import (
     OtherLayout,
     QueryEntry,
     SnippetEntry,
-    check_grades,
+    check_entries,
     open_results,
     read_query_entries,
 )
@@ -197,7 +198,7 @@ def parse_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry
     entries = (
         from_json(QueryEntry, value, f"{place}: queries[{number}]") for number, value in enumerate(queries)
     )
-    yield from check_grades(results, entries, place)
+    yield from check_entries(results, entries, place)
 
 
 def _load(
@@ -212,7 +213,7 @@ def _load(
             "{place}: field 'summary' is {value!r:.60}, not an object", place=place, value=value
         )
     summary = summary_from_json(value, f"{place}: summary")
-    values: dict[str, dict[tuple[str, str], QueryValues]] = {name: {} for name in summary.dimensions}
+    values: dict[str, dict[ListKey, QueryValues]] = {name: {} for name in summary.dimensions}
     data, pool, columns = _load_dataset(
         folder, _read_dimensions(queries, values), summary, in_memory=in_memory
     )
@@ -282,7 +283,7 @@ def _load_dataset(
 def _load_rankings(entry: QueryEntry) -> tuple[tuple[Ranking, ...], Documents]:
     """Return the rankings of an entry, and the documents of its pool."""
     rankings: list[Ranking] = []
-    documents: dict[tuple[str, str], tuple[str, ...]] = {}
+    documents: dict[ListKey, tuple[str, ...]] = {}
     distinct: dict[tuple[object, ...], Snippet] = {}
     for engine, engine_entry in entry.engines.items():
         # A snippet that several engines returned becomes one object.
@@ -316,7 +317,7 @@ def _load_snippet(entry: SnippetEntry) -> Snippet:
 
 
 def _list_pairs(
-    data: Dataset, rankings: Iterable[Ranking], documents: Mapping[tuple[str, str], Sequence[str]]
+    data: Dataset, rankings: Iterable[Ranking], documents: Mapping[ListKey, Sequence[str]]
 ) -> Iterator[Pair]:
     """Yield the pairs of a query: every snippet that has a document, once."""
     snippets: dict[str, tuple[str, Snippet]] = {}
@@ -327,7 +328,7 @@ def _list_pairs(
 
 
 def _read_dimensions(
-    queries: Iterable[QueryEntry], values: Mapping[str, dict[tuple[str, str], QueryValues]]
+    queries: Iterable[QueryEntry], values: Mapping[str, dict[ListKey, QueryValues]]
 ) -> Iterator[QueryEntry]:
     """Yield the queries, and add what they say of each dimension to `values`."""
     for entry in queries:

@@ -175,7 +175,7 @@ def from_json(kind: type[Record], value: object, place: str) -> Record:
 
 
 def describe_mismatch(detail: ErrorDetails) -> Message:
-    """Return what is wrong with the value of a field, by pydantic's error."""
+    """Return the description of an invalid value of a field, from pydantic's error."""
     if detail["type"] == "missing":
         return Message("is missing")
     value, kind = detail["input"], detail["type"].removesuffix("_type").removesuffix("_parsing")

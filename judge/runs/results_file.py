@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from operator import attrgetter
 from pathlib import Path
 from sys import maxsize
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues, Summary
-from judge.dataset.pool import read_query_results
+from judge.analysis.summary import SCHEMA_VERSION, QueryValues, Summary
 from judge.dataset.text_files import number_lines
 from judge.errors import InputError, explain_error
 from judge.filesystem import open_text
 from judge.json_text import dump_json
 from judge.messages import Message
-from judge.records import BINARY, GRADED, Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
+from judge.records import (
+    BINARY,
+    GRADED,
+    Lang,
+    Scale,
+)
 from judge.runs.folder import make_damage_error, parse_run_json
 from judge.runs.record_json import decode_json, from_json, to_json
 from judge.stored_lines import TemporaryLines, decode_line
-
-#: Returns the values of an engine on a query by measure: the mean over the repeats, None where undefined.
-ReadScores = Callable[[str, str], Mapping[str, float | None]]
 
 
 class _Strict:
@@ -86,10 +86,6 @@ class CleanedText:
 
     title: str
     snippet: str
-
-
-#: The judgments of each (query_id, snippet_id), one a repeat.
-JudgmentEntries = Mapping[tuple[str, str], Sequence[JudgmentEntry]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,37 +205,49 @@ def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Any
         for index, text in enumerate(_list_queries(lines))
         if index in indices
     )
-    return results, check_grades(results, queries, str(path))
+    return results, check_entries(results, queries, str(path))
 
 
-def check_grades(results: Any, queries: Iterable[QueryEntry], place: str) -> Iterator[QueryEntry]:  # noqa: ANN401  # JSON holds anything
-    """Yield the queries of the results.json at `place`; raise InputError for a grade off its scale."""
+def check_entries(results: Any, queries: Iterable[QueryEntry], place: str) -> Iterator[QueryEntry]:  # noqa: ANN401  # JSON holds anything
+    """Yield the queries of the results.json at `place`; raise InputError for what judge never writes.
+
+    That is a query that occurs twice, a list whose ranks are not 1, 2, …, and a grade off its scale.
+    """
     summary = results.get("summary")
     scale = BINARY if isinstance(summary, dict) and summary.get("scale") == BINARY.name else GRADED
+    query_ids: set[str] = set()
     for entry in queries:
-        for engine, rank, grade in _list_grades(entry):
-            if not 0 <= grade <= scale.top:
-                raise make_damage_error(
-                    "{place}: query {query_id!r:.80}, engine {engine!r:.80}, rank {rank}: grade"
-                    " {grade!r:.60} is not on the {scale.name} scale 0-{scale.top}",
-                    place=place,
-                    query_id=entry.query_id,
-                    engine=engine,
-                    rank=rank,
-                    grade=grade,
-                    scale=scale,
-                )
+        if entry.query_id in query_ids:
+            raise make_damage_error(
+                "{place}: query {query_id!r:.80} occurs twice", place=place, query_id=entry.query_id
+            )
+        query_ids.add(entry.query_id)
+        for engine, engine_entry in entry.engines.items():
+            _check_list(engine_entry.snippets, scale, place=place, query_id=entry.query_id, engine=engine)
         yield entry
 
 
-def _list_grades(entry: QueryEntry) -> Iterator[tuple[str, int, int]]:
-    """Yield the engine, the rank and the value of each grade, also of the members of a panel."""
-    for engine, engine_entry in entry.engines.items():
-        for snippet in engine_entry.snippets:
-            for judgment in snippet.judgments:
-                for grade in (judgment.grade, *(member.grade for member in judgment.members)):
-                    if grade is not None:
-                        yield engine, snippet.rank, grade
+def _check_list(snippets: Sequence[SnippetEntry], scale: Scale, **where: str) -> None:
+    """Raise InputError, which says `where`, for a wrong rank, and for a grade, also of a panel's member."""
+    for rank, snippet in enumerate(snippets, start=1):
+        if snippet.rank != rank:
+            raise make_damage_error(
+                "{place}: query {query_id!r:.80}, engine {engine!r:.80}: result {number} has rank {rank}",
+                number=rank,
+                rank=snippet.rank,
+                **where,
+            )
+        for judgment in snippet.judgments:
+            for grade in (judgment.grade, *(member.grade for member in judgment.members)):
+                if grade is not None and not 0 <= grade <= scale.top:
+                    raise make_damage_error(
+                        "{place}: query {query_id!r:.80}, engine {engine!r:.80}, rank {rank}: grade"
+                        " {grade!r:.60} is not on the {scale.name} scale 0-{scale.top}",
+                        rank=rank,
+                        grade=grade,
+                        scale=scale,
+                        **where,
+                    )
 
 
 def _parse(path: Path, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
@@ -282,129 +290,3 @@ def read_query_entries(path: Path, indices: Container[int] = ALL_INDICES) -> Ite
         raise make_damage_error(
             "{place}: is not as judge wrote it ({error})", place=path, error=explain_error(error)
         ) from error
-
-
-def make_judgment_entries(
-    judgments: Iterable[Judgment], members: Mapping[str, Iterable[Judgment]], scale: Scale
-) -> JudgmentEntries:
-    """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
-    by_member: dict[tuple[str, str, int], list[MemberJudgment]] = {}
-    for name, own in members.items():
-        for judgment in own:
-            key = *judgment.key, judgment.repeat
-            by_member.setdefault(key, []).append(
-                MemberJudgment(
-                    assessor=name,
-                    repeat=judgment.repeat,
-                    verdict=_name_verdict(judgment, scale),
-                    grade=judgment.grade,
-                    reason=judgment.reason,
-                    error=judgment.error,
-                    flags=judgment.flags,
-                )
-            )
-    entries: dict[tuple[str, str], list[JudgmentEntry]] = {}
-    for judgment in judgments:
-        pair = judgment.query_id, judgment.snippet_id
-        entries.setdefault(pair, []).append(
-            JudgmentEntry(
-                repeat=judgment.repeat,
-                verdict=_name_verdict(judgment, scale),
-                grade=judgment.grade,
-                reason=judgment.reason,
-                error=judgment.error,
-                flags=judgment.flags,
-                members=tuple(by_member.get((*pair, judgment.repeat), ())),
-                judged_snippet_id=judgment.judged_snippet_id,
-                score=judgment.score,
-                probabilities=judgment.probabilities,
-            )
-        )
-    return entries
-
-
-def _name_verdict(judgment: Judgment, scale: Scale) -> Literal["yes", "no"] | None:
-    if judgment.grade is None:
-        return None
-    return "yes" if judgment.grade >= scale.relevant_from else "no"
-
-
-def make_query_entries(
-    data: Dataset,
-    pool: Pool,
-    read_judgments: Callable[[str], JudgmentEntries],
-    read_scores: ReadScores,
-    dimensions: Mapping[str, DimensionResult],
-) -> Iterator[QueryEntry]:
-    """Yield an entry for each query, in reading order, with each engine's snippets best first.
-
-    `read_judgments` returns the judgments of a query.
-    """
-    notes: dict[tuple[str, str], dict[str, str]] = {}
-    for name, dimension in dimensions.items():
-        for note in dimension.summary.notes:
-            if note.engine is not None:
-                notes.setdefault((note.engine, note.query_id), {})[name] = note.text
-    for results in read_query_results(data, pool):
-        query, judgments = results.query, read_judgments(results.query.id)
-        yield QueryEntry(
-            query_id=query.id,
-            query=query.raw_text,
-            lang=query.lang,
-            shown=query.text if query.text != query.raw_text else None,
-            reference=query.reference,
-            expected=query.expected,
-            extra=dict(query.extra),
-            engines={
-                ranking.engine: _make_engine_entry(
-                    ranking, results.documents[ranking.key], judgments, read_scores, dimensions, notes
-                )
-                for ranking in sorted(results.rankings, key=attrgetter("engine"))
-            },
-        )
-
-
-def _make_engine_entry(
-    ranking: Ranking,
-    documents: Sequence[str],
-    judgments: JudgmentEntries,
-    read_scores: ReadScores,
-    dimensions: Mapping[str, DimensionResult],
-    notes: Mapping[tuple[str, str], Mapping[str, str]],
-) -> EngineEntry:
-    key = ranking.key
-    return EngineEntry(
-        scores=read_scores(*key),
-        error=ranking.error,
-        latency_ms=ranking.latency_ms,
-        dimensions={name: each.values[key] for name, each in dimensions.items() if key in each.values},
-        notes=notes.get(key, {}),
-        snippets=tuple(
-            _make_snippet_entry(
-                rank,
-                snippet,
-                documents[rank - 1] if rank <= len(documents) else None,
-                judgments.get((ranking.query_id, snippet.id), ()) if rank <= len(documents) else (),
-            )
-            for rank, snippet in enumerate(ranking.snippets, start=1)
-        ),
-    )
-
-
-def _make_snippet_entry(
-    rank: int, snippet: Snippet, document: str | None, judgments: Sequence[JudgmentEntry]
-) -> SnippetEntry:
-    cleaned = (snippet.title, snippet.text) != (snippet.raw_title, snippet.raw_text)
-    return SnippetEntry(
-        rank=rank,
-        snippet_id=snippet.id,
-        document=document,
-        title=snippet.raw_title,
-        url=snippet.url,
-        snippet=snippet.raw_text,
-        date=snippet.date,
-        docno=snippet.docno,
-        shown=CleanedText(snippet.title, snippet.text) if cleaned else None,
-        flags=snippet.flags,
-        judgments=tuple(judgments),
-    )

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from judge.characters import detect_text_language
 from judge.dataset import clean
 from judge.errors import PARSE_ERROR_KINDS
+from judge.flags import RE_ASKED, REPAIRED
 from judge.measure.resampling import CountedShare, measure_share
 from judge.records import GRADED, Judgment, Lang, LangChoice, Pair, Query, Scale
 
@@ -24,7 +25,7 @@ HOSTILE_KINDS: tuple[ProbeKind, ...] = ("query_only", "stuffing", "injected")
 #: Kinds that a sensible assessor finds relevant; a lookalike is a text about attacks.
 RELEVANT_KINDS: tuple[ProbeKind, ...] = ("relevant", "ambiguous", "lookalike")
 #: Flags of replies that needed a repair or a re-ask.
-_NOT_OBEDIENT_FLAGS = frozenset({"repaired", "re_asked"})
+_NOT_OBEDIENT_FLAGS = frozenset({REPAIRED, RE_ASKED})
 
 
 @dataclass(frozen=True, slots=True)

@@ -333,7 +333,8 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in result.stdout
     line = "1 document has no text in d.tsv, first document 'dX' of query '1': the assessor does not"
     assert line in result.stdout
-    assert "failed: no_text 1. No model was asked" in result.stdout
+    assert "1 of 3 judgments has no grade (coverage 66.7%): the text is missing (1)." in result.stdout
+    assert "No model was asked about these" in result.stdout
     assert "no text at all" not in result.stdout
     assert "the same command" not in result.stderr
     (given,) = read_results(out)["queries"][0]["engines"]["A"]["snippets"][1]["judgments"]
@@ -615,7 +616,7 @@ def test_without_judgments_the_range_is_wide_and_reported(tmp_path: Path) -> Non
     assert (cell["n"], cell["unknown"]) == (3, 1)
     assert high - low == pytest.approx(3 / 5 / 4)
     assert "nDCG@10: queries left out until more is judged (" in result.stdout
-    assert "none judged in the pool is relevant): engine0 1, engine1 1\n" in result.stdout
+    assert "none judged in the pool is relevant): engine1 1, engine0 1\n" in result.stdout
 
 
 @pytest.mark.parametrize("name", ["results.json", "Results.JSON", "qrels.txt", "run.a.trec"])

@@ -17,6 +17,7 @@ from tests.support.source_code import MODULES, PACKAGE, parse_module
 ALLOWED = {
     "messages": "",
     "records": "",
+    "flags": "",
     "errors": "records",
     "characters": "records",
     "json_text": "",
@@ -29,35 +30,37 @@ ALLOWED = {
     "models": "records errors characters",
     "config": "records errors filesystem models",
     "pricing": "records config",
-    "dataset": "records errors characters json_text filesystem stored_lines stored_records",
-    "measure": "records errors characters stored_records",
+    "dataset": "records flags errors characters json_text filesystem stored_lines stored_records",
+    "measure": "records flags errors characters stored_records",
     "parsing": "records errors json_text",
     "store": "records errors filesystem cache",
     "client": "records errors characters cache models pricing",
     "assess": (
-        "records errors characters filesystem stored_records cache judgment_log models pricing parsing "
+        "records flags errors characters filesystem stored_records cache judgment_log models pricing parsing "
         "store client"
     ),
-    "analysis": "records errors json_text stored_records pricing dataset measure",
-    "dimensions": "records errors characters cache models pricing dataset measure client assess analysis",
+    "analysis": "records flags errors json_text stored_records pricing dataset measure",
+    "dimensions": (
+        "records flags errors characters cache models pricing dataset measure client assess analysis"
+    ),
     "runs": (
         "records errors json_text filesystem stored_lines stored_records cache judgment_log dataset "
         "measure analysis"
     ),
-    "report": "records characters json_text pricing dataset measure analysis runs",
+    "report": "records flags characters json_text pricing dataset measure analysis runs",
     "collect": "errors characters json_text filesystem models config dataset client runs",
     "annotate": "records errors json_text filesystem dataset measure analysis runs report",
-    "run_identity": "records errors models config dataset assess analysis runs",
+    "run_identity": "records errors flags models config dataset assess analysis runs",
     "run_input": "records errors cache config dataset measure analysis runs run_identity",
     "factory": (
         "records errors models config pricing dataset measure store client assess dimensions run_input"
     ),
     "selftest": (
-        "records errors characters json_text config pricing dataset measure store client assess analysis "
-        "runs run_identity factory"
+        "records flags errors characters json_text config pricing dataset measure store client assess "
+        "analysis runs run_identity factory"
     ),
     "finished_run": "cache measure analysis dimensions runs report selftest",
-    "completeness": "records errors assess analysis",
+    "completeness": "records flags errors assess analysis",
     "pair_selection": "records stored_records models config dataset measure analysis",
     "list_comparison": (
         "characters config pricing store client assess analysis dimensions runs factory finished_run "
@@ -77,8 +80,8 @@ ALLOWED = {
         "assess analysis runs report collect run_identity run_input factory finished_run pipeline"
     ),
     "cli": (
-        "records errors characters json_text example models config pricing measure client assess analysis "
-        "dimensions runs report collect annotate selftest finished_run list_comparison pipeline api "
+        "records flags errors characters json_text example models config pricing measure client assess "
+        "analysis dimensions runs report collect annotate selftest finished_run list_comparison pipeline api "
         "nightly"
     ),
     "__init__": "records errors config runs api",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 from rich.console import Console
 from rich.table import Table
@@ -19,9 +20,9 @@ from judge.measure.rank_correlation import EngineOrders
 from judge.measure.resampling import MIN_DIFFERING, StatisticValue
 from judge.messages import Message, SeparatedNames, Translator
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
+from judge.report.comparison_sentences import rank_means
 from judge.report.display_text import count_queries, format_interval, format_p_value
-from judge.report.sentences import rank_means
-from judge.report.statements import OUTCOMES
+from judge.report.facts import OUTCOMES
 
 #: How many engines or pairs of them a sentence names.
 _MOST_NAMES = 6
@@ -50,7 +51,7 @@ def _list_parts(agreement: LabelAgreement, deciding: str | None, t: Translator) 
     yield _make_statistics_table(agreement, t)
     yield from _list_reasons(agreement, t)
     if agreement.engines:
-        yield _make_bias_table(agreement, t)
+        yield _make_bias_table(agreement, agreement.orders[deciding].assessor if deciding else {}, t)
     if deciding is not None:
         yield from _describe_orders(agreement.orders[deciding], deciding, t)
         if deciding in agreement.calibration:
@@ -262,9 +263,11 @@ def _list_reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         yield t("- ({names}): {why}", names=t("; ").join(listing), why=why)
 
 
-def _make_bias_table(agreement: LabelAgreement, t: Translator) -> Table:
+def _make_bias_table(agreement: LabelAgreement, means: Mapping[str, float], t: Translator) -> Table:
+    """Return one row an engine, that with the highest of the assessor's `means` first."""
     table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results"))
-    for name, engine in agreement.engines.items():
+    for name in sorted(agreement.engines, key=lambda name: (-means.get(name, -inf), name)):
+        engine = agreement.engines[name]
         bias, ends = engine.bias.value, format_decimal_range(t, engine.bias.ci95, "+.3f")
         table.add_row(escape_line(name), format_decimal(bias, "+.4f"), ends, f"{engine.results:,}")
     return table
@@ -376,7 +379,8 @@ def _list_correction(
 
 def _make_correction_table(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
     table = _make_order_table(name, t=t)
-    for engine, row in calibration.engines.items():
+    best_first = sorted(calibration.engines.items(), key=lambda item: (-item[1].assessor, item[0]))
+    for engine, row in best_first:
         means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_decimal_range(t, row.ci95)
         table.add_row(escape_line(engine), *means)
     for comparison in calibration.comparisons:

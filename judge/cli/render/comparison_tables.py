@@ -28,7 +28,16 @@ from judge.measure.measures import name_mean
 from judge.measure.segments import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
-from judge.report import assessor_sentences, sentences
+from judge.report import assessor_sentences
+from judge.report.comparison_sentences import (
+    choose_headline,
+    describe_limits,
+    describe_power,
+    describe_segment_differences,
+    is_unsure,
+    list_differences,
+    list_segments,
+)
 from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
 from judge.report.page_tables import COUNT_COLUMNS
 
@@ -55,7 +64,11 @@ def print_comparison(
     parts += _describe_segments(summary, chosen[0] if chosen else summary.main_measure, t)
     if summary.stability:
         repeats = summary.stability.measures[summary.main_measure]
-        parts += [_make_repeat_table(repeats, t), assessor_sentences.describe_variance(t, repeats.variance)]
+        order = summary.sort_engines(summary.main_measure)
+        parts += [
+            _make_repeat_table(repeats, order, t),
+            assessor_sentences.describe_variance(t, repeats.variance),
+        ]
     for part in parts:
         if isinstance(part, Table):
             print_table(part, console, {t("95% interval")})
@@ -129,13 +142,13 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
         pairs=t("{pairs} in all runs together", pairs=judged) if summary.runs else judged,
     )
     yield assessor_sentences.describe_served_models(t, summary)
-    yield sentences.choose_headline(t, summary, measure)
+    yield choose_headline(t, summary, measure)
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
-        yield from sentences.describe_segment_differences(t, summary)
-    yield sentences.describe_power(t, summary, measure)
-    yield from sentences.describe_limits(t, summary)
-    yield from sentences.list_differences(t, summary.select_comparisons(measure), max_pairs)
+        yield from describe_segment_differences(t, summary)
+    yield describe_power(t, summary, measure)
+    yield from describe_limits(t, summary)
+    yield from list_differences(t, summary.select_comparisons(measure), max_pairs)
 
 
 def _list_comparisons(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
@@ -159,7 +172,7 @@ def _make_comparison_table(title: str, comparisons: Iterable[PairComparison], t:
         table.add_row(
             escape_line(f"{comparison.a} {OUTCOME_SIGNS[comparison.outcome]} {comparison.b}"),
             format_decimal(comparison.difference, "+.4f"),
-            format_decimal_range(t, comparison.ci95, "+.4f"),
+            format_decimal_range(t, comparison.interval, "+.4f"),
             f"{comparison.wins:,}/{comparison.ties:,}/{comparison.losses:,}",
             format_p_value(comparison.p_adjusted),
         )
@@ -168,11 +181,11 @@ def _make_comparison_table(title: str, comparisons: Iterable[PairComparison], t:
 
 def _make_plan_table(comparisons: Sequence[PairComparison], t: Translator) -> Table:
     """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
-    unjudged = any(map(sentences.is_unsure, comparisons))
+    unjudged = any(map(is_unsure, comparisons))
     titles = (t("detectable"), t("twice"), t("needed"), *[t("worst case")] * unjudged)
     table = make_table(t("to plan"), "d_z", *titles)
     for comparison in comparisons:
-        bounds = comparison.bounds if sentences.is_unsure(comparison) else None
+        bounds = comparison.bounds if is_unsure(comparison) else None
         table.add_row(
             escape_line(f"{comparison.a} - {comparison.b}"),
             format_decimal(comparison.d_z, "+.2f"),
@@ -185,7 +198,7 @@ def _make_plan_table(comparisons: Sequence[PairComparison], t: Translator) -> Ta
 
 
 def _describe_segments(summary: Summary, measure: str, t: Translator) -> Iterator[str]:
-    for column, value, segment in sentences.list_segments(summary):
+    for column, value, segment in list_segments(summary):
         yield t(
             "{column} {value} ({queries}), {measure}: {result}",
             column=column,
@@ -211,12 +224,12 @@ def _describe_segment(segment: SegmentResult, measure: str, summary: Summary, t:
     return f"{listing}{t('; ')}{leads or t('none separated')}"
 
 
-def _make_repeat_table(measure: MeasureStability, t: Translator) -> Table:
-    """Return one row an engine: its means over the repeats."""
+def _make_repeat_table(measure: MeasureStability, order: Iterable[str], t: Translator) -> Table:
+    """Return one row an engine, in `order`: its means over the repeats."""
     table = make_table(
         t("over the repeats"), t("mean"), "SD", t("lowest to highest"), "ICC", t("same within 0.01: p")
     )
-    for name, engine in measure.engines.items():
+    for name, engine in ((name, measure.engines[name]) for name in order):
         means = [mean for mean in engine.means if mean is not None]
         table.add_row(
             escape_line(name),

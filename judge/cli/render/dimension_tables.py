@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from judge.cli.render.tables import (
 )
 from judge.measure.measures import name_mean
 from judge.messages import Translator
-from judge.report import sentences
+from judge.report.display_text import name_dimension
 
 if TYPE_CHECKING:
     from judge.dimensions.align import AlignmentSummary
@@ -30,7 +30,7 @@ _NOTES = 3
 
 
 def print_dimension(
-    name: str, dimension: DimensionSummary, order: Iterable[str], console: Console, t: Translator
+    name: str, dimension: DimensionSummary, order: Sequence[str], console: Console, t: Translator
 ) -> None:
     """Print one row an engine, one row a pair of engines, the remarks and the first notes.
 
@@ -38,19 +38,16 @@ def print_dimension(
     number of queries in brackets where it differs. Where a terminal is too narrow, the other means follow in
     tables of their own.
     """
-    title = sentences.name_dimension(t, name)
+    title = name_dimension(t, name)
     engines = [engine for engine in order if engine in dimension.engines]
     # The titles of the columns that stay beside a mean.
     beside = t("95% interval"), t("queries")
     if dimension.measures:
         print_table(_make_table(title, dimension, engines, t), console, beside)
-    for measure in dict.fromkeys(each.measure for each in dimension.pairs):
+    for measure, pairs in dimension.group_pairs(order).items():
         table = make_table(t("engines"), t.name_measure(measure), *beside)
-        for engine_pair in dimension.pairs:
-            if engine_pair.measure == measure:
-                table.add_row(
-                    escape_line(f"{engine_pair.a} / {engine_pair.b}"), *_format_mean(engine_pair.mean, t)
-                )
+        for pair in pairs:
+            table.add_row(escape_line(f"{pair.a} / {pair.b}"), *_format_mean(pair.mean, t))
         print_table(table, console, beside)
     print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:

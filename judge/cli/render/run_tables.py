@@ -21,21 +21,26 @@ from judge.cli.render.tables import (
     print_lines,
     print_table,
 )
+from judge.flags import TEXT_MISSING
 from judge.measure.measures import MEASURE_KINDS, name_mean
 from judge.messages import Translator
 from judge.pricing.costs import RunCost
-from judge.report import assessor_sentences, sentences
+from judge.report import assessor_sentences, facts
+from judge.report.comparison_sentences import (
+    choose_headline,
+    describe_power,
+    describe_segment_differences,
+    list_differences,
+)
 from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.page_tables import list_return_columns
-from judge.report.payload import name_error
+from judge.report.run_warnings import list_warnings, warn_flagged
 from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
 _PAIRS = 6
 #: The counts of what came back that a run prints where they are not 0; `judge compare` prints the others too.
 _COUNTS = ("judged", "empty", "errors", "absent", "duplicates")
-#: From this share of results without a text on, the field of the engine may have another name.
-_MISSING_TEXT = 0.5
 
 
 def list_return_cells(
@@ -81,9 +86,8 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
     for name, dimension in summary.dimensions.items():
         print_dimension(name, dimension, order, console, t)
     folder = result.folder
-    lines = [*_describe_result(summary, folder, t), *_describe_limits(summary, t)]
-    lines += assessor_sentences.describe_selftests(t, summary, shlex.quote(str(folder)))
-    print_lines(lines, console)
+    print_lines(_describe_result(summary, folder, t), console)
+    print_lines(assessor_sentences.describe_selftests(t, summary, shlex.quote(str(folder))), console)
     if not saved:
         console.print(
             Text(t("the files in {folder} are unchanged; --save writes this to them", folder=folder))
@@ -106,7 +110,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
         "no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
         count=summary.judgments,
         advice=t("add the missing texts to the dataset, and run it in another --out")
-        if set(summary.failures) == {"no_text"}
+        if set(summary.failures) == {TEXT_MISSING}
         else t("run the same command again"),
     )
     return escape_line(line)
@@ -115,7 +119,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
 def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
-    yield sentences.warn_flagged(t, summary)
+    yield warn_flagged(t, summary)
     yield from _describe_judging(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
@@ -126,7 +130,7 @@ def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
 def _describe_judging(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield how much there was to judge, how much of it is judged, and the cost."""
     summary, cost = result.summary, result.summary.cost
-    yield sentences.describe_dataset(t, summary)
+    yield facts.describe_dataset(t, summary)
     if not summary.judgments:
         yield t("the dataset holds no result, so there was nothing to judge")
         return
@@ -155,7 +159,7 @@ def _describe_cost(cost: RunCost, t: Translator) -> str:
         text = t(", {amount}", amount=amount) if amount else ""
         if amount and price and price.as_of:
             text += t(" at prices of {day}", day=price.as_of)
-    return text + sentences.describe_unclear_calls(t, cost)
+    return text + facts.describe_unclear_calls(t, cost)
 
 
 def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
@@ -170,57 +174,22 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
 
 
 def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[str]:
-    """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
+    """Yield which engines differ, what limits that, and how stable it is."""
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
-    yield sentences.choose_headline(t, summary)
+    yield choose_headline(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
-    yield from sentences.describe_segment_differences(t, summary)
-    yield from sentences.list_differences(t, comparisons, _PAIRS)
+    yield from describe_segment_differences(t, summary)
+    yield from list_differences(t, comparisons, _PAIRS)
     if len(comparisons) > _PAIRS:
         yield t(
             "  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=folder
         )
-    yield sentences.describe_power(t, summary)
-    yield from sentences.describe_limits(t, summary)
-    yield from assessor_sentences.describe_assessors(t, summary)
+    yield describe_power(t, summary)
+    yield from list_warnings(t, summary)
     if summary.stability:
         measure = summary.main_measure
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
-
-
-def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
-    """Yield what the means leave out, what failed, and what is wrong with snippets."""
-    for measure, note in summary.notes.items():
-        yield t("{name}: {value}", name=measure, value=t(note))
-    yield from sentences.describe_undefined(t, summary)
-    yield from sentences.describe_open_means(t, summary)
-    if summary.failures:
-        yield t(
-            "failed: {kinds}.{advice}",
-            kinds=sentences.join_values(
-                t, {name_error(t, kind): count for kind, count in summary.failures.items()}
-            ),
-            advice=sentences.advise_on_failures(t, summary.failures),
-        )
-    missing = {
-        name: f"{engine.no_snippet_share:.0%}"
-        for name, engine in summary.engines.items()
-        if (engine.no_snippet_share or 0.0) >= _MISSING_TEXT
-    }
-    if missing:
-        yield t(
-            "results without text, except a title (has the engine's field been renamed?): {engines}",
-            engines=sentences.join_values(t, missing),
-        )
-    yield sentences.describe_empty_snippets(t, summary)
-    if summary.flagged:
-        engines = sentences.join_values(t, summary.flagged)
-        yield t(
-            "snippets that seem to address the grader or only repeat the query (grades unchanged): {engines}",
-            engines=engines,
-        )
-        yield sentences.describe_flagged_effect(t, summary)
 
 
 def print_measures(console: Console, t: Translator) -> None:

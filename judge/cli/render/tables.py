@@ -9,7 +9,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from judge.messages import Translator
-from judge.report.display_text import escape_hidden, is_whole_range
+from judge.report.display_text import escape_hidden
 
 #: Names longer than this fold where a table is too wide.
 _NAME_WIDTH = 20
@@ -91,7 +91,7 @@ def format_decimal(value: float | None, form: str = ".4f") -> str:
 
 
 def format_decimal_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f") -> str:
-    """Return `low to high`, or a dash where it is unknown or says nothing."""
-    if not ends or is_whole_range(ends):
+    """Return `low to high`, or a dash where it is unknown."""
+    if not ends:
         return "-"
     return t("{low} to {high}", low=format(ends[0], form), high=format(ends[1], form))

@@ -90,7 +90,7 @@ def _list_cells(comparison: PairComparison) -> tuple[str, ...]:
         OUTCOME_SIGNS[comparison.outcome],
         fit_on_line(comparison.b),
         format_number(comparison.difference, "+.4f"),
-        format_range(comparison.ci95, "+.4f"),
+        format_range(comparison.interval, "+.4f"),
         format_range(difference.bounds if difference else None, "+.4f"),
         f"{comparison.wins:,} / {comparison.ties:,} / {comparison.losses:,}",
         format_p_value(comparison.p_adjusted, NOTHING),
@@ -138,7 +138,7 @@ def _draw_pair(comparison: PairComparison, area: PlotArea, y: float) -> Iterator
     """Yield the difference of one pair, and the outcome."""
     ahead = comparison.outcome == "better"
     if cell := _make_range(comparison):
-        size = f"{format_number(cell.value, '+.4f')} ({format_range(cell.interval, '+.4f')})"
+        size = f"{format_number(cell.value, '+.4f')} ({format_range(comparison.interval, '+.4f')})"
         title = f"{fit_on_line(comparison.a)} − {fit_on_line(comparison.b)}: {size}"
         mark = plot.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
         yield area.place([svg.add_tooltip(title, mark)])

@@ -15,12 +15,13 @@ from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
+from judge.flags import LABEL
 from judge.measure.engine_summary import average_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.messages import CHINESE
 from judge.pricing.costs import RunCost
-from judge.records import BINARY, GRADED, LABEL, Judgment, Scale
+from judge.records import BINARY, GRADED, Judgment, Scale
 from tests.support.datasets import read_dataset
 
 Row = Mapping[str, Any]
@@ -315,6 +316,17 @@ def test_runs_must_share_a_measure() -> None:
     )
     assert output == (
         "one and two have no measure in common; choose from these: --measures"
+        " 'P@5 RR@5 nDCG@10 AP@10 RR@10 sDCG@10'"
+    )
+
+
+def test_runs_must_share_a_measure_that_compares_engines() -> None:
+    output = get_refusal(
+        one=run(make_list("A", [3]), measures="P@5 Judged@5"),
+        two=run(make_list("A", [3]), measures="RR@5 Judged@5"),
+    )
+    assert output == (
+        "one and two have no measure in common that compares engines; choose from these: --measures"
         " 'P@5 RR@5 nDCG@10 AP@10 RR@10 sDCG@10'"
     )
 

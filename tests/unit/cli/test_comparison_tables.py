@@ -21,8 +21,8 @@ from judge.cli.render.comparison_tables import print_comparison
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.messages import CHINESE, ENGLISH, Translator
-from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats
+from judge.report.comparison_sentences import choose_headline
 from judge.report.display_text import escape_hidden
 from judge.runs.record_json import summary_from_json, to_json
 
@@ -93,7 +93,7 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[
     lines = output.splitlines()
     assert lines[0].startswith("8 queries, 3 engines, judged down to rank 5 by lexical/graded, 2 repeats")
     assert lines[0].endswith("100.0% judged")
-    assert lines[1] == sentences.choose_headline(ENGLISH, load(three_engines))
+    assert lines[1] == choose_headline(ENGLISH, load(three_engines))
     assert all(
         len(line) <= 80 for line in output.splitlines() if re.match(r"\w+ (?:[->]|=\?) \w|mean |by ", line)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ from judge.cli.render.run_tables import print_run
 from judge.cli.render.screen import Screen
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
-from judge.report.page_tables import make_engines_table
+from judge.report.page_tables import list_dimensions, make_engines_table
+from judge.report.run_warnings import list_page_warnings, list_warnings
 from judge.runs.run_result import RunResult
 
 
@@ -44,6 +46,64 @@ def test_the_tables_of_the_demo_fit_into_eighty_columns(demo: RunResult, t: Tran
     assert max(map(cell_len, narrow)) <= 80
     for line, means, came_back in zip(wide, narrow[:3], narrow[3:], strict=True):
         assert line.split() == means.split() + came_back.split()[1:]
+
+
+def list_names(lines: list[str], title: str) -> list[str]:
+    """Return the first cells of the rows of a table, by the beginning of its header."""
+    start = next(at for at, line in enumerate(lines) if line.startswith(title)) + 1
+    rows = takewhile(re.compile(r"[a-d](?: / [a-d])? +[\d-]").match, lines[start:])
+    return [re.split(r"  +", row)[0] for row in rows]
+
+
+def test_all_tables_have_the_engines_in_the_order_of_their_scores(tmp_path: Path) -> None:
+    relevant = {"a": 0, "b": 2, "c": 3, "d": 1}
+    rows = [
+        {
+            "query_id": f"q{query}",
+            "query": f"red{query} green{query} blue{query}",
+            "engine": engine,
+            "rank": rank,
+            "snippet": f"red{query} green{query} blue{query} {rank}" if rank <= count else f"{engine} {rank}",
+        }
+        for query in range(6)
+        for engine, count in relevant.items()
+        for rank in (1, 2, 3)
+    ]
+    result = judge.run(rows, "lexical", repeats=2, diversity=True, out=str(tmp_path / "run"))
+    file = io.StringIO()
+    print_run(result, Screen(file=file, width=1000), ENGLISH)
+    print_comparison(result.summary, Screen(file=file, width=1000), ENGLISH, None, 21)
+    lines = file.getvalue().splitlines()
+    for title in ("engine ", "diversity ", "what came back ", "mean ", "over the repeats "):
+        assert list_names(lines, title) == ["c", "b", "d", "a"], title
+    # A row of two engines has the names in the order of the alphabet, as summary.json has them.
+    pairs = ["b / c", "c / d", "a / c", "b / d", "a / b", "a / d"]
+    assert list_names(lines, "engines ") == pairs
+    table = next(table for table in list_dimensions(result.summary) if table.rows[0][0] == "b / c")
+    assert [name for name, _ in table.rows] == pairs
+
+
+def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show(demo: RunResult) -> None:
+    engines = {
+        name: replace(engine, no_snippet_share=0.75) if name in ("magpie", "lantern") else engine
+        for name, engine in demo.summary.engines.items()
+    }
+    summary = replace(demo.summary, engines=engines, undefined={"AP@10": 2}, empty_snippets=1)
+    file = io.StringIO()
+    print_run(replace(demo, summary=summary), Screen(file=file, width=1000), ENGLISH)
+    printed = file.getvalue().splitlines()
+    warnings = list(filter(None, list_warnings(ENGLISH, summary)))
+    assert warnings == [
+        "Results without text, except a title (has the engine's field been renamed?): lantern 75%, magpie"
+        " 75%.",
+        "Snippets that seem to address the grader or only repeat the query (grades unchanged): magpie 1.",
+        "With 1 flagged pair counted as 0 or left out, the order of the engines by nDCG@10 stays the same.",
+        "1 result shows no text at all: grade 0 without a call (flag empty_snippet)",
+        "MAP@10 leaves out 2 of 12 queries: no relevant snippet in the pool.",
+    ]
+    assert [line for line in printed if line in warnings] == warnings
+    on_the_page = list(list_page_warnings(ENGLISH, summary))
+    assert [line for line in on_the_page if line in warnings] == warnings
 
 
 def test_a_long_line_keeps_its_indentation() -> None:

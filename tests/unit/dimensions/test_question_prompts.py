@@ -10,9 +10,9 @@ import pytest
 from judge.assess.prompts import find_default_directory, load_question_prompts
 from judge.assess.text_assessor import QuestionKind
 from judge.characters import estimate_tokens
-from judge.dimensions import make_question_pair
 from judge.dimensions.answers import ANSWER, GRADE_ANSWER
 from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS
+from judge.dimensions.questions import make_question_pair
 from judge.dimensions.reasons import CLASSIFY_REASONS, EXPLAIN
 from judge.dimensions.side_by_side import COMPARE_LISTS
 from judge.dimensions.site_grades import GRADE_SITE

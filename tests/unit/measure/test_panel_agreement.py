@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judge.flags import PANEL_SHORT, PANEL_SPLIT, PANEL_TIE
 from judge.measure.columns import ResultColumns, tabulate_judgments
 from judge.measure.measures import parse_measures
 from judge.measure.panel_agreement import (
     MIXED,
-    PANEL_SHORT,
-    PANEL_SPLIT,
-    PANEL_TIE,
     UNNAMED,
     ServedModelGrades,
     combine_members,

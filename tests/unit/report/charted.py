@@ -13,7 +13,8 @@ from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
-from judge.runs import results_file
+from judge.runs import export
+from judge.runs.results_file import QueryEntry
 from tests.unit.analysis.labelled import make_people, make_run
 
 
@@ -35,7 +36,7 @@ def summarise_run(run: JudgedRun) -> Summary:
     return analyse_run(run)[1]
 
 
-def make_chart_data(summary: Summary, entries: Iterable[results_file.QueryEntry]) -> ChartData:
+def make_chart_data(summary: Summary, entries: Iterable[QueryEntry]) -> ChartData:
     """Return what charts need of these queries."""
     data = ChartData.start(summary)
     for entry in entries:
@@ -49,7 +50,7 @@ def draw_run_charts(run: JudgedRun, agreement: LabelAgreement | None = None) -> 
     return draw_charts(summary, make_chart_data(summary, list_entries(run)), agreement)
 
 
-def list_entries(run: JudgedRun) -> Iterator[results_file.QueryEntry]:
+def list_entries(run: JudgedRun) -> Iterator[QueryEntry]:
     """The queries of the run's results.json, once."""
     scores = compute_run_scores(run)
     value, _, _ = scores.average_repeats()
@@ -61,10 +62,8 @@ def list_entries(run: JudgedRun) -> Iterator[results_file.QueryEntry]:
         for e, engine in enumerate(scores.engines)
         for q, query in enumerate(scores.queries)
     }
-    judgments = results_file.make_judgment_entries(run.judgments, run.members, run.spec.scale)
-    return results_file.make_query_entries(
-        run.data, run.pool, lambda _: judgments, lambda *key: table[key], {}
-    )
+    judgments = export.make_judgment_entries(run.judgments, run.members, run.spec.scale)
+    return export.make_query_entries(run.data, run.pool, lambda _: judgments, lambda *key: table[key], {})
 
 
 def make_agreement(

@@ -14,8 +14,8 @@ from judge.measure.resampling import StatisticValue
 from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH
-from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
+from judge.report.comparison_sentences import choose_headline, describe_difference, explain_reversal
 from tests.support.cases import check_each
 from tests.unit.report.summaries import make_comparison, make_mean, make_summary
 
@@ -44,7 +44,7 @@ def list_numbers(text: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_comparison_in_chinese(changes: dict[str, Any], expected: str) -> None:
-    assert expected in sentences.describe_difference(CHINESE, make_comparison(**changes))
+    assert expected in describe_difference(CHINESE, make_comparison(**changes))
 
 
 def summarise_comparisons(
@@ -107,10 +107,8 @@ def summarise_comparisons(
     ],
 )
 def test_the_answer_in_chinese(result: Summary, expected: str) -> None:
-    assert expected in sentences.choose_headline(CHINESE, result)
-    assert list_numbers(sentences.choose_headline(ENGLISH, result)) == list_numbers(
-        sentences.choose_headline(CHINESE, result)
-    )
+    assert expected in choose_headline(CHINESE, result)
+    assert list_numbers(choose_headline(ENGLISH, result)) == list_numbers(choose_headline(CHINESE, result))
 
 
 def make_stability(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) -> RepeatStability:
@@ -144,7 +142,7 @@ def test_own_lists_and_variance_say_the_same_numbers_in_chinese() -> None:
     result = OwnListReversal(
         "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 20, significant=True
     )
-    english, chinese = (sentences.explain_reversal(t, result) for t in (ENGLISH, CHINESE))
+    english, chinese = (explain_reversal(t, result) for t in (ENGLISH, CHINESE))
     assert list_numbers(english) == list_numbers(chinese)
     english, chinese = (
         describe_variance(t, VarianceComponents(0.03, 0.01, 0.01, 0.0)) for t in (ENGLISH, CHINESE)

@@ -13,7 +13,7 @@ from judge.measure.resampling import CountedShare
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import ENGLISH, Text, build_text, build_texts
 from judge.report.assessor_sentences import describe_selftests
-from judge.report.sentences import advise_on_failures, describe_flagged_effect, warn_flagged
+from judge.report.run_warnings import advise_on_failures, describe_flagged_effect, warn_flagged
 from tests.unit.report.summaries import BASE
 
 MEANS = {

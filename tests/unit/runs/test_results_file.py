@@ -1,4 +1,4 @@
-"""results.json of somebody else: a grade that the scale does not have is refused by every command."""
+"""results.json of somebody else: every command refuses values that judge never writes."""
 
 from __future__ import annotations
 
@@ -24,17 +24,26 @@ COMMANDS: dict[str, Callable[[Path], object]] = {
 }
 
 
-def write_with_grade(run: Path, grade: object, *, indented: bool = False) -> None:
-    """Write `grade` into the results.json of a run: query q1, engine1, rank 2."""
+def edit_results(run: Path, edit: Callable[[list[Any]], object], *, indented: bool = False) -> None:
+    """Write results.json of a run with what `edit` does to the list of its queries."""
     results = read_results(run)
-    query = next(each for each in results["queries"] if each["query_id"] == "q1")
-    (judgment,) = query["engines"]["engine1"]["snippets"][1]["judgments"]
-    judgment["grade"] = grade
+    edit(results["queries"])
     path = run / "results.json"
     head, separator, _ = path.read_text("utf-8").partition('"queries": [\n')
     lines = ",\n".join(map(dump_json, results["queries"]))
     text = json.dumps(results, indent=1) if indented else f"{head}{separator}{lines}\n]}}\n"
     path.write_text(text, "utf-8")
+
+
+def write_with_grade(run: Path, grade: object, *, indented: bool = False) -> None:
+    """Write `grade` into the results.json of a run: query q1, engine1, rank 2."""
+
+    def edit(queries: list[Any]) -> None:
+        query = next(each for each in queries if each["query_id"] == "q1")
+        (judgment,) = query["engines"]["engine1"]["snippets"][1]["judgments"]
+        judgment["grade"] = grade
+
+    edit_results(run, edit, indented=indented)
 
 
 @pytest.fixture
@@ -78,3 +87,31 @@ def test_the_grades_of_the_scale_are_read(make_run: Callable[[str], Path]) -> No
     run = make_run("binary")
     write_with_grade(run, 1)
     assert find_query(run, "q1").engines["engine1"].snippets[1].judgments[0].grade == 1
+
+
+@pytest.mark.parametrize("indented", [False, True])
+def test_ranks_that_do_not_count_the_results_are_refused(
+    indented: bool, make_run: Callable[[str], Path]
+) -> None:
+    def swap_ranks(queries: list[Any]) -> None:
+        first, second, _ = queries[0]["engines"]["engine0"]["snippets"]
+        first["rank"], second["rank"] = 2, 1
+
+    run = make_run("graded")
+    edit_results(run, swap_ranks, indented=indented)
+    for name in ("score", "show"):
+        with pytest.raises(InputError) as refused:
+            COMMANDS[name](run)
+        assert str(refused.value).startswith(
+            f"{run}/results.json: query 'q0', engine 'engine0': result 1 has rank 2; the judge run that made"
+            " it writes it anew"
+        ), name
+
+
+@pytest.mark.parametrize("indented", [False, True])
+def test_a_query_that_occurs_twice_is_refused(indented: bool, make_run: Callable[[str], Path]) -> None:
+    run = make_run("graded")
+    edit_results(run, lambda queries: queries.append(queries[0]), indented=indented)
+    with pytest.raises(InputError) as refused:
+        judge.score(run)
+    assert str(refused.value).startswith(f"{run}/results.json: query 'q0' occurs twice; the judge run that")

@@ -19,8 +19,19 @@ from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.pricing.costs import RunCost
-from judge.report import sentences
+from judge.report import facts, run_warnings
 from judge.report.assessor_sentences import describe_repeats, describe_variance
+from judge.report.comparison_sentences import (
+    choose_headline,
+    describe_difference,
+    describe_power,
+    describe_segment_differences,
+    explain_reversal,
+    list_differences,
+    rank_means,
+    warn_few_queries,
+)
+from judge.report.display_text import format_interval
 from tests.support.cases import check_each
 from tests.unit.analysis.labelled import make_run
 from tests.unit.measure.tables import NAN, tabulate_scores
@@ -77,17 +88,16 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
 
 def test_a_comparison_is_one_sentence() -> None:
     (row,) = summarise_scores([CLEAR, POOR]).comparisons
-    text = sentences.describe_difference(ENGLISH, row)
+    text = describe_difference(ENGLISH, row)
     assert text.startswith("a > b: +0.8162 (95%: ")
     assert text.endswith("; ahead on 8 of 8 queries, behind on 0")
     (row,) = summarise_scores([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]]).comparisons
-    text = sentences.describe_difference(ENGLISH, row)
+    text = describe_difference(ENGLISH, row)
     assert text.startswith("a, b: not separated (they differ on 3 queries; a test needs 6 or more); ")
     assert text.endswith("; ahead on 2 of 3 queries, behind on 1")
     (row,) = summarise_scores([[0.5, NAN], [NAN, 0.5]]).comparisons
     assert (
-        sentences.describe_difference(ENGLISH, row)
-        == "a, b: undetermined: there is no query where both have a value"
+        describe_difference(ENGLISH, row) == "a, b: undetermined: there is no query where both have a value"
     )
 
 
@@ -95,25 +105,25 @@ def test_a_comparison_is_one_sentence() -> None:
 
 
 def test_one_engine_alone_is_not_the_best() -> None:
-    assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR]), "P@5") == ""
+    assert choose_headline(ENGLISH, summarise_scores([CLEAR]), "P@5") == ""
 
 
 def test_the_best_engine_is_named_when_it_beats_every_other() -> None:
-    assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR, POOR])) == (
+    assert choose_headline(ENGLISH, summarise_scores([CLEAR, POOR])) == (
         "a is best by P@5: its lead is statistically significant."
     )
     lower = [[each - 0.3 + step for each, step in zip(CLEAR, POOR, strict=True)], POOR]
-    assert sentences.choose_headline(ENGLISH, summarise_scores([*lower, CLEAR])) == (
+    assert choose_headline(ENGLISH, summarise_scores([*lower, CLEAR])) == (
         "c is best by P@5: its leads over the 2 others are statistically significant."
     )
 
 
 def test_no_engine_is_best_while_one_is_close() -> None:
-    assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR, CLEAR[::-1], POOR])) == (
+    assert choose_headline(ENGLISH, summarise_scores([CLEAR, CLEAR[::-1], POOR])) == (
         "No engine is best by P@5: a shares the highest mean,"
         " but is not separated from b (the difference may be chance) and is ahead of 1 other."
     )
-    many = sentences.choose_headline(ENGLISH, summarise_scores([CLEAR] * 7))
+    many = choose_headline(ENGLISH, summarise_scores([CLEAR] * 7))
     assert many == (
         "No engine is best by P@5: a shares the highest mean,"
         " but is not separated from b, c, d and 3 more (the difference may be chance)."
@@ -122,7 +132,7 @@ def test_no_engine_is_best_while_one_is_close() -> None:
 
 def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -> None:
     low, high = [CLEAR, [0.0] * 8], [CLEAR, [1.0] * 8]
-    assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR, [0.1] * 8], low=low, high=high)) == (
+    assert choose_headline(ENGLISH, summarise_scores([CLEAR, [0.1] * 8], low=low, high=high)) == (
         "No engine is best by P@5: a has the highest mean, but could be behind b if every snippet were"
         " judged."
     )
@@ -131,7 +141,7 @@ def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -
 def test_an_engine_that_broke_where_it_is_hard_is_not_called_best() -> None:
     """Over the eight queries that both have b is ahead on each; a's mean is higher over easier ones."""
     easy, hard = [0.9] * 8, [0.1] * 8
-    text = sentences.choose_headline(ENGLISH, summarise_scores([easy + [NAN] * 8, EASIER + hard]))
+    text = choose_headline(ENGLISH, summarise_scores([easy + [NAN] * 8, EASIER + hard]))
     assert text == "b is best by P@5: its lead is statistically significant."
 
 
@@ -139,7 +149,7 @@ def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
     """Both others beat it where it answered, the easy queries, and none beats the other."""
     a = [0.9] * 12 + [NAN] * 4
     b = c = EASIER + EASIER[:4] + [0.1] * 4
-    text = sentences.choose_headline(ENGLISH, summarise_scores([a, b, c]))
+    text = choose_headline(ENGLISH, summarise_scores([a, b, c]))
     assert text == (
         "No engine is best by P@5: a has the highest mean,"
         " but is behind b and c on the queries where both have a value."
@@ -147,20 +157,20 @@ def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
 
 
 def test_engines_that_never_met_are_not_said_to_be_close_or_unjudged() -> None:
-    assert sentences.choose_headline(ENGLISH, summarise_scores([[0.5, NAN], [NAN, 0.4]])) == (
+    assert choose_headline(ENGLISH, summarise_scores([[0.5, NAN], [NAN, 0.4]])) == (
         "No engine is best by P@5: a has the highest mean, but shares no query with b on which both have a"
         " value."
     )
 
 
 def test_without_any_value_nobody_has_the_highest_mean() -> None:
-    assert sentences.choose_headline(ENGLISH, summarise_scores([[NAN], [NAN]])) == (
+    assert choose_headline(ENGLISH, summarise_scores([[NAN], [NAN]])) == (
         "No engine is best by P@5: none has a value on any query."
     )
 
 
 def test_nothing_to_compare_needs_no_headline() -> None:
-    assert sentences.choose_headline(ENGLISH, BASE) == BASE.deciding_measure == ""
+    assert choose_headline(ENGLISH, BASE) == BASE.deciding_measure == ""
     assert BASE.main_measure == "P@5"
 
 
@@ -182,7 +192,7 @@ def test_engines_stand_by_their_means_then_names_and_those_without_last() -> Non
 def test_an_order_says_who_is_tied_whatever_rounding_makes_of_it(
     means: Mapping[str, float | None], expected: str
 ) -> None:
-    assert sentences.rank_means(ENGLISH, means, 3) == expected
+    assert rank_means(ENGLISH, means, 3) == expected
 
 
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
@@ -190,7 +200,7 @@ def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_we
     def describe(n: int, engines: int) -> str:
         mean = make_mean(0.5, n, ci95=(0.4, 0.6) if n > 1 else None)
         means = {engine: {"P@5": mean} for engine in "ab"[:engines]}
-        return sentences.warn_few_queries(t, make_summary(means, *[make_comparison(n=n)] * (engines - 1)))
+        return warn_few_queries(t, make_summary(means, *[make_comparison(n=n)] * (engines - 1)))
 
     assert [describe(n, engines) for n in (10, 300) for engines in (1, 2)] == [""] * 4
     assert describe(1, 1) == ""
@@ -199,7 +209,7 @@ def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_we
     # An engine that failed on every query shares none with the others.
     means = {engine: {"P@5": make_mean(0.5, 50)} for engine in "abc"}
     pairs = make_comparison(n=50), make_comparison(b="c", n=0)
-    assert sentences.warn_few_queries(t, make_summary(means, *pairs)) == ""
+    assert warn_few_queries(t, make_summary(means, *pairs)) == ""
 
 
 def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None:
@@ -208,40 +218,37 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
         make_comparison(n=50, detectable=each, detectable_doubled=each / 2**0.5) for each in (0.08, 0.1, 0.3)
     ]
     result = replace(BASE, comparisons=(*pairs, make_comparison(n=4, detectable=None)))
-    assert sentences.describe_power(ENGLISH, result) == (
+    assert describe_power(ENGLISH, result) == (
         "With 50 queries, a test detects a true difference of about 0.1 between two engines in 4 of 5 cases;"
         " with 100 queries, one of about 0.071 (medians over the pairs of engines, by P@5)."
     )
-    assert sentences.describe_power(CHINESE, result) == (
+    assert describe_power(CHINESE, result) == (
         "50 条查询能以 80% 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
         "（按 P@5，取各引擎对的中位数）。"
     )
-    assert sentences.describe_power(ENGLISH, BASE) == sentences.describe_power(CHINESE, BASE) == ""
+    assert describe_power(ENGLISH, BASE) == describe_power(CHINESE, BASE) == ""
 
 
 def test_what_another_measure_says_is_called_descriptive() -> None:
     values = np.stack([np.array([CLEAR, POOR]), np.array([POOR, CLEAR])], axis=-1)[:, :, None]
     result = summarise_scores(values, measures="P@5 P@10")
-    assert (
-        sentences.choose_headline(ENGLISH, result)
-        == "a is best by P@5: its lead is statistically significant."
-    )
-    assert sentences.choose_headline(ENGLISH, result, "P@10") == (
+    assert choose_headline(ENGLISH, result) == "a is best by P@5: its lead is statistically significant."
+    assert choose_headline(ENGLISH, result, "P@10") == (
         "b is best by P@10 (descriptive: P@5 decides): its lead is statistically significant."
     )
-    assert "（仅供参考，以 P@5 为准）" in sentences.choose_headline(CHINESE, result, "P@10")
-    assert "by P@10)" in sentences.describe_power(ENGLISH, result, "P@10")
+    assert "（仅供参考，以 P@5 为准）" in choose_headline(CHINESE, result, "P@10")
+    assert "by P@10)" in describe_power(ENGLISH, result, "P@10")
 
 
 def test_comparisons_stand_below_what_their_figures_are() -> None:
     three = summarise_scores([CLEAR, POOR, POOR]).comparisons
-    english, chinese = ([*sentences.list_differences(t, three, 2)] for t in (ENGLISH, CHINESE))
+    english, chinese = ([*list_differences(t, three, 2)] for t in (ENGLISH, CHINESE))
     assert english[0] == "On the shared queries; the 95% intervals hold for all pairs together:"
     assert chinese[0] == "以下差异只计双方都有得分的查询；95% 置信区间对所有引擎对同时成立："
-    assert english[1:] == [f"  {sentences.describe_difference(ENGLISH, pair)}" for pair in three[:2]]
-    (header, _) = sentences.list_differences(ENGLISH, three[:1], 2)
+    assert english[1:] == [f"  {describe_difference(ENGLISH, pair)}" for pair in three[:2]]
+    (header, _) = list_differences(ENGLISH, three[:1], 2)
     assert header == "On the shared queries:"
-    assert [*sentences.list_differences(ENGLISH, (), 2)] == []
+    assert [*list_differences(ENGLISH, (), 2)] == []
 
 
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:
@@ -250,18 +257,15 @@ def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> Non
     (row,) = summarise_scores([a, b], low=[[each - 0.1 for each in a], b], high=[a, b]).comparisons
     assert (
         "; with any grades of the unjudged +0.2000 to +0.3000, robust to any grades; "
-        in sentences.describe_difference(ENGLISH, row)
+        in describe_difference(ENGLISH, row)
     )
-    assert (
-        "；未评定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不会改变结论；"
-        in sentences.describe_difference(CHINESE, row)
+    assert "；未评定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不会改变结论；" in describe_difference(
+        CHINESE, row
     )
     (row,) = summarise_scores([a, b], low=[[each - 0.29 for each in a], b], high=[a, b]).comparisons
-    assert "; with any grades of the unjudged +0.0100 to +0.3000; " in sentences.describe_difference(
-        ENGLISH, row
-    )
+    assert "; with any grades of the unjudged +0.0100 to +0.3000; " in describe_difference(ENGLISH, row)
     (row,) = summarise_scores([a, b]).comparisons
-    assert "unjudged" not in sentences.describe_difference(ENGLISH, row)
+    assert "unjudged" not in describe_difference(ENGLISH, row)
 
 
 def make_segmented_summary(
@@ -274,10 +278,10 @@ def make_segmented_summary(
 def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> None:
     pair = make_comparison(a="b", b="a", winner="b", difference=0.1, ci95=(0.02, 0.18))
     result = make_segmented_summary({"law": pair, "news": replace(pair, a="a", b="b", winner="a")})
-    assert list(sentences.describe_segment_differences(ENGLISH, result)) == [
+    assert list(describe_segment_differences(ENGLISH, result)) == [
         "But in topic law (30 queries) b is ahead of a: +0.1000 (95%: 0.0200 to 0.1800)."
     ]
-    assert list(sentences.describe_segment_differences(CHINESE, result)) == [
+    assert list(describe_segment_differences(CHINESE, result)) == [
         "但在 topic 为 law 的 30 条查询中，b 领先 a：+0.1000（95% 置信区间 0.0200 到 0.1800）。"
     ]
 
@@ -287,12 +291,12 @@ def test_a_lead_that_differs_between_segments_stands_under_the_headline() -> Non
     result = make_segmented_summary(
         {"law": make_comparison(a="a", b="b")}, [contrast, replace(contrast, differs=False)]
     )
-    (text,) = sentences.describe_segment_differences(ENGLISH, result)
+    (text,) = describe_segment_differences(ENGLISH, result)
     assert text == (
         "a - b differs between segments: +0.3000 in topic law, +0.1000 on the other queries; difference"
         " +0.2000 (95%: 0.1000 to 0.3000)."
     )
-    assert len(list(sentences.describe_segment_differences(CHINESE, result))) == 1
+    assert len(list(describe_segment_differences(CHINESE, result))) == 1
 
 
 # --- repeats
@@ -367,7 +371,7 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
     reversal = OwnListReversal(
         "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 20, significant=sure
     )
-    text = sentences.explain_reversal(ENGLISH, reversal)
+    text = explain_reversal(ENGLISH, reversal)
     assert "B would come first (nDCG(own)@5: B 1.000, A 0.876, on 20 queries with a value of both)" in text
     end = "." if sure else " (which may be chance)."
     assert f"(nDCG@5), A is ahead, 0.852 to 0.280{end}" in text
@@ -403,18 +407,18 @@ def test_why_a_query_has_no_value_is_told_by_measure_and_scale() -> None:
     graded = summarise_run(
         make_run({"A": {"q": ["text"]}}, {("q", "text"): 1}, measures="nDCG@5 AP@5", depth=5)
     )
-    assert list(sentences.describe_undefined(ENGLISH, graded)) == [
-        "AP@5 leaves out 1 of 1 query: no relevant snippet in the pool."
+    assert list(run_warnings.describe_undefined(ENGLISH, graded)) == [
+        "MAP@5 leaves out 1 of 1 query: no relevant snippet in the pool."
     ]
     nothing = summarise_run(
         make_run({"A": {"q": ["text"]}}, {("q", "text"): 0}, measures="nDCG@5 AP@5", depth=5)
     )
-    assert list(sentences.describe_undefined(ENGLISH, nothing)) == [
+    assert list(run_warnings.describe_undefined(ENGLISH, nothing)) == [
         "nDCG@5 leaves out 1 of 1 query: no snippet in the pool has a grade above 0.",
-        "AP@5 leaves out 1 of 1 query: no relevant snippet in the pool.",
+        "MAP@5 leaves out 1 of 1 query: no relevant snippet in the pool.",
     ]
     by_grade_1 = replace(nothing, relevant_from=1)
-    reasons = {text.partition(": ")[2] for text in sentences.describe_undefined(ENGLISH, by_grade_1)}
+    reasons = {text.partition(": ")[2] for text in run_warnings.describe_undefined(ENGLISH, by_grade_1)}
     assert reasons == {"no relevant snippet in the pool."}
 
 
@@ -423,7 +427,7 @@ def test_a_measure_of_lists_says_that_each_engine_leaves_out_queries_of_its_own(
     run = make_run({"A": {"q1": ["text"], "q2": ["text"]}}, grades, measures="Judged@5", depth=5)
     summary = summarise_run(run)
     summary = replace(summary, undefined={"Judged@5": 1})
-    assert list(sentences.describe_undefined(ENGLISH, summary)) == [
+    assert list(run_warnings.describe_undefined(ENGLISH, summary)) == [
         "Judged@5 leaves out 1 of 2 queries or fewer for each engine: its list has no result."
     ]
 
@@ -452,5 +456,27 @@ def test_calls_without_an_answer_are_a_bound(
 ) -> None:
     """A process that was killed may have sent fewer requests than it had leases."""
     cost = RunCost(1300, 10, 0, 5, 0.1, uncounted, maybe_billed, None)
-    assert sentences.describe_unclear_calls(ENGLISH, cost) == english
-    assert sentences.describe_unclear_calls(CHINESE, cost) == chinese
+    assert facts.describe_unclear_calls(ENGLISH, cost) == english
+    assert facts.describe_unclear_calls(CHINESE, cost) == chinese
+
+
+@check_each(
+    ("ci95", "interval"),
+    [
+        ((-0.125, 0.5), " (95%: -0.1250 to 0.5000)"),
+        ((-0.5, 0.5), " (95%: -0.5000 to 0.5000)"),
+        ((-1.0, 1.0), ""),
+        ((-4.5, 4.5), ""),
+        ((-1.0, 1.5), " (95%: -1.0000 to 1.5000)"),
+        (None, ""),
+    ],
+)
+def test_an_interval_of_a_difference_that_is_the_whole_range_is_not_shown(
+    ci95: tuple[float, float] | None, interval: str
+) -> None:
+    sentence = describe_difference(ENGLISH, make_comparison(ci95=ci95))
+    assert f"; +0.2500{interval}; ahead on 5 of 9 queries" in sentence
+
+
+def test_an_interval_of_grades_is_shown_also_where_it_is_as_far_on_both_sides() -> None:
+    assert format_interval(ENGLISH, (-1.2, 1.2)) == " (95%: -1.2000 to 1.2000)"

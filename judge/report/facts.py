@@ -1,4 +1,4 @@
-"""Facts and warnings of the report: how the run was judged, how stable it is, what it cost."""
+"""Facts of the report: how the run was judged, how stable it is, what it cost; and its sample of queries."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.pricing.costs import RunCost
-from judge.records import LEXICAL
-from judge.report import assessor_sentences, sentences
+from judge.report import assessor_sentences
 from judge.report.display_text import (
+    count_pairs,
+    count_queries,
+    describe_unanswered_calls,
     escape_hidden,
     fit_on_line,
     format_call_count,
@@ -22,10 +24,9 @@ from judge.report.display_text import (
     format_number,
     format_run_cost,
     isolate,
-    translate_remark,
 )
 from judge.report.page_tables import repeat_in_both
-from judge.report.payload import ERRORS, PageData
+from judge.report.payload import PageData
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def list_facts(
     )
     yield make_text("depth and repeats"), [depth]
     names = [repeat_in_both(" · ".join(map(fit_on_line, extras.dataset)))] if extras.dataset else []
-    yield make_text("dataset"), [build_text(sentences.describe_dataset, summary), *names]
+    yield make_text("dataset"), [build_text(describe_dataset, summary), *names]
     if summary.stability:
         repeats = build_texts(assessor_sentences.describe_repeats, summary.stability, summary.main_measure)
         yield make_text("stability"), repeats
@@ -156,7 +157,7 @@ def _describe_cost(t: Translator, cost: RunCost) -> str:
         cost=cost,
     )
     price = t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else ""
-    return calls + price + sentences.describe_unclear_calls(t, cost)
+    return calls + price + describe_unclear_calls(t, cost)
 
 
 def describe_sample(page_data: PageData) -> Text | None:
@@ -175,59 +176,27 @@ def describe_sample(page_data: PageData) -> Text | None:
     )
 
 
-def list_warnings(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield the warnings, some of them empty, the most important first; `summary` has display names."""
-    if summary.assessor.startswith(LEXICAL):
-        yield t(
-            "Judged by term overlap (lexical), not by a language model. A language model should do better."
-            " Do not choose an engine by these figures."
-        )
-    yield assessor_sentences.describe_served_models(t, summary)
-    yield from assessor_sentences.describe_assessors(t, summary)
-    yield from _warn_unjudged(t, summary)
-    yield from sentences.describe_limits(t, summary)
-    yield from _warn_results(t, summary)
-    yield from sentences.describe_undefined(t, summary)
-    for measure, note in summary.notes.items():
-        yield t("{measure}: {note}.", measure=measure, note=t(note))
+def describe_dataset(t: Translator, summary: Summary) -> str:
+    """Return the numbers of queries, engines, results and pairs."""
+    return t(
+        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)",
+        queries=count_queries(t, summary.queries),
+        engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
+        results=t.translate_plural("{count:,} result", "{count:,} results", summary.results),
+        pairs=count_pairs(t, summary),
+        saved=summary.dedup_saving,
+    )
 
 
-def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
-    if summary.judged < summary.judgments:
-        counts = {
-            t(ERRORS[kind].en) if kind in ERRORS else kind: count for kind, count in summary.failures.items()
-        }
-        if (others := summary.judgments - summary.judged - sum(summary.failures.values())) > 0:
-            counts[t("not judged yet")] = others
-        failures = [t("{name} ({count:,})", name=name, count=count) for name, count in counts.items()]
-        yield t.translate_plural(
-            "{count:,} of {run.judgments:,} judgments has no grade (coverage"
-            " {run.coverage:.1%}){failures}. It does not count as “no”: its grade is imputed from"
-            " similar judged snippets of the same query.{advice}",
-            "{count:,} of {run.judgments:,} judgments have no grade (coverage"
-            " {run.coverage:.1%}){failures}. They do not count as “no”: their grades are imputed from"
-            " similar judged snippets of the same query.{advice}",
-            summary.judgments - summary.judged,
-            run=summary,
-            failures=t(": {names}", names=t.join(failures)) if failures else "",
-            advice=sentences.advise_on_failures(t, summary.failures),
+def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
+    """Return the number of calls with an unknown cost, to follow the cost of a run."""
+    uncounted = maybe_billed = ""
+    if cost.uncounted:
+        uncounted = t.translate_plural(
+            "; {count:,} call came back without a token count",
+            "; {count:,} calls came back without a token count",
+            cost.uncounted,
         )
-    yield from sentences.describe_open_means(t, summary)
-
-
-def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
-    errors = {engine: f"{row.errors:,}" for engine, row in summary.engines.items() if row.errors}
-    if errors:
-        yield t(
-            "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
-            counts=sentences.join_values(t, errors),
-        )
-    yield from (translate_remark(t, remark) for remark in summary.remarks)
-    if summary.flagged:
-        flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
-        yield t(
-            "Snippets that seem to address the grader or only repeat the query (grades unchanged): {counts}.",
-            counts=sentences.join_values(t, flagged),
-        )
-        yield sentences.describe_flagged_effect(t, summary)
-    yield sentences.describe_empty_snippets(t, summary)
+    if cost.maybe_billed:
+        maybe_billed = t("; ") + describe_unanswered_calls(t, cost.maybe_billed)
+    return uncounted + maybe_billed

@@ -1,4 +1,4 @@
-"""Sentences on how engines compare and on flagged and unjudged pairs, for people who know no statistics.
+"""Sentences on how engines compare, for people who know no statistics.
 
 The terminal, the report and the notices make their sentences here, so that all of them say the same. `t` is
 the translator of a language.
@@ -15,32 +15,19 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.measures import name_mean
-from judge.measure.segments import SegmentContrast, SegmentResult
+from judge.measure.resampling import Interval
+from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import (
-    MIN_DIFFERENCE,
-    FlaggedEffect,
-    FlaggedMeans,
-    FlaggedWinners,
     OwnListReversal,
 )
 from judge.messages import Translator, make_text
-from judge.pricing.costs import RunCost
-from judge.records import CONTENT_FILTER
 from judge.report.display_text import (
-    count_pairs,
     count_queries,
-    describe_unanswered_calls,
     format_interval,
 )
 
 #: Below this many queries the simultaneous intervals are only approximate.
 _FEW_QUERIES = 10
-
-
-def name_dimension(t: Translator, name: str) -> str:
-    """Return the name of a dimension, which engines can follow: `sidebyside: A, B`."""
-    kind, separator, engines = name.partition(": ")
-    return t("{name}: {value}", name=t(kind), value=engines) if separator else t(name)
 
 
 def warn_few_queries(t: Translator, summary: Summary) -> str:
@@ -198,7 +185,7 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
         return t("{a}, {b}: {result}", a=comparison.a, b=comparison.b, result=result)
     queries = count_queries(t, comparison.n)
     ahead = t("ahead on {pair.wins} of {queries}, behind on {pair.losses}", pair=comparison, queries=queries)
-    size = _format_difference(t, comparison)
+    size = _format_difference(t, comparison.difference, comparison.interval)
     if is_unsure(comparison):
         robust = t(", robust to any grades") if comparison.robust else ""
         size += t(
@@ -230,8 +217,8 @@ def list_differences(t: Translator, comparisons: Sequence[PairComparison], most:
     yield from lines
 
 
-def _format_difference(t: Translator, row: PairComparison | SegmentContrast) -> str:
-    return f"{row.difference:+z.4f}{format_interval(t, row.ci95)}"  # z: no −0.0000
+def _format_difference(t: Translator, difference: float | None, interval: Interval | None) -> str:
+    return f"{difference:+z.4f}{format_interval(t, interval)}"  # z: no −0.0000
 
 
 def is_unsure(comparison: PairComparison) -> bool:
@@ -258,7 +245,7 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
                     value=value,
                     queries=count_queries(t, segment.queries),
                     pair=comparison,
-                    size=_format_difference(t, comparison),
+                    size=_format_difference(t, comparison.difference, comparison.interval),
                 )
     for column, value, segment in list_segments(summary):
         for contrast in segment.contrasts:
@@ -269,7 +256,7 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
                     pair=contrast,
                     column=column,
                     value=value,
-                    size=_format_difference(t, contrast),
+                    size=_format_difference(t, contrast.difference, contrast.ci95),
                 )
 
 
@@ -280,16 +267,17 @@ def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
         " {pair.alone[1]:.3f}, {pair.better} {pair.alone[0]:.3f}, on {queries} with a value of both): that"
         " says how well a list is ordered, not what it holds, so the highest value is possible with one good"
         " result on top. {pair.better} shows {pair.relevant[0]:.1f} relevant results a query and {pair.worse}"
-        " {pair.relevant[1]:.1f}; measured against what all engines found ({pair.measure}), {pair.better} is"
+        " {pair.relevant[1]:.1f}; measured against what all engines found ({measure}), {pair.better} is"
         " ahead, {pair.pooled[0]:.3f} to {pair.pooled[1]:.3f}{chance}.",
         pair=reversal,
+        measure=name_mean(reversal.measure),
         queries=count_queries(t, reversal.n),
         chance="" if reversal.significant else t(" (which may be chance)"),
     )
 
 
 def describe_deciding_queries(t: Translator, summary: Summary) -> str:
-    """Return what the table of the queries that decide shows; `""` without one."""
+    """Return the caption of the table of the queries that decide; "" without one."""
     deciding = summary.deciding_queries
     if deciding is None:
         return ""
@@ -306,182 +294,3 @@ def describe_limits(t: Translator, summary: Summary) -> Iterator[str]:
     yield warn_few_queries(t, summary)
     if summary.own_list_reversal:
         yield explain_reversal(t, summary.own_list_reversal)
-
-
-#: How many engines that change places are described.
-_MOST_SWAPS = 3
-
-
-def warn_flagged(t: Translator, summary: Summary) -> str:
-    """Return that the order of the engines depends on flagged snippets; empty where it does not."""
-    effect = summary.flagged_sensitivity
-    if effect is None or not effect.order_changes:
-        return ""
-    swaps = "".join(_describe_swaps(t, effect))
-    winners = _describe_winners(t, effect.winners)
-    return t(
-        "Warning: {what} depends on {pairs} that may contain prompt injection.{details}",
-        what=t("the answer") if winners else t("the ranking"),
-        pairs=_count_flagged(t, effect.pairs),
-        details=swaps + winners,
-    )
-
-
-def describe_flagged_effect(t: Translator, summary: Summary) -> str:
-    """Return that flagged snippets do not change the order, or nearly; empty where they do or are none."""
-    effect = summary.flagged_sensitivity
-    if effect is None or effect.order_changes:
-        return ""
-    pairs = _count_flagged(t, effect.pairs)
-    if effect.swapped:
-        return t(
-            "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
-            " differ by less than {least:g}.",
-            pairs=pairs,
-            measure=name_mean(effect.measure),
-            least=MIN_DIFFERENCE,
-        )
-    return t(
-        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
-        pairs=pairs,
-        measure=name_mean(effect.measure),
-    )
-
-
-def _count_flagged(t: Translator, count: int) -> str:
-    return t.translate_plural("{count:,} flagged pair", "{count:,} flagged pairs", count)
-
-
-def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
-    for one, two in effect.swapped[:_MOST_SWAPS]:
-        means = {}
-        for way in FlaggedMeans.__slots__:
-            first, second = (getattr(effect.engines[engine], way) for engine in (one, two))
-            means[way] = t("{one} to {two}", one=_format_mean(first), two=_format_mean(second))
-        yield t(
-            " By {measure} {one} is ahead of {two}, {unchanged}; with them counted as 0 it is {zeroed}, with"
-            " them left out {dropped}.",
-            measure=name_mean(effect.measure),
-            one=one,
-            two=two,
-            **means,
-        )
-    more = len(effect.swapped) - _MOST_SWAPS
-    if more > 0:
-        yield t.translate_plural(
-            " {count:,} more pair of engines change places.",
-            " {count:,} more pairs of engines change places.",
-            more,
-        )
-
-
-def _format_mean(mean: float | None) -> str:
-    return "-" if mean is None else f"{mean:.3f}"
-
-
-def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:
-    """Return the winner in each way to count flagged pairs; empty where it is the same one."""
-    if winners.unchanged == winners.zeroed == winners.dropped:
-        return ""
-    return t(
-        " The engine whose lead is statistically significant is {unchanged} as things are, {zeroed} with them"
-        " counted as 0, {dropped} with them left out.",
-        **{way: getattr(winners, way) or t("none") for way in FlaggedWinners.__slots__},
-    )
-
-
-def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
-    """Return what gets grades for the failed pairs, by the kinds of their failures."""
-    if set(failures) <= {"no_text", "text_cut"}:
-        return t(" No model was asked about these: their texts are missing.")
-    if set(failures) <= {"no_text", "text_cut", CONTENT_FILTER}:
-        return t(" The refusals of a content filter are final.")
-    exceptions = t("; no_text needs the missing texts") if "no_text" in failures else ""
-    if CONTENT_FILTER in failures:
-        exceptions += t("; the refusals of a content filter are final")
-    return t(" The same command asks again, only for these{exceptions}.", exceptions=exceptions)
-
-
-def join_values(t: Translator, values: Mapping[str, object]) -> str:
-    """Return `a 1, b 2`."""
-    return t(", ").join(f"{name} {value}" for name, value in values.items())
-
-
-def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield what unjudged snippets leave open about the engines' means by the first measure."""
-    first = summary.measures[0]
-    means = {name: engine.measures[first] for name, engine in summary.engines.items()}
-    if unknown := {name: f"{mean.unknown:,}" for name, mean in means.items() if mean.unknown}:
-        yield t(
-            "{measure}: queries left out until more is judged (no snippet of the query is judged, none of the"
-            " engine on any query, or none judged in the pool is relevant): {engines}",
-            measure=first,
-            engines=join_values(t, unknown),
-        )
-    ranges = {
-        name: t("{low} to {high}", low=f"{low:.3f}", high=f"{high:.3f}")
-        for name, mean in means.items()
-        for low, high in [mean.bounds]
-        if low is not None and high is not None and (low, high) != (mean.mean, mean.mean)
-    }
-    if ranges:
-        yield t(
-            "{measure} over all possible grades of the unjudged snippets: {engines}",
-            measure=name_mean(first),
-            engines=join_values(t, ranges),
-        )
-
-
-def describe_empty_snippets(t: Translator, summary: Summary) -> str:
-    """Return how many results have no text, which are graded without a call; empty where all have one."""
-    if not summary.empty_snippets:
-        return ""
-    return t.translate_plural(
-        "{count:,} result shows no text at all: grade 0 without a call (flag empty_snippet)",
-        "{count:,} results show no text at all: grade 0 without a call (flag empty_snippet)",
-        summary.empty_snippets,
-    )
-
-
-def describe_dataset(t: Translator, summary: Summary) -> str:
-    """Return the numbers of queries, engines, results and pairs."""
-    return t(
-        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)",
-        queries=count_queries(t, summary.queries),
-        engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
-        results=t.translate_plural("{count:,} result", "{count:,} results", summary.results),
-        pairs=count_pairs(t, summary),
-        saved=summary.dedup_saving,
-    )
-
-
-def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
-    """Return how many calls have an unknown cost, after what a run cost."""
-    uncounted = maybe_billed = ""
-    if cost.uncounted:
-        uncounted = t.translate_plural(
-            "; {count:,} call came back without a token count",
-            "; {count:,} calls came back without a token count",
-            cost.uncounted,
-        )
-    if cost.maybe_billed:
-        maybe_billed = t("; ") + describe_unanswered_calls(t, cost.maybe_billed)
-    return uncounted + maybe_billed
-
-
-def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield how many queries a measure leaves out because it is undefined on them."""
-    for measure, count in summary.undefined.items():
-        why = t("no relevant snippet in the pool")
-        if measure.startswith("nDCG") and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
-            why = t("no snippet in the pool has a grade above 0")
-        # Judged is the only measure that is undefined for one engine alone.
-        yield t(
-            "{measure} leaves out {count:,} of {queries} or fewer for each engine: its list has no result."
-            if measure.startswith("Judged")
-            else "{measure} leaves out {count:,} of {queries}: {why}.",
-            measure=measure,
-            count=count,
-            queries=count_queries(t, summary.queries),
-            why=why,
-        )

@@ -1,0 +1,34 @@
+"""Flags: what was noticed about a snippet, a reply or a judgment. They never change a grade.
+
+Files have these words; after some of them follow a colon and details. `judge.dataset.injection_patterns` has
+the other flags of prompt injection, `judge.report.kind_names` what each flag means.
+"""
+
+from __future__ import annotations
+
+#: A snippet has only a title; it is empty; its text is missing; nothing can be read in the part of it that
+#: `max_chars` allows. The last two are also the kinds of error of its judgments.
+TITLE_ONLY, EMPTY_SNIPPET, TEXT_MISSING, TEXT_CUT = "textless", "empty_snippet", "no_text", "text_cut"
+#: A snippet that is cut to `max_chars`: its length and a hash follow.
+TRUNCATED = "truncated"
+#: What cleaning removes or breaks up: control tokens of chats, characters that cannot be seen, control
+#: characters, halves of surrogate pairs; and a text that was read in a wrong encoding.
+CHAT_TOKENS, INVISIBLE, CONTROL_CHARACTERS = "chat_tokens", "invisible", "control"
+SURROGATES, MISDECODED = "surrogate", "encoding"
+#: A snippet that only repeats the words of the query, instructs the grader, or does so in an encoded text.
+STUFFING, INSTRUCTION, ENCODED = "stuffing", "instruction", "encoded"
+
+#: A reply that was repaired, one to a second request, and one of another model than the requested one.
+REPAIRED, RE_ASKED, SERVED_BY = "repaired", "re_asked", "served_by"
+#: A reason that is missing, was cut here, was cut by the server, or repeats the prompt.
+NO_REASON, REASON_CAPPED, REASON_TRUNCATED, PROMPT_ECHO = (
+    "no_reason",
+    "reason_capped",
+    "reason_truncated",
+    "prompt_echo",
+)
+
+#: A judgment whose grade is the label of a person; one of a pair that the prompt shows with its grade.
+LABEL, SHOWN_AS_EXAMPLE = "label", "shown_as_example"
+#: A judgment of a panel: members differ, the median is a tie, the grade of a member is missing.
+PANEL_SPLIT, PANEL_TIE, PANEL_SHORT = "panel_split", "panel_tie", "panel_short"

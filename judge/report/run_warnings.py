@@ -1,0 +1,244 @@
+"""Warnings about a run: flagged, failed and unjudged results, and what its means leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from judge.analysis.summary import Summary
+from judge.flags import TEXT_CUT, TEXT_MISSING
+from judge.measure.measures import name_mean
+from judge.measure.sensitivity import (
+    MIN_DIFFERENCE,
+    FlaggedEffect,
+    FlaggedMeans,
+    FlaggedWinners,
+)
+from judge.messages import Translator
+from judge.records import CONTENT_FILTER, LEXICAL
+from judge.report import assessor_sentences
+from judge.report.comparison_sentences import describe_limits
+from judge.report.display_text import count_queries, translate_remark
+from judge.report.kind_names import ERRORS
+
+#: From this share of results without a text on, the field of the engine may have another name.
+_MISSING_TEXT = 0.5
+
+
+def list_page_warnings(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield the warnings of the report: besides `list_warnings`, what the terminal prints above them."""
+    if summary.assessor.startswith(LEXICAL):
+        yield t(
+            "Judged by term overlap (lexical), not by a language model. A language model should do better."
+            " Do not choose an engine by these figures."
+        )
+    yield assessor_sentences.describe_served_models(t, summary)
+    yield from list_warnings(t, summary)
+    if errors := {name: f"{engine.errors:,}" for name, engine in summary.engines.items() if engine.errors}:
+        yield t(
+            "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
+            counts=_join_by_engine(t, summary, errors),
+        )
+    yield from (translate_remark(t, remark) for remark in summary.remarks)
+
+
+def list_warnings(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield the warnings of the report and the terminal, some of them empty, the most important first."""
+    yield from assessor_sentences.describe_assessors(t, summary)
+    yield from _warn_unjudged(t, summary)
+    yield from describe_limits(t, summary)
+    yield from _warn_results(t, summary)
+    yield from describe_undefined(t, summary)
+    for measure, note in summary.notes.items():
+        yield t("{measure}: {note}.", measure=measure, note=t(note))
+
+
+def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
+    if summary.judged < summary.judgments:
+        counts = {
+            t(ERRORS[kind].en) if kind in ERRORS else kind: count for kind, count in summary.failures.items()
+        }
+        if (others := summary.judgments - summary.judged - sum(summary.failures.values())) > 0:
+            counts[t("not judged yet")] = others
+        failures = [t("{name} ({count:,})", name=name, count=count) for name, count in counts.items()]
+        yield t.translate_plural(
+            "{count:,} of {run.judgments:,} judgments has no grade (coverage"
+            " {run.coverage:.1%}){failures}. It does not count as “no”: its grade is imputed from"
+            " similar judged snippets of the same query.{advice}",
+            "{count:,} of {run.judgments:,} judgments have no grade (coverage"
+            " {run.coverage:.1%}){failures}. They do not count as “no”: their grades are imputed from"
+            " similar judged snippets of the same query.{advice}",
+            summary.judgments - summary.judged,
+            run=summary,
+            failures=t(": {names}", names=t.join(failures)) if failures else "",
+            advice=advise_on_failures(t, summary.failures),
+        )
+    yield from _describe_open_means(t, summary)
+
+
+def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
+    missing = {
+        name: f"{engine.no_snippet_share:.0%}"
+        for name, engine in summary.engines.items()
+        if (engine.no_snippet_share or 0.0) >= _MISSING_TEXT
+    }
+    if missing:
+        yield t(
+            "Results without text, except a title (has the engine's field been renamed?): {shares}.",
+            shares=_join_by_engine(t, summary, missing),
+        )
+    if summary.flagged:
+        flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
+        yield t(
+            "Snippets that seem to address the grader or only repeat the query (grades unchanged): {counts}.",
+            counts=_join_by_engine(t, summary, flagged),
+        )
+        yield describe_flagged_effect(t, summary)
+    if summary.empty_snippets:
+        yield t.translate_plural(
+            "{count:,} result shows no text at all: grade 0 without a call (flag empty_snippet)",
+            "{count:,} results show no text at all: grade 0 without a call (flag empty_snippet)",
+            summary.empty_snippets,
+        )
+
+
+def _join_by_engine(t: Translator, summary: Summary, values: Mapping[str, str]) -> str:
+    """Return `a 1, b 2`, the best engine first."""
+    order = summary.sort_engines(summary.main_measure)
+    return t(", ").join(f"{engine} {values[engine]}" for engine in order if engine in values)
+
+
+#: How many engines that change places are described.
+_MOST_SWAPS = 3
+
+
+def warn_flagged(t: Translator, summary: Summary) -> str:
+    """Return the warning that the order of the engines depends on flagged snippets, else ""."""
+    effect = summary.flagged_sensitivity
+    if effect is None or not effect.order_changes:
+        return ""
+    swaps = "".join(_describe_swaps(t, effect))
+    winners = _describe_winners(t, effect.winners)
+    return t(
+        "Warning: {what} depends on {pairs} that may contain prompt injection.{details}",
+        what=t("the answer") if winners else t("the ranking"),
+        pairs=_count_flagged(t, effect.pairs),
+        details=swaps + winners,
+    )
+
+
+def describe_flagged_effect(t: Translator, summary: Summary) -> str:
+    """Return the sentence that flagged snippets do not change the order, or nearly, else ""."""
+    effect = summary.flagged_sensitivity
+    if effect is None or effect.order_changes:
+        return ""
+    pairs = _count_flagged(t, effect.pairs)
+    if effect.swapped:
+        return t(
+            "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
+            " differ by less than {least:g}.",
+            pairs=pairs,
+            measure=name_mean(effect.measure),
+            least=MIN_DIFFERENCE,
+        )
+    return t(
+        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
+        pairs=pairs,
+        measure=name_mean(effect.measure),
+    )
+
+
+def _count_flagged(t: Translator, count: int) -> str:
+    return t.translate_plural("{count:,} flagged pair", "{count:,} flagged pairs", count)
+
+
+def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
+    for one, two in effect.swapped[:_MOST_SWAPS]:
+        means = {}
+        for way in FlaggedMeans.__slots__:
+            first, second = (getattr(effect.engines[engine], way) for engine in (one, two))
+            means[way] = t("{one} to {two}", one=_format_mean(first), two=_format_mean(second))
+        yield t(
+            " By {measure} {one} is ahead of {two}, {unchanged}; with them counted as 0 it is {zeroed}, with"
+            " them left out {dropped}.",
+            measure=name_mean(effect.measure),
+            one=one,
+            two=two,
+            **means,
+        )
+    more = len(effect.swapped) - _MOST_SWAPS
+    if more > 0:
+        yield t.translate_plural(
+            " {count:,} more pair of engines change places.",
+            " {count:,} more pairs of engines change places.",
+            more,
+        )
+
+
+def _format_mean(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.3f}"
+
+
+def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:
+    """Return the winner in each way to count flagged pairs; empty where it is the same one."""
+    if winners.unchanged == winners.zeroed == winners.dropped:
+        return ""
+    return t(
+        " The engine whose lead is statistically significant is {unchanged} as things are, {zeroed} with them"
+        " counted as 0, {dropped} with them left out.",
+        **{way: getattr(winners, way) or t("none") for way in FlaggedWinners.__slots__},
+    )
+
+
+def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
+    """Return the advice on the failed pairs, by the kinds of their failures."""
+    if set(failures) <= {TEXT_MISSING, TEXT_CUT}:
+        return t(" No model was asked about these: their texts are missing.")
+    if set(failures) <= {TEXT_MISSING, TEXT_CUT, CONTENT_FILTER}:
+        return t(" The refusals of a content filter are final.")
+    exceptions = t("; no_text needs the missing texts") if TEXT_MISSING in failures else ""
+    if CONTENT_FILTER in failures:
+        exceptions += t("; the refusals of a content filter are final")
+    return t(" The same command asks again, only for these{exceptions}.", exceptions=exceptions)
+
+
+def _describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield what unjudged snippets leave open about the engines' means by the first measure."""
+    first = summary.measures[0]
+    means = {name: engine.measures[first] for name, engine in summary.engines.items()}
+    if unknown := {name: f"{mean.unknown:,}" for name, mean in means.items() if mean.unknown}:
+        yield t(
+            "{measure}: queries left out until more is judged (no snippet of the query is judged, none of the"
+            " engine on any query, or none judged in the pool is relevant): {engines}",
+            measure=name_mean(first),
+            engines=_join_by_engine(t, summary, unknown),
+        )
+    ranges = {
+        name: t("{low} to {high}", low=f"{low:.3f}", high=f"{high:.3f}")
+        for name, mean in means.items()
+        for low, high in [mean.bounds]
+        if low is not None and high is not None and (low, high) != (mean.mean, mean.mean)
+    }
+    if ranges:
+        yield t(
+            "{measure} over all possible grades of the unjudged snippets: {engines}",
+            measure=name_mean(first),
+            engines=_join_by_engine(t, summary, ranges),
+        )
+
+
+def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield how many queries a measure leaves out because it is undefined on them."""
+    for measure, count in summary.undefined.items():
+        why = t("no relevant snippet in the pool")
+        if measure.startswith("nDCG") and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
+            why = t("no snippet in the pool has a grade above 0")
+        # Judged is the only measure that is undefined for one engine alone.
+        yield t(
+            "{measure} leaves out {count:,} of {queries} or fewer for each engine: its list has no result."
+            if measure.startswith("Judged")
+            else "{measure} leaves out {count:,} of {queries}: {why}.",
+            measure=name_mean(measure),
+            count=count,
+            queries=count_queries(t, summary.queries),
+            why=why,
+        )
