@@ -2,8 +2,9 @@
 
 Each pair takes four steps:
 
-    lease     `LeaseWindow.acquire`, which `LeaseScheduler` calls for several pairs, ahead of the permits
-    permit    `PairPermit`, of `AdaptiveLimiter`; from here on, `PairRunner` judges the pair
+    lease     `LeaseWindow.acquire`, which `LeaseScheduler` calls for several pairs, ahead of the permits;
+              from here on, `PairRunner` judges the pair
+    permit    `PairPermit.acquire`, of `AdaptiveLimiter`
     complete  `Assessor.ask` → `ModelClient.complete` → `parse_verdict`
     save      `PairLease.save`
 
