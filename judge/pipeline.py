@@ -17,7 +17,7 @@ from judge.analysis.judged_run import JudgedRun, RunLabels
 from judge.analysis.summary import DimensionResult
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import QuestionEstimate, RunEstimate, estimate_run
-from judge.assess.judging import JudgingResult, PanelMember, combine_results, judge_with_panel
+from judge.assess.judging import PanelMember, combine_results, find_known_judgments, judge_with_panel
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
@@ -42,6 +42,7 @@ from judge.messages import Message
 from judge.pair_selection import PairSelection, select_pairs
 from judge.pricing.costs import Cost, RunCost, add_costs, combine_costs, make_run_cost
 from judge.pricing.prices import find_common_price
+from judge.records import Judgment
 from judge.runs import export
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunIdentity, load_run, load_summary
@@ -87,7 +88,7 @@ def run(
                 judge_with_panel(pool.pairs, panel, store, config.repeats, listener, pool.cache_key)
             )
             judging = combine_results(judgings)
-            judged = _make_judged_run(config, prepared, selection, judgings)
+            judged = _make_judged_run(config, prepared, selection, [each.judgments for each in judgings])
             judged = _store_judgments(judged, store_file.parent)
             export.write_judgments(folder, judged)
             asker = factory.build_text_asker(config, store, listener, cancel_token, spend_limit)
@@ -149,14 +150,17 @@ def _check_prices(config: Config, pooled: PooledDataset) -> None:
 
 
 def _make_judged_run(
-    config: Config, prepared: _PreparedRun, selection: PairSelection, judgings: Sequence[JudgingResult]
+    config: Config,
+    prepared: _PreparedRun,
+    selection: PairSelection,
+    judgments: Sequence[Sequence[Judgment]],
 ) -> JudgedRun:
-    """Return the run of the judgments of each assessor, with the remarks of the labels and the assessors."""
+    """Return the run of the `judgments` of each assessor, with the remarks of labels and assessors."""
     labels, pooled = selection.labels, prepared.pooled
     by_assessor, remarks = {}, dict[str, None]()
-    for each, judging in zip(prepared.assessors, judgings, strict=True):
-        assessor = each.fit(judging.judgments, labels.grades if labels else {})
-        by_assessor[assessor.name] = selection.add_near_duplicates(assessor.regrade(judging.judgments))
+    for each, own in zip(prepared.assessors, judgments, strict=True):
+        assessor = each.fit(own, labels.grades if labels else {})
+        by_assessor[assessor.name] = selection.add_near_duplicates(assessor.regrade(own))
         remarks |= dict.fromkeys(assessor.remarks)
     of_labels = labels.warnings if labels else ()
     dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *of_labels, *remarks))
@@ -229,29 +233,29 @@ def estimate(config: Config) -> RunEstimate:
     pool = selection.to_judge
     store_file = prepared.store_file
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
-        panel = factory.build_panel(config, assessors, CancelToken(), SpendLimit())
         estimates = {
-            member.assessor.name: estimate_run(
+            assessor.name: estimate_run(
                 pool.pairs,
-                member.assessor,
+                assessor,
                 store,
                 config.repeats,
-                member.client.price,
+                factory.choose_price(config, assessor.model),
                 config.concurrency,
                 pool_key=pool.cache_key,
                 thinking=config.thinking,
             )
-            for member in panel
+            for assessor in assessors
         }
         options = DimensionOptions(explain_queries=config.explain_queries)
         names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         estimator = factory.build_question_estimator(config, store)
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
-            judgings = asyncio.run(
-                judge_with_panel(pool.pairs, panel, store, config.repeats, NullProgress(), pool.cache_key)
-            )
-            judged = _make_judged_run(config, prepared, selection, judgings)
+            judgments = [
+                find_known_judgments(pool.pairs, assessor, store, config.repeats, pool.cache_key)
+                for assessor in assessors
+            ]
+            judged = _make_judged_run(config, prepared, selection, judgments)
             ask_questions(judged, names, estimator, options)
         questions: dict[str, QuestionEstimate] = {}
         for name, count in count_questions(names, pooled.dataset, pooled.pool, options):

@@ -2,8 +2,9 @@
 
 Each pair takes four steps:
 
-    lease     `LeaseWindow.acquire`, which `LeaseScheduler` calls for several pairs, ahead of the permits
-    permit    `PairPermit`, of `AdaptiveLimiter`; from here on, `PairRunner` judges the pair
+    lease     `LeaseWindow.acquire`, which `LeaseScheduler` calls for several pairs, ahead of the permits;
+              from here on, `PairRunner` judges the pair
+    permit    `PairPermit.acquire`, of `AdaptiveLimiter`
     complete  `Assessor.ask` → `ModelClient.complete` → `parse_verdict`
     save      `PairLease.save`
 
@@ -25,9 +26,10 @@ from judge.assess.batch import BatchRunner
 from judge.assess.judgment_recorder import JudgmentRecorder
 from judge.assess.lease_scheduler import LeaseScheduler
 from judge.assess.pair_runner import PairRunner
-from judge.assess.progress import ProgressListener
+from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_cache_path
+from judge.client.budget import SpendLimit
 from judge.client.client import ModelClient
 from judge.client.server_record import ServerRecord
 from judge.errors import Interrupted, JudgeError, StoreError
@@ -181,6 +183,16 @@ async def judge_pairs(
         ),
         in_batches=sum(key in in_batch for key in missing_keys),
     )
+
+
+def find_known_judgments(
+    pairs: Sequence[Pair], assessor: Assessor, store: VerdictStore, repeats: int, pool_key: str = ""
+) -> JudgmentLog:
+    """Return the judgments of `pairs` that need no call: those in the store, and those by rule."""
+    plan = QuestionPlan(pairs, assessor, repeats, FileCache(make_cache_path(store.path)), pool_key)
+    log = JudgmentLog(len(plan), store.path.parent)
+    JudgmentRecorder(plan, assessor, SpendLimit(), log, NullProgress()).begin(store)
+    return log
 
 
 def _describe_corrupt(store: VerdictStore, keys: Iterable[str]) -> list[Message]:

@@ -67,8 +67,9 @@ ALLOWED = {
         "completeness"
     ),
     "pipeline": (
-        "errors characters cache judgment_log config pricing dataset measure store client assess analysis "
-        "dimensions runs run_identity run_input factory selftest finished_run completeness pair_selection"
+        "records errors characters cache judgment_log config pricing dataset measure store client assess "
+        "analysis dimensions runs run_identity run_input factory selftest finished_run completeness "
+        "pair_selection"
     ),
     "api": (
         "records errors models config dataset measure client analysis dimensions runs run_input factory "
