@@ -34,16 +34,12 @@ from judge.parsing.tolerant_json import (
 )
 from judge.parsing.verdict import MAX_REASON
 from judge.parsing.vocabulary import (
-    CONDITION_WORDS,
-    DEMAND_WORDS,
-    DOUBT_WORDS,
     KEYS,
     OTHER_KEYS,
     QUOTED_KEY,
     QUOTES,
     REASON_KEYS,
     SAME_QUESTION,
-    SOURCE_WORDS,
     find_value,
     fold_key,
     is_placeholder,
@@ -63,9 +59,7 @@ _COMMENT = re.compile(
     rf"(?=\s*[}}｝{QUOTES}])"
 )
 _COMMENT_DOUBTS = re.compile(
-    rf"{DEMAND_WORDS}|{CONDITION_WORDS}|{DOUBT_WORDS}|{SOURCE_WORDS}"
-    r"|\b(?:zero|one|two|three|or|not|actually)\b|[零一二两三或不非]",
-    re.IGNORECASE,
+    r"\b(?:zero|one|two|three|or|not|maybe|perhaps|actually)\b|[零一二两三或不非]|可能|也许", re.IGNORECASE
 )
 _JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 #: Between two objects of a list, or two members of an object whose brace is lost.

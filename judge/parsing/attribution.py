@@ -19,20 +19,18 @@ from judge.parsing import vocabulary
 from judge.parsing.remarks import names_origin
 from judge.parsing.tolerant_json import flatten
 
+#: A question or an order, though all its words may be the reply's own.
 _ASKS = re.compile(
-    r"\A\W{0,4}(?:is|are|do|does|should|shall|would|could|can|may|must|did|was|what|which|why|how|who)\b|[?]"
-    r"|是不是|是否应|吗\Z|\A\W{0,4}you\b|请(?:按|回答|输出|返回|只)|please|\b(?:respond|reply|answer) (?:like"
-    r"|with|as|in) (?:this|the following)|output the following",
+    r"\A\W{0,4}(?:is|are|will|would|what|how|you)\b|[?]|\A\W{0,4}(?:output|return|give|say|respond|answer)\b"
+    r"[^:]{0,8}\b(?:following|this)\b",
     re.IGNORECASE,
 )
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
-#: The key of an object whose value prose leads to: {"result": The page says {"grade": 3}}
-_OPEN_MEMBER = re.compile(
-    rf"[{{\[]\s{{0,8}}[\"']?(?!{vocabulary.ANY_REASON_KEY})\w{{1,30}}[\"']?\s?[:=](?=[\s\[]{{0,4}}[^\W\d_])",
+#: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
+_REASON = re.compile(
+    rf"(?<!and )(?<![与和及])(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z",
     re.IGNORECASE,
 )
-#: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
-_REASON = re.compile(rf"(?<!and )(?<![与和及])(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z", re.IGNORECASE)
 _OPENING_MARK = re.compile(
     r"(?:[>~❌✗✘×]|<!--|//|[“「『])\s*\Z|^[^\"\n]*(?:\"[^\"\n]*\"[^\"\n]*)*\"\s*\Z", re.MULTILINE
 )
@@ -42,11 +40,6 @@ _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
 #: The value of a further member, where the text behind an object begins right behind the member's key.
 _MEMBER_VALUE = re.compile(r"\A\s{0,8}[:=]\s{0,8}(?!is\b)[A-Za-z0-9_.+%-]{1,20}")
 _TAG_OR_TOKEN = re.compile(rf"{_TAG.pattern}|<\|[^<>|\s]{{1,30}}\|>")
-_ROLE = re.compile(
-    r"<\|?(?:im_start|start_header_id|start)\|?>\s*(?:user|system|human)|<\|(?:user|human)\|>"
-    r"|^\W{0,4}(?:user|human|用户)\W{0,4}:",
-    re.IGNORECASE | re.MULTILINE,
-)
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
 #: What says that something follows; a text that follows in its own line is none.
@@ -64,7 +57,8 @@ _BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
 #: Marks of a heading, and what only a sentence has, or a label with its text.
 _HEADING_MARK = re.compile(r"\s*(?:#|\*\*|__)")
 _NO_HEADING = re.compile(
-    r"\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|[是有没不只未了]|提到|说明|列出|给出|介绍|^[^\n]{31}", re.IGNORECASE
+    r"\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|[是有没不只未了]|提到|说明|列出|给出|介绍|^[^\n]{31}",
+    re.IGNORECASE,
 )
 #: A clause in front of an announcement that says that the reply does not do what the snippet says.
 _IGNORES = re.compile(
@@ -77,11 +71,16 @@ _IGNORES = re.compile(
 )
 _IS_SUBJECT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _IS_OWN = re.compile(vocabulary.OWN_WORDS, re.IGNORECASE)
-_IS_TEXT = re.compile(
-    rf"{vocabulary.SOURCE_WORDS}|{vocabulary.EXAMPLE_WORDS}|{vocabulary.ANSWER_WORDS}|\b(?:results?|words)\b|文字|的话", re.IGNORECASE
+_IS_SOURCE = re.compile(
+    rf"{vocabulary.SOURCE_WORDS}|{vocabulary.ANSWER_WORDS}|{vocabulary.EXAMPLE_WORDS}|\b(?:results?|words)\b|文字|的话",
+    re.IGNORECASE,
+)
+#: What says what kind of page the graded one is.
+_IS_PAGE = re.compile(
+    r"(?:页面|网页|官网)[。.]?\Z|\A ?an? (?:[\w-]+ )?(?:page|site|blog|article)\b(?! of\b|['’])", re.IGNORECASE
 )
 _IS_DEMAND = re.compile(vocabulary.DEMAND_WORDS, re.IGNORECASE)
-_IS_DOUBT = re.compile(rf"{vocabulary.CONDITION_WORDS}|{vocabulary.DOUBT_WORDS}", re.IGNORECASE)
+_IS_CONDITION = re.compile(vocabulary.CONDITION_WORDS, re.IGNORECASE)
 
 #: What a sentence behind an object calls the object.
 _THAT = (
@@ -118,7 +117,8 @@ _ABOUT_OBJECT = re.compile(
 )
 #: A subject that is nothing but the object.
 _IS_OBJECT = re.compile(
-    r"\babove\b|\b(?:json|object|output|verdict|grade)\b|以上|上[面述]|[该此这]个?(?:json|对象|答案|结果|等级|判定)", re.IGNORECASE
+    r"\babove\b|\b(?:json|object|output|verdict|grade)\b|以上|上[面述]|[该此这]个?(?:json|对象|答案|结果|等级|判定)",
+    re.IGNORECASE,
 )
 #: A short note right behind an object: in brackets, behind a dash or a comment mark.
 _NOTE = re.compile(
@@ -157,13 +157,6 @@ _NOT_FINAL = re.compile(
     r"|判断|结果|评分)(?:稍后|随后|另|还)",
     re.IGNORECASE,
 )
-#: What says what a page is about, or what kind of page it is.
-_DESCRIBES_PAGE = re.compile(
-    rf"\s?an? (?:(?!of|from|in|on|by)[\w-]+ ){{0,3}}(?:{vocabulary.PARTY_WORDS})"
-    r"|\s?(?:is|was)? ?(?:all |only |mainly )?about\b|\s?(?:is|was)? ?(?:an?|the) (?:(?!of|from|in|on"
-    r"|by)[\w-]+ ){0,3}(?:page|homepage|list)\b(?!['’])|[是为]?[^,。]{0,16}(?:页面|网页|官网)[。.]?\Z",
-    re.IGNORECASE,
-)
 #: Limits of the text that is searched in front of an object, and of the text behind an answer.
 MAX_LEAD, MAX_TRAIL = 400, 4_000
 
@@ -183,13 +176,12 @@ def is_attributed(lead: str) -> bool:
         text = text[: fence.start()]
     breaks = text[len(text.rstrip()) :].count("\n")
     text = text.rstrip()
-    if _ROLE.search(text) or _has_foreign_tag(text[-60:]):
+    if _has_foreign_tag(text[-60:]):
         return True
     text = _TAG.sub("\n", text).rstrip().rstrip("[{(").rstrip(" \t*_`")
     key = _KEY.search(text)
     if key:
         return not may_wrap(key[1])
-    text = _OPEN_MEMBER.sub("\n", text)
     reason = _REASON.search(text)
     if reason and (not breaks or not re.search(r"\w", reason[1])):
         return True
@@ -236,11 +228,11 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
     if not announces:
         # A heading, or a thought without its full stop.
         label, _, heading = words.rpartition(":")
-        is_heading = not _NO_HEADING.search(heading) and (breaks == 1 or _IS_TEXT.search(heading) is not None)
+        is_heading = not _NO_HEADING.search(heading) and (breaks == 1 or _IS_SOURCE.search(heading) is not None)
         return _IS_DEMAND.search(words) is not None or (
             is_heading and _is_own(label) and not _is_own(heading)
         )
-    if _IS_DEMAND.search(words) or _IS_DOUBT.search(words):
+    if _IS_DEMAND.search(words) or _IS_CONDITION.search(words):
         return True
     # Each part ends with its announcement: "judged as follows: Input:".
     clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1] for part in re.split("[:=]", words)]
@@ -281,8 +273,6 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     if len(trail.strip()) > MAX_TRAIL:
         return True
     text = _MEMBER_VALUE.sub(r"\g<0>\n", flatten(trail))
-    if _ROLE.search(text):
-        return True
     text = _TAG_OR_TOKEN.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
     text = re.sub(r"[^\S\n]{3,}", " ", text)
     # An announcement behind the object leads to another answer, which is missing.
@@ -309,13 +299,13 @@ def _disowns(sentence: str) -> bool:
     if subject is None:
         return False
     predicate = sentence[subject.end() :]
-    if _DESCRIBES_PAGE.match(predicate):
+    if _IS_PAGE.search(predicate):
         return False
     return bool(
         _IS_DEMAND.search(predicate)
         or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
         or (
-            (subject["origin"] or _IS_TEXT.search(predicate) or _IS_OBJECT.search(subject[0]))
+            (subject["origin"] or _IS_SOURCE.search(predicate) or _IS_OBJECT.search(subject[0]))
             and not _is_own(_CLAUSE_END.split(predicate)[0], explained=True)
         )
     )

@@ -170,11 +170,6 @@ _THRESHOLD = re.compile(
     r"|(?<!不)[低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
     re.MULTILINE,
 )
-#: A verdict that prose only supposes: "if it had the price, it would be a yes".
-_SUPPOSED_VERDICT = re.compile(
-    r"\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn) (?:an? )?[\"']?(?:yes"
-    r"|no)\b|(?:如果|若)[^。\n]{1,40}可以?判[为\s]?(?:yes|no|是|否)"
-)
 #: A question or an item of a checklist with its answer, where it is not the verdict.
 _CHECKLIST_ITEM = re.compile(
     rf"(?:[^.。?!\n:]{{2,80}}\?\s{{0,3}}|^[^\w\n]{{0,6}}+(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}"
@@ -279,7 +274,6 @@ _DENIES_EXTREME = re.compile(
     r"|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]|接近|几乎"
 )
 _CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")
-_SUPPOSED = re.compile(r"[^.。!?\n]{0,40}?(?:\b(?:would|could|might|if|unless)\b|如果|才能|才[会是])")
 
 
 def is_refusal(text: str, *, is_lead: bool = False) -> bool:
@@ -343,7 +337,6 @@ def _simplify(text: str, scale: Scale) -> str:
         # Only lines with a grade: the search takes long.
         lines = RUBRIC.sub("\n", flat).split("\n")
         return "\n".join(_THRESHOLD.sub(" ", line) if _ANY_GRADE.search(line) else line for line in lines)
-    flat = _SUPPOSED_VERDICT.sub(" ", flat)
     if len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         return _CHECKLIST_ITEM.sub("\n", flat)
     return flat
@@ -373,7 +366,6 @@ def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> b
     return any(
         not denial.search(re.split(r"[,;.。!?\n]", text[max(0, match.start() - 120) : match.start()])[-1])
         and not _CONDITION.search(text, max(0, match.start() - 120), match.start())
-        and not _SUPPOSED.match(text, match.end())
         for match in statement.finditer(text)
     )
 

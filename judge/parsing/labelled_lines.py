@@ -44,7 +44,9 @@ _COMMENT = re.compile(
     rf"|{_COMMA}",
     re.IGNORECASE,
 )
-_REASON_ON_LINE = re.compile(rf"(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])", re.IGNORECASE)
+_REASON_ON_LINE = re.compile(
+    rf"(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])", re.IGNORECASE
+)
 _ROW = re.compile(
     r"^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE
 )

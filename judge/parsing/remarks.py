@@ -44,7 +44,9 @@ _ORIGIN = (
 _FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
 _ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]|不过"
 _FRACTION = r"(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%]|\.[0-9])"
-_ROUNDS = r"\b(?:round(?:s|ed|ing)?|truncat\w+|nearest|ceil\w*)\b|四舍五入|取整|[舍进]一?位|舍[入去]|去尾|保留整数"
+_ROUNDS = (
+    r"\b(?:round(?:s|ed|ing)?|truncat\w+|nearest|ceil\w*)\b|四舍五入|取整|[舍进]一?位|舍[入去]|去尾|保留整数"
+)
 _ROUNDED = (
     rf"{_ROUNDS}|{_FRACTION}|\b(?:approx\w*|roughly|more or less|estimated|(?:mean|average) of"
     r"|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])|近似|大?约|左右"
@@ -54,7 +56,9 @@ _CALCULATED = (
     r"|实际?|原始?|平均|精?确?值|小数|整数?|向[上下]|[分级取]|给|了"
 )
 #: A fraction that counts nothing.
-_BARE_FRACTION = re.compile(rf"{_FRACTION}\s?[分级]?\s?(?:[^\w\s]|$|(?:to|up|down|before|after|is|was|{_ROUNDS})(?![a-z]))")
+_BARE_FRACTION = re.compile(
+    rf"{_FRACTION}\s?[分级]?\s?(?:[^\w\s]|$|(?:to|up|down|before|after|is|was|{_ROUNDS})(?![a-z]))"
+)
 _MORE_OR_LESS = (
     r"\b(?:lower|higher|less|more|down|up|off|minus|plus|high|low|deduct|subtract|add|drop|bump|cut|below|above"
     r"|generous|harsh|strict|lenient)\b|低|高|[减加扣降升调]|[多少](?=给|评|一|半)"

@@ -118,17 +118,12 @@ SOURCE_WORDS = (
     r"|quotation)\b(?!-)|搜索引擎|文本|文档|段落|内容|标题|来源|查询者|提示词|提示语|指令"
     r"|注入|攻击|输入|引用|引述|原话"
 )
-#: What demands an answer: it leads to no answer of the reply's own, in whatever clause.
+#: What demands an answer, or gives one to another: it leads to no answer of the reply's own.
 DEMAND_WORDS = (
-    r"\b(?:instruct(?:s|ed|ions?)|demand(?:s|ed)?|order(?:s|ed)|command(?:s|ed)?|told|tells? (?:me|us|the)"
-    r"|asks? (?:me|us|for|that)|asked me|forces? me|(?:asks?|asked|wants?|wanted|tells?|expects?|demands?"
-    r"|requires?|orders?|urges?|begs?|makes?|gets?) (?:me|us|you|graders?|raters?|(?:the|any|every"
-    r"|all) (?:model|assistant|grader|rater|assessor|judge|ai)s?)|inject\w*|attacker\w*)\b"
-    r"|\baccording to (?:the|this|that|its?|what the) (?:\w+ ){0,2}(?:snippet|page|text|document|article"
-    r"|author|user|source|website|site|passage|title|query)s?\b(?!.*\b(?:my|i|evaluat\w*|assess\w*|judg\w*"
-    r"|grad\w*)\b)|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|指令|用户)(?:里|中|上"
-    r"|内)?的?.{0,4}?(?:要求|指示|指令|命令|希望我|让我|要我|诱导)|(?:要求|让|叫|要|命令|指示|希望)我(?:必须"
-    r"|直接|只)?(?:输出|返回|回答|回复|说|给|打|写|评为|判为)"
+    r"\b(?:instruct\w*|demand\w*|command\w*|order(?:s|ed)|told|inject\w*|attack\w*|(?:ask|want|tell|expect|require|urge|beg"
+    r"|make|force)(?:s|ed)? (?:me|us|you|(?:the |any |all )?(?:graders?|raters?|assessors?|models?|ai)))\b"
+    r"|\baccording to (?!(?:my|our|your|the (?:criteria|rubric|rules|scale|guidelines))\b)|指示|指令|命令|诱导|[让叫要]我"
+    r"|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|用户)[里中上内]?的?.{0,4}?要求"
 )
 ANSWER_WORDS = (
     r"\b(?:answers?|replies|reply|response|output|verdict|grades?|ratings?|scores?|evaluation|assessment"
@@ -152,7 +147,7 @@ OWN_WORDS = (
     r"|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?|最[终后]|综合|总|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体"
     r"|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|相关[性度]|等?级别?|分数|得分|理由|原因|依据|说明|解释|分析|总结|意见"
     r"|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则"
-    r"|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请|查收|看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)"
+    r"|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请?查收|请?看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)"
     r"|重新|应(?=[评判])|因|答|先行|了|上"
 )
 _THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|search results?|results?|pairs?)"
@@ -185,11 +180,6 @@ CONDITION_WORDS = (
     r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:i|it|the|this)|had (?:i|it|the"
     r"|this) (?:been|had|said|given)|(?<!\bi )(?<!\bwe )would|should|could|might|otherwise)\b|如果|若是|假如|假设|假定|倘|要是"
     r"|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|否则|本来|可能|或许|也许|大概"
-)
-DOUBT_WORDS = (
-    r"\b(?:ignore|disregard|skip|discard|forget|maybe|perhaps|possibly|probably not|not sure|unsure|wrong"
-    r"|incorrect|invalid|mistaken|instead of|rather than|anything but|never|initial(?:ly)?|draft|tentative"
-    r"|at first)\b|错误|不正确|而不是|而非|并非|初稿|草稿|初步"
 )
 
 
