@@ -54,9 +54,9 @@ _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 _BRACELESS = re.compile(rf"\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
 #: A comment behind a value of an object, without a number or a quotation, which could be another value.
 _COMMENT = re.compile(
-    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}"
-    rf"(?:(?://|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)"
-    rf"(?=\s*[}}｝{QUOTES}])"
+    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}(?:(?://"
+    rf"|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
+    rf"|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)(?=\s*[}}｝{QUOTES}])"
 )
 _COMMENT_DOUBTS = re.compile(
     r"\b(?:zero|one|two|three|or|not|maybe|perhaps|actually)\b|[零一二两三或不非]|可能|也许", re.IGNORECASE

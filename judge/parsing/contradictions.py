@@ -25,10 +25,10 @@ from judge.records import Scale, ScaleName
 
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i"
-    r"|we) (?:cannot|can['’]?t|can not|(?:won['’]?t|will not)(?! (?:follow|obey|comply|heed)\b)"
-    r"|must decline|am unable)|i['’]m unable|i decline"
-    r"|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
-    r"|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)"
+    r"|we) (?:cannot|can['’]?t|can not|(?:won['’]?t|will not)(?! (?:follow|obey|comply|heed)\b)|must decline"
+    r"|am unable)|i['’]m unable|i decline|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies|(?:很"
+    r"|非常)?(?:抱歉|对不起|不好意思)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai"
+    r"|人工智能|大?语言模型|大模型)"
 )
 #: An apology in front of an answer declines nothing: "Sorry about that! Here is the JSON:".
 _APOLOGY = re.compile(
@@ -47,15 +47,18 @@ _STARTS_CORRECTION = (
     r"|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use"
     r"|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)"
     r"|thinking again|then again|second thoughts?|having (?:re\w+|thought))\b(?! (?:further|outside|other"
-    r"|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|抱歉|更准确|准确地说|订正|改[为成]"
+    r"|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|抱歉|更准确|准确地说|订正"
+    r"|改[为成]"
 )
 #: What a sentence is about that begins with "actually" and corrects: the answer, or what a grade means.
 _OF_ANSWER = (
-    rf"{ANSWER_WORDS}|[0-9]\s?[分级]?[^\w\n]*(?:$|[,.;。!])|[零一二两三][分级]?[^\w\n]*(?:$|[,.;。!])|\b(?:zero|one|two|three|yes|no|not|relevant|irrelevant"
-    r"|related|unrelated|helpful|useful|useless|lower|higher|less|more|worse|better|should|would|i)\b|n['’]t|[是否]\W*$|相关|无关|有用|没用|帮助|应|[高低]"
+    rf"{ANSWER_WORDS}|[0-9]\s?[分级]?[^\w\n]*(?:$|[,.;。!])|[零一二两三][分级]?[^\w\n]*(?:$|[,.;。!])"
+    r"|\b(?:zero|one|two|three|yes|no|not|relevant|irrelevant|related|unrelated|helpful|useful|useless|lower"
+    r"|higher|less|more|worse|better|should|would|i)\b|n['’]t|[是否]\W*$|相关|无关|有用|没用|帮助|应|[高低]"
 )
 _CORRECTION = re.compile(
-    rf"(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION}|(?:actually|in fact|其实|实际上|或者?)(?=[^.。!?\n]{{0,60}}?(?:{_OF_ANSWER})))"
+    rf"(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION}|(?:actually|in fact"
+    rf"|其实|实际上|或者?)(?=[^.。!?\n]{{0,60}}?(?:{_OF_ANSWER})))"
     r"|\b(?:correction|on second thought|i (?:mean|meant)\b|i['’]d rather|scratch (?:that|it)|make (?:that"
     r"|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this|that"
     r"|my|the (?:answer|grade|verdict|score|rating))\b|let me (?:revise|reconsider|correct|rethink"
@@ -156,8 +159,8 @@ _THRESHOLD = re.compile(
     r"|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b|\b(?:decide"
     r"|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of"
     r"|thought about) (?:an? |giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be"
-    r"|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it"
-    r"|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
+    r"|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it|the"
+    r"|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
     r"|(?<!no )(?<!not )\bbetter than (?:an? )?[0-3]\b|(?<!no )(?<!not )\bworse than (?:an? )?[0-3]\b"
     r"|(?<!no )(?<!not )\bmore than (?:an? )?[0-3](?=[.,;]|$)"
     r"|(?<!no )(?<!not )\bless than (?:an? )?[0-3](?=[.,;]|$)|\b(?:rather than"
@@ -185,16 +188,13 @@ _CONFIDENCE = re.compile(
 #: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
 _DENIED = re.compile(
     r"(?:(?:\b(?:not|cannot)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)"
-    r"|assign(?:ed)?|"
-    r"qualify for|rise to|worth|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} "
-    r"|\bneither (?:an? )?"
-    r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)"
-    r"(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
-    r"|(?<![是能会要该得])(?:未能?|没有?|不)(?:能|足以|会"
-    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)"
-    r"(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) |\s?[/或和、]\s?)(?:an? )?[0-9])*)"
-    r"(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though|due)\b)"
-    r"(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
+    r"|assign(?:ed)?|qualify for|rise to|worth|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} "
+    r"|\bneither (?:an? )?|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s"
+    r"|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} |(?<![是能会要该得])(?:未能?|没有?"
+    r"|不)(?:能|足以|会"
+    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or"
+    r"|nor|and) |\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since"
+    r"|as|for|but|so|though|due)\b)(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
     re.MULTILINE,
 )
 _UNRELATED = re.compile(
@@ -220,8 +220,7 @@ _COMPLETE = re.compile(
     r"|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
     r"|perfectly|entirely)\b|\b(?:perfect|complete|full|ideal) (?:answer|match|response)\b|\b(?:highly|very"
     r"|extremely|perfectly|fully) relevant\b|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决"
-    r"|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度|非常|十分|极其|极为|完全"
-    r"|密切)相关(?![\u4e00-\u9fff])"
+    r"|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])"
 )
 #: The opposite of either verdict, in the words of the prompt, at the end of a clause.
 _HELPS = re.compile(

@@ -66,8 +66,10 @@ _ANSWERS_QUERY = re.compile(
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    rf"[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s?(?:{_COMMA}|[;。]\s?)"
-    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
+    rf"[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s"
+    rf"|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
+    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}"
+    r"|(?<=\D)(?=[^\W\d_]).{4,})\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _ABOUT_SNIPPET = re.compile(
