@@ -128,10 +128,10 @@ _IS_OBJECT = re.compile(
     r"|判定)",
     re.IGNORECASE,
 )
-#: A short note right behind an object: in brackets, behind a dash or a comment mark.
+#: A short note right behind an object, in brackets or behind a dash or a comment mark, that names no lack.
 _NOTE = re.compile(
-    r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)"
-    r"|\W*[–—]+)[ \t]*(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
+    r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*(?!lacks?\b|missing\b|no\b|缺|没有|未)"
+    r"(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
 )
 _CLAUSE_END = re.compile(r"[,;]|\b(?:because|since|as)\b|因为", re.IGNORECASE)
 _MEANING = re.compile(vocabulary.MEANING_WORDS, re.IGNORECASE)
