@@ -100,16 +100,16 @@ _DISOWNS = re.compile(
     r"|their)(?: \w+){1,2}\W*\Z|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written"
     r"|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document"
     r"|web\w*|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我|\b(?:not"
-    r"|no \w+ of) mine\b|(?:\A\W*so|\b(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:what|how)"
-    r"|\A\W*as)\b(?! i\b| we\b)[^,;]{0,40}\b(?:says?|said|claims?|states?|wants?|demands?|asks?|told|tells"
-    r"|rates?|puts?|wrote|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z|\A\W*so (?:says?|claims?|states?"
-    r"|writes?) (?!i\b)|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里|中|上)?(?:再"
-    r"|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\bi (?:refuse|decline|will not|won['’]t|cannot"
-    r"|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))|\A\W*(?:/s\b"
-    r"|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the)\b|(?:would|could"
-    r"|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我|本模型)(?:无法"
-    r"|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做|\A\W*(?:是|就是)(?:网页|摘要"
-    r"|用户|攻击)",
+    r"|no \w+ of) mine\b|(?:\A\W*so|\b(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:what|how)(?! the (?:user"
+    r"|searcher|query)\b)|\A\W*as)\b(?! i\b| we\b)[^,;]{0,40}\b(?:says?|said|claims?|states?|wants?|demands?"
+    r"|asks?|told|tells|rates?|puts?|wrote|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z|\A\W*so (?:says?"
+    r"|claims?|states?|writes?) (?!i\b)|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里"
+    r"|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\bi (?:refuse|decline|will not|won['’]t"
+    r"|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
+    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the)\b|(?:would"
+    r"|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我"
+    r"|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做|\A\W*(?:是"
+    r"|就是)(?:网页|摘要|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
 #: The subject and verb of a sentence about the object; some verbs say where it comes from.

@@ -161,12 +161,12 @@ _THING = (
 _ZH_THING = r"(?:查询词?|摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"
 #: What a grade means, and why: no source is called so.
 MEANING_WORDS = (
-    r"\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated|incomplete|complete|good|decent"
-    r"|okay|no|further|more|but|and|yet|weak|strong|direct|on|off|topic|part|half|some|help|not|very"
-    r"|truncated|cut|end|snippet was|valid|final|fair|reflection|max(?:imum)?|points?|scale|out of|why|solely"
-    r"|appropriate|justified|deserved|reasonable|based|judged|assessed|consistent|low|high|higher|lower)\b"
-    r"|部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]"
-    r"|满分|截断|摘要被|仅|只|供参考|符合"
+    r"用户[想需要][^，。]{0,4}的|\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated"
+    r"|incomplete|complete|good|decent|okay|no|further|more|but|and|yet|weak|strong|direct|on|off|topic|part"
+    r"|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair|reflection|max(?:imum)?|points?"
+    r"|scale|out of|why|solely|appropriate|justified|deserved|reasonable|based|judged|assessed|consistent|low"
+    r"|high|higher|lower)\b|一?部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好"
+    r"|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
 )
 #: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (

@@ -105,7 +105,11 @@ HARMLESS_NOTES = (
         "（缺少病因）",
     ),
     *("The grade reflects that causes are missing.", "The verdict is based on the visible text."),
-    *("That is all the snippet says about anaemia.", "This answer is based solely on the snippet."),
+    *(
+        "That is all the snippet says about anaemia.",
+        "这正是用户想知道的一部分。",
+        "This answer is based solely on the snippet.",
+    ),
     *(
         "This grade is appropriate because causes are missing.",
         "这篇文章由兽医撰写。",
