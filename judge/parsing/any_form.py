@@ -16,7 +16,8 @@ from itertools import pairwise, takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, may_wrap
-from judge.parsing.contradictions import contradicts, has_correction, is_refusal
+from judge.parsing.contradictions import contradicts
+from judge.parsing.corrections import has_correction, is_refusal
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.repair import is_damaged, parse_damaged

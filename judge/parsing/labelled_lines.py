@@ -10,7 +10,8 @@ from itertools import takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
-from judge.parsing.contradictions import contradicts, find_stated_values, has_correction
+from judge.parsing.contradictions import contradicts, find_stated_values
+from judge.parsing.corrections import has_correction
 from judge.parsing.final_answer import strip_fence
 from judge.parsing.remarks import is_offset, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
