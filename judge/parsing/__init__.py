@@ -9,6 +9,7 @@
     attribution     decide whether an answer is the reply's own
     remarks         find a sentence that speaks of the answer alone: its origin, that it is rounded or off
     contradictions  decide whether the text around an answer contradicts it
+    corrections     find that a reply declines to judge, or corrects itself
     stated_scale    find the scale that a reply names, which may be another one
     vocabulary      list the words and keys that the other modules look for
 

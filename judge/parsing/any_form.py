@@ -16,7 +16,8 @@ from itertools import pairwise, takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, may_wrap
-from judge.parsing.contradictions import contradicts, has_correction, is_refusal
+from judge.parsing.contradictions import contradicts
+from judge.parsing.corrections import has_correction, is_refusal
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.repair import is_damaged, parse_damaged
@@ -34,16 +35,12 @@ from judge.parsing.tolerant_json import (
 )
 from judge.parsing.verdict import MAX_REASON
 from judge.parsing.vocabulary import (
-    CONDITION_WORDS,
-    DEMAND_WORDS,
-    DOUBT_WORDS,
     KEYS,
     OTHER_KEYS,
     QUOTED_KEY,
     QUOTES,
     REASON_KEYS,
     SAME_QUESTION,
-    SOURCE_WORDS,
     find_value,
     fold_key,
     is_placeholder,
@@ -58,14 +55,12 @@ _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 _BRACELESS = re.compile(rf"\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
 #: A comment behind a value of an object, without a number or a quotation, which could be another value.
 _COMMENT = re.compile(
-    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}"
-    rf"(?:(?://|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)"
-    rf"(?=\s*[}}｝{QUOTES}])"
+    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}(?:(?://"
+    rf"|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
+    rf"|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)(?=\s*[}}｝{QUOTES}])"
 )
 _COMMENT_DOUBTS = re.compile(
-    rf"{DEMAND_WORDS}|{CONDITION_WORDS}|{DOUBT_WORDS}|{SOURCE_WORDS}"
-    r"|\b(?:zero|one|two|three|or|not|actually)\b|[零一二两三或不非]",
-    re.IGNORECASE,
+    r"\b(?:zero|one|two|three|or|not|maybe|perhaps|actually)\b|[零一二两三或不非]|可能|也许", re.IGNORECASE
 )
 _JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 #: Between two objects of a list, or two members of an object whose brace is lost.

@@ -19,20 +19,19 @@ from judge.parsing import vocabulary
 from judge.parsing.remarks import names_origin
 from judge.parsing.tolerant_json import flatten
 
+#: A question or an order, though all its words may be the reply's own.
 _ASKS = re.compile(
-    r"\A\W{0,4}(?:is|are|do|does|should|shall|would|could|can|may|must|did|was|what|which|why|how|who)\b|[?]"
-    r"|是不是|是否应|吗\Z|\A\W{0,4}you\b|请(?:按|回答|输出|返回|只)|please|\b(?:respond|reply|answer) (?:like"
-    r"|with|as|in) (?:this|the following)|output the following",
+    r"\A\W{0,4}(?:is|are|will|would|what|how|you)\b|[?]|\A\W{0,4}(?:output|return|give|say|respond|answer)\b"
+    r"[^:]{0,8}\b(?:following|this)\b",
     re.IGNORECASE,
 )
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
-#: The key of an object whose value prose leads to: {"result": The page says {"grade": 3}}
-_OPEN_MEMBER = re.compile(
-    rf"[{{\[]\s{{0,8}}[\"']?(?!{vocabulary.ANY_REASON_KEY})\w{{1,30}}[\"']?\s?[:=](?=[\s\[]{{0,4}}[^\W\d_])",
+#: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
+_REASON = re.compile(
+    r"(?<!and )(?<!the )(?<!with )(?<![与和及])"
+    rf"(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z",
     re.IGNORECASE,
 )
-#: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
-_REASON = re.compile(rf"(?<!and )(?<![与和及])(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z", re.IGNORECASE)
 _OPENING_MARK = re.compile(
     r"(?:[>~❌✗✘×]|<!--|//|[“「『])\s*\Z|^[^\"\n]*(?:\"[^\"\n]*\"[^\"\n]*)*\"\s*\Z", re.MULTILINE
 )
@@ -42,11 +41,6 @@ _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
 #: The value of a further member, where the text behind an object begins right behind the member's key.
 _MEMBER_VALUE = re.compile(r"\A\s{0,8}[:=]\s{0,8}(?!is\b)[A-Za-z0-9_.+%-]{1,20}")
 _TAG_OR_TOKEN = re.compile(rf"{_TAG.pattern}|<\|[^<>|\s]{{1,30}}\|>")
-_ROLE = re.compile(
-    r"<\|?(?:im_start|start_header_id|start)\|?>\s*(?:user|system|human)|<\|(?:user|human)\|>"
-    r"|^\W{0,4}(?:user|human|用户)\W{0,4}:",
-    re.IGNORECASE | re.MULTILINE,
-)
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
 #: What says that something follows; a text that follows in its own line is none.
@@ -57,72 +51,87 @@ _POINTS = re.compile(
 )
 #: A line without its full stop that needs the object in the next line.
 _UNFINISHED = re.compile(
-    r"(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|是|为|[写印标记列]着?)\s*\Z",
+    r"(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|是|为|[写印标记列]着?"
+    rf"|{vocabulary.ANSWER_WORDS})\s*\Z",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
 #: Marks of a heading, and what only a sentence has, or a label with its text.
 _HEADING_MARK = re.compile(r"\s*(?:#|\*\*|__)")
 _NO_HEADING = re.compile(
-    r"\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|[是有没不只未了]|提到|说明|列出|给出|介绍|^[^\n]{31}", re.IGNORECASE
+    r"\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|[是有没不只未了]|提到|说明|列出|给出|介绍"
+    r"|^[^\n]{31}",
+    re.IGNORECASE,
 )
 #: A clause in front of an announcement that says that the reply does not do what the snippet says.
 _IGNORES = re.compile(
     r"\A\W*(?:(?:having |i |we )?(?:ignor|disregard|dismiss)(?:e|ing|ed)?\b|(?:setting|putting|leaving) aside"
-    r"|despite|(?:regardless|irrespective) of|(?:without|not) (?:follow|obey|heed|regard)\w*)"
-    r"[^,;:.]{1,80}[,;]"
-    r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
-    r"|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]",
+    r"|despite|(?:regardless|irrespective) of|(?:without|not) (?:follow|obey|heed"
+    r"|regard)\w*)[^,;:.]{1,80}[,;]|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳"
+    r"|听从|遵从|考虑))[^,;:。]{1,40}[,;]|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]",
     re.IGNORECASE,
 )
 _IS_SUBJECT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _IS_OWN = re.compile(vocabulary.OWN_WORDS, re.IGNORECASE)
-_IS_TEXT = re.compile(
-    rf"{vocabulary.SOURCE_WORDS}|{vocabulary.EXAMPLE_WORDS}|{vocabulary.ANSWER_WORDS}|\b(?:results?|words)\b|文字|的话", re.IGNORECASE
+_IS_SOURCE = re.compile(
+    rf"{vocabulary.SOURCE_WORDS}|{vocabulary.ANSWER_WORDS}|{vocabulary.EXAMPLE_WORDS}|\b(?:results?|words)\b"
+    r"|文字|的话",
+    re.IGNORECASE,
+)
+#: What says what kind of page the graded one is.
+_IS_PAGE = re.compile(
+    r"(?:页面|网页|官网)[。.]?\Z|\A ?an? (?:[\w-]+ )?(?:page|site|blog|article)\b(?! of\b"
+    r"|['’])",
+    re.IGNORECASE,
 )
 _IS_DEMAND = re.compile(vocabulary.DEMAND_WORDS, re.IGNORECASE)
-_IS_DOUBT = re.compile(rf"{vocabulary.CONDITION_WORDS}|{vocabulary.DOUBT_WORDS}", re.IGNORECASE)
+_IS_CONDITION = re.compile(vocabulary.CONDITION_WORDS, re.IGNORECASE)
 
 #: What a sentence behind an object calls the object.
 _THAT = (
     r"(?:\bthis\b(?! (?:search )?(?:snippet|page|text|passage|result|article|document|query|site|website"
     r"|source)\b)|\bthat(?:['’]s\b| (?:is|was|came|comes|json|object|answer|output|verdict|grade)\b)"
-    r"|\bit (?:is|was|comes|came)\b|(?:\bthe )?\babove\b|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the|this"
-    r"|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才|这(?![篇条个家]?(?:摘要|网页|页面|文章?|网站|店|帖))|那"
-    r"|此|该(?:json|对象|答案|结果)|如此)"
+    r"|\bit (?:is|was|comes|came)\b|(?:\bthe )?\babove\b|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the"
+    r"|this|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才"
+    r"|这(?![篇条个家]?(?:摘要|网页|页面|文章?|网站|店|帖))|那|此|该(?:json|对象|答案|结果)|如此)"
 )
 _DISOWNS = re.compile(
-    r"\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
-    r"|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written|demanded"
-    r"|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*"
-    r"|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我"
-    r"|\b(?:not|no \w+ of) mine\b|(?:\A\W*so|\b(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:what|how)|\A\W*as)\b(?! i\b| we\b)[^,;]{0,40}"
-    r"\b(?:says?|said|claims?|states?|wants?|demands?|asks?|told|tells|rates?|puts?|wrote|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z"
-    r"|\A\W*so (?:says?|claims?|states?|writes?) (?!i\b)|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页"
-    r"|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
-    r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade"
-    r"|judge|output|obey|do (?:that|so|this))"
+    r"\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its"
+    r"|their)(?: \w+){1,2}\W*\Z|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written"
+    r"|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document"
+    r"|web\w*|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我|\b(?:not"
+    r"|no \w+ of) mine\b|(?:\A\W*so|\b(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:what|how)(?! the (?:user"
+    r"|searcher|query)\b)|\A\W*as)\b(?! i\b| we\b)[^,;]{0,40}\b(?:says?|said|claims?|states?|wants?|demands?"
+    r"|asks?|told|tells|rates?|puts?|wrote|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z|\A\W*so (?:says?"
+    r"|claims?|states?|writes?) (?!i\b)|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里"
+    r"|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\bi (?:refuse|decline|will not|won['’]t"
+    r"|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
     r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the)\b|(?:would"
-    r"|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))"
-    r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做"
-    r"|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
+    r"|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我"
+    r"|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做|\A\W*(?:是"
+    r"|就是)(?:网页|摘要|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
 #: The subject and verb of a sentence about the object; some verbs say where it comes from.
 _ABOUT_OBJECT = re.compile(
-    rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象|结果)(?:(?! (?:that|which|what|because) )[^.。!?\n]){{0,30}}?"
-    r"(?:(?P<origin>\b(?:comes?|came|belongs?|appears?|stands?|sits?|stems?|originates?|reproduces?|repeats?|copie[sd]"
-    r"|quote[sd]?|taken|found|pasted)\b|[取摘引抄转来出]自|属于|由|是(?=[^。]{1,12}[给写做说供成评打标贴发][了出来的]{0,3}的))"
-    r"|\b(?:is|was|are|were|has)\b|['’]s\b|(?<=that is)(?! (?:what|how|why|all)\b)|(?<=that was)|是|为)",
+    rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
+    rf"|结果)(?:(?! (?:that|which|what|because) )[^.。!?\n]){{0,30}}?"
+    r"(?:(?P<origin>\b(?:comes?|came|belongs?|appears?|stands?|sits?|stems?|originates?|reproduces?|repeats?"
+    r"|copie[sd]|quote[sd]?|taken|found|pasted)\b|[取摘引抄转来出]自|属于|由"
+    r"|是(?=[^。]{1,12}[给写做说供成评打标贴发][了出来的]{0,3}的))|\b(?:is|was|are|were|has)\b|['’]s\b"
+    r"|(?<=that is)(?! (?:what|how|why|all)\b)|(?<=that was)|是|为)",
     re.IGNORECASE,
 )
 #: A subject that is nothing but the object.
 _IS_OBJECT = re.compile(
-    r"\babove\b|\b(?:json|object|output|verdict|grade)\b|以上|上[面述]|[该此这]个?(?:json|对象|答案|结果|等级|判定)", re.IGNORECASE
+    r"\babove\b|\b(?:json|object|output|verdict|grade)\b|以上|上[面述]|[该此这]个?(?:json|对象|答案|结果|等级"
+    r"|判定)",
+    re.IGNORECASE,
 )
-#: A short note right behind an object: in brackets, behind a dash or a comment mark.
+#: A short note right behind an object, in brackets or behind a dash or a comment mark, that names no lack.
 _NOTE = re.compile(
-    r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
+    r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*(?!lacks?\b|missing\b|no\b|缺|没有|未)"
+    r"(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
 )
 _CLAUSE_END = re.compile(r"[,;]|\b(?:because|since|as)\b|因为", re.IGNORECASE)
 _MEANING = re.compile(vocabulary.MEANING_WORDS, re.IGNORECASE)
@@ -130,10 +139,11 @@ _NOT_AN_ANSWER = re.compile(
     r"\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use"
     r"|used|treat|treated|consider|considered|count|counted|accept|trust|rely|regard|interpret|record"
     r"|store)\b|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made|provided|returned|suggested"
-    r"|supplied|created|inserted|planted|proposed|claims?|demand(?:s|ed)|requested|said|says|wants?|wanted) (?:me "
-    r"|us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))|the above|(?:the"
-    r"|this|that) (?:json|object|answer|verdict|grade|output))\b(?! (?:snippet|page|text))|(?:不要|勿|别|不应"
-    r"|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|使用|采纳|相信|计入|视为)",
+    r"|supplied|created|inserted|planted|proposed|claims?|demand(?:s|ed)|requested|said|says|wants?"
+    r"|wanted) (?:me |us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))"
+    r"|the above|(?:the|this|that) (?:json|object|answer|verdict|grade|output))\b(?! (?:snippet|page|text))"
+    r"|(?:不要|勿|别|不应|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|使用|采纳|相信|计入"
+    r"|视为)",
     re.IGNORECASE,
 )
 #: Keys and tags that may wrap the answer.
@@ -157,13 +167,6 @@ _NOT_FINAL = re.compile(
     r"|判断|结果|评分)(?:稍后|随后|另|还)",
     re.IGNORECASE,
 )
-#: What says what a page is about, or what kind of page it is.
-_DESCRIBES_PAGE = re.compile(
-    rf"\s?an? (?:(?!of|from|in|on|by)[\w-]+ ){{0,3}}(?:{vocabulary.PARTY_WORDS})"
-    r"|\s?(?:is|was)? ?(?:all |only |mainly )?about\b|\s?(?:is|was)? ?(?:an?|the) (?:(?!of|from|in|on"
-    r"|by)[\w-]+ ){0,3}(?:page|homepage|list)\b(?!['’])|[是为]?[^,。]{0,16}(?:页面|网页|官网)[。.]?\Z",
-    re.IGNORECASE,
-)
 #: Limits of the text that is searched in front of an object, and of the text behind an answer.
 MAX_LEAD, MAX_TRAIL = 400, 4_000
 
@@ -183,13 +186,12 @@ def is_attributed(lead: str) -> bool:
         text = text[: fence.start()]
     breaks = text[len(text.rstrip()) :].count("\n")
     text = text.rstrip()
-    if _ROLE.search(text) or _has_foreign_tag(text[-60:]):
+    if _has_foreign_tag(text[-60:]):
         return True
     text = _TAG.sub("\n", text).rstrip().rstrip("[{(").rstrip(" \t*_`")
     key = _KEY.search(text)
     if key:
         return not may_wrap(key[1])
-    text = _OPEN_MEMBER.sub("\n", text)
     reason = _REASON.search(text)
     if reason and (not breaks or not re.search(r"\w", reason[1])):
         return True
@@ -236,11 +238,13 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
     if not announces:
         # A heading, or a thought without its full stop.
         label, _, heading = words.rpartition(":")
-        is_heading = not _NO_HEADING.search(heading) and (breaks == 1 or _IS_TEXT.search(heading) is not None)
+        is_heading = not _NO_HEADING.search(heading) and (
+            breaks == 1 or _IS_SOURCE.search(heading) is not None
+        )
         return _IS_DEMAND.search(words) is not None or (
             is_heading and _is_own(label) and not _is_own(heading)
         )
-    if _IS_DEMAND.search(words) or _IS_DOUBT.search(words):
+    if _IS_DEMAND.search(words) or _IS_CONDITION.search(words):
         return True
     # Each part ends with its announcement: "judged as follows: Input:".
     clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1] for part in re.split("[:=]", words)]
@@ -281,8 +285,6 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     if len(trail.strip()) > MAX_TRAIL:
         return True
     text = _MEMBER_VALUE.sub(r"\g<0>\n", flatten(trail))
-    if _ROLE.search(text):
-        return True
     text = _TAG_OR_TOKEN.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
     text = re.sub(r"[^\S\n]{3,}", " ", text)
     # An announcement behind the object leads to another answer, which is missing.
@@ -309,13 +311,13 @@ def _disowns(sentence: str) -> bool:
     if subject is None:
         return False
     predicate = sentence[subject.end() :]
-    if _DESCRIBES_PAGE.match(predicate):
+    if _IS_PAGE.search(predicate):
         return False
     return bool(
         _IS_DEMAND.search(predicate)
         or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
         or (
-            (subject["origin"] or _IS_TEXT.search(predicate) or _IS_OBJECT.search(subject[0]))
+            (subject["origin"] or _IS_SOURCE.search(predicate) or _IS_OBJECT.search(subject[0]))
             and not _is_own(_CLAUSE_END.split(predicate)[0], explained=True)
         )
     )

@@ -1,4 +1,4 @@
-"""The values, corrections and refusals that the prose of a reply states.
+"""The values that the prose of a reply states.
 
 An object or a labelled line is the answer only if no statement around it contradicts it.
 """
@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.parsing.remarks import is_offset, is_rounded
+from judge.parsing.remarks import is_rounded
 from judge.parsing.stated_scale import RUBRIC, drop_own_scale
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
-    ANSWER_WORDS,
     ANY_WORD,
     AROUND,
     KEYS,
@@ -23,81 +22,6 @@ from judge.parsing.vocabulary import (
 )
 from judge.records import Scale, ScaleName
 
-_REFUSAL = re.compile(
-    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i"
-    r"|we) (?:cannot|can['’]?t|can not|(?:won['’]?t|will not)(?! (?:follow|obey|comply|heed)\b)"
-    r"|must decline|am unable)|i['’]m unable|i decline"
-    r"|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
-    r"|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)"
-)
-#: An apology in front of an answer declines nothing: "Sorry about that! Here is the JSON:".
-_APOLOGY = re.compile(
-    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?sorry\b|i apologi[sz]e|my apologies"
-    r"|(?:很|非常)?(?:抱歉|对不起|不好意思)"
-)
-_DECLINES = re.compile(
-    r"\b(?:cannot|can not|can['’]?t|won['’]?t|will not|unable|not able|decline|refuse|but(?! i can (?:only"
-    r"|just)\b))\b(?! be (?:parsed|read))|(?:无法|不能|没办法)(?!被?(?:解析|读取|识别))|拒绝|不会|不便|不应"
-    r"|不予|但"
-)
-#: What begins a sentence in which the reply corrects itself.
-_STARTS_CORRECTION = (
-    r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|hmm|oops|edit|update"
-    r"|correction|rather(?! than (?:an? )?[0-3],)|better(?! than)|sorry|apologies|or|instead|lower|raise"
-    r"|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use"
-    r"|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)"
-    r"|thinking again|then again|second thoughts?|having (?:re\w+|thought))\b(?! (?:further|outside|other"
-    r"|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|抱歉|更准确|准确地说|订正|改[为成]"
-)
-#: What a sentence is about that begins with "actually" and corrects: the answer, or what a grade means.
-_OF_ANSWER = (
-    rf"{ANSWER_WORDS}|[0-9]\s?[分级]?[^\w\n]*(?:$|[,.;。!])|[零一二两三][分级]?[^\w\n]*(?:$|[,.;。!])|\b(?:zero|one|two|three|yes|no|not|relevant|irrelevant"
-    r"|related|unrelated|helpful|useful|useless|lower|higher|less|more|worse|better|should|would|i)\b|n['’]t|[是否]\W*$|相关|无关|有用|没用|帮助|应|[高低]"
-)
-_CORRECTION = re.compile(
-    rf"(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION}|(?:actually|in fact|其实|实际上|或者?)(?=[^.。!?\n]{{0,60}}?(?:{_OF_ANSWER})))"
-    r"|\b(?:correction|on second thought|i (?:mean|meant)\b|i['’]d rather|scratch (?:that|it)|make (?:that"
-    r"|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this|that"
-    r"|my|the (?:answer|grade|verdict|score|rating))\b|let me (?:revise|reconsider|correct|rethink"
-    r"|re-?check|re-?read|re-?evaluate|think again|change|try again|redo)|(?:revised|updated|corrected"
-    r"|amended|new) (?:answer|grade|verdict|score|rating|json)|my mind|my mistake|i was wrong|i (?:over"
-    r"|under)(?:rated|estimated|graded)|mistaken(?:ly)?|reconsider\w*|t(?:ake|ook) (?:that|it|this"
-    r"|the \w+) back|(?:disregard|ignore|discard|forget|delete) (?:the|that|this|my|it|what|above"
-    r"|everything|all)\b|(?:i|we) (?:made|have made|['’]ve made) an? (?:\w+ )?(?:error|mistake|slip)"
-    r"|(?:need|have|want|like|going) to (?:correct|revise|change|amend|adjust|retract)|(?:no longer"
-    r"|don['’]t|do not|cannot) (?:stand by|agree|support|endorse)|disagree|instead[.。!]"
-    r"|(?<!snippet )(?<!page )(?<!text )(?:would|may|might|could) be (?:more|better|fairer|closer)"
-    r"|use (?:yes|no|[0-9]|不?相关|[是否])|(?:grade|score|verdict|rating|answer)\b[^.。\n]{0,10}\b(?:should"
-    r"|ought|needs? to|must)\b|just kidding|retract\w*|withdraw\w*|too (?:high|low|generous|harsh|strict"
-    r"|lenient|kind)|(?:should|ought to) (?:have been|be (?:a |an )?(?:[0-9]|(?:yes|no|higher|lower|zero"
-    r"|one|two|three)\b))|not (?:so )?sure (?:about|of) (?:that|this|it|the (?:grade|verdict|score))"
-    r"|(?:the correct|a better|the right|the real|the true) (?:answer|grade|verdict|score|rating))|(?:grade"
-    r"|score|verdict|rating|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is"
-    r"|was|are)(?: not|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?"
-    r"|errors?(?! (?:page|message|code))|not right|right|correct|invalid|void|off|inaccurate)\b|更正|修正"
-    r"|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改|调整|改|更新)[为成到]|改(?:给|判|评)"
-    r"|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand|count|apply)|重新(?:看|考虑|评|审视"
-    r"|判断|想|思考)|再(?:想|考虑|看|斟酌)|不对[,。!，]|(?:说|给|搞|弄|判|评)错|(?:判断|判定|等级|评分|评级"
-    r"|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误|错了|不准|不正确|不当|偏高|偏低)"
-    r"|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)|(?:要"
-    r"|需要?|想|得)(?:修改|更改|改|调整|更正|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废"
-    r"|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当"
-    r"|准确|合理)|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from)\b|\bt(?:ake"
-    r"|ook) back (?:the|that|my|it|this)\b|\b(?:the )?opposite is (?:true|right|correct)|\b(?:is|was"
-    r"|['’]s) (?:actually |really |quite |exactly )?the (?:opposite|reverse)[.!]|\breverse (?:that|it"
-    r"|this)\b|\bgot (?:it|that|this) (?:backwards?|wrong|the wrong way)|\bother way (?:a)?round[.!]"
-    r"|\b(?:relevant|helpful|useful|on topic) after all\b|\b(?:has|have|had) the wrong (?:grade|verdict"
-    r"|score)|\b(?:for|graded|judged|rated|read) the wrong (?:snippet|query|pair|result)\b"
-    r"|[论果说写判搞弄]反了|应该?相反|应判|看错|(?<![0-9])[评给][0-3][分级]?偏[高低]|偏[高低]了"
-    r"|还是[评给判打]|\bdeserves? (?:less|more|better|an? (?:lower|higher))\b|\ban? (?:lower"
-    r"|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b|\bnot (?:\w+ )?(?:confident"
-    r"|certain|convinced) (?:in|about|of) (?:this|that|the|my) (?:grade|score|verdict|rating|answer)"
-    r"|\b(?:give|rate|grade|score|be) (?:it |this )?(?:an? )?[0-3] ?(?:to|or|[-–]) ?[0-3]\b"
-    r"|[评给判打]得?[高低]了|(?:等级|评分|判定|结论)存疑|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定"
-    r"|结论)|给[0-3][分级]?也[行可说]|还是[是否0-3]吧|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]"
-    r"|[0-3][分级]?[到至][0-3][分级]?之间",
-    re.MULTILINE,
-)
 #: What begins an explanation right behind a verdict.
 _EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
@@ -156,8 +80,8 @@ _THRESHOLD = re.compile(
     r"|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b|\b(?:decide"
     r"|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of"
     r"|thought about) (?:an? |giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be"
-    r"|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it"
-    r"|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
+    r"|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it|the"
+    r"|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
     r"|(?<!no )(?<!not )\bbetter than (?:an? )?[0-3]\b|(?<!no )(?<!not )\bworse than (?:an? )?[0-3]\b"
     r"|(?<!no )(?<!not )\bmore than (?:an? )?[0-3](?=[.,;]|$)"
     r"|(?<!no )(?<!not )\bless than (?:an? )?[0-3](?=[.,;]|$)|\b(?:rather than"
@@ -169,11 +93,6 @@ _THRESHOLD = re.compile(
     r"|才)?可[以]?[评给]\s?[0-3]\s?[分级]?|(?<!不)[高优]于\s?[0-3]\s?[分级]?"
     r"|(?<!不)[低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
     re.MULTILINE,
-)
-#: A verdict that prose only supposes: "if it had the price, it would be a yes".
-_SUPPOSED_VERDICT = re.compile(
-    r"\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn) (?:an? )?[\"']?(?:yes"
-    r"|no)\b|(?:如果|若)[^。\n]{1,40}可以?判[为\s]?(?:yes|no|是|否)"
 )
 #: A question or an item of a checklist with its answer, where it is not the verdict.
 _CHECKLIST_ITEM = re.compile(
@@ -190,16 +109,13 @@ _CONFIDENCE = re.compile(
 #: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
 _DENIED = re.compile(
     r"(?:(?:\b(?:not|cannot)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)"
-    r"|assign(?:ed)?|"
-    r"qualify for|rise to|worth|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} "
-    r"|\bneither (?:an? )?"
-    r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)"
-    r"(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
-    r"|(?<![是能会要该得])(?:未能?|没有?|不)(?:能|足以|会"
-    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)"
-    r"(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) |\s?[/或和、]\s?)(?:an? )?[0-9])*)"
-    r"(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though|due)\b)"
-    r"(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
+    r"|assign(?:ed)?|qualify for|rise to|worth|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} "
+    r"|\bneither (?:an? )?|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s"
+    r"|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} |(?<![是能会要该得])(?:未能?|没有?"
+    r"|不)(?:能|足以|会"
+    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or"
+    r"|nor|and) |\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since"
+    r"|as|for|but|so|though|due)\b)(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
     re.MULTILINE,
 )
 _UNRELATED = re.compile(
@@ -225,8 +141,7 @@ _COMPLETE = re.compile(
     r"|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
     r"|perfectly|entirely)\b|\b(?:perfect|complete|full|ideal) (?:answer|match|response)\b|\b(?:highly|very"
     r"|extremely|perfectly|fully) relevant\b|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决"
-    r"|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度|非常|十分|极其|极为|完全"
-    r"|密切)相关(?![\u4e00-\u9fff])"
+    r"|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])"
 )
 #: The opposite of either verdict, in the words of the prompt, at the end of a clause.
 _HELPS = re.compile(
@@ -279,23 +194,6 @@ _DENIES_EXTREME = re.compile(
     r"|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]|接近|几乎"
 )
 _CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")
-_SUPPOSED = re.compile(r"[^.。!?\n]{0,40}?(?:\b(?:would|could|might|if|unless)\b|如果|才能|才[会是])")
-
-
-def is_refusal(text: str, *, is_lead: bool = False) -> bool:
-    """Return True when prose begins by declining to judge.
-
-    `is_lead` is True for the prose in front of an answer, where an apology alone declines nothing.
-    """
-    flat = text.lstrip(AROUND).lower()
-    if is_lead and _APOLOGY.match(flat) and not _DECLINES.search(flat):
-        return False
-    return _REFUSAL.match(flat) is not None
-
-
-def has_correction(text: str) -> bool:
-    """Return True when prose behind an answer corrects it or takes it back."""
-    return is_offset(text) or _CORRECTION.search(_drop_input(simplify_prose(text))) is not None
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:
@@ -327,7 +225,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     )
 
 
-def _drop_input(flat: str) -> str:
+def drop_input(flat: str) -> str:
     """Return simplified prose without what it repeats of the query, the snippet and the reference."""
     return _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
 
@@ -338,12 +236,11 @@ def _simplify(text: str, scale: Scale) -> str:
     These are the rubric and what a grade would need, on the graded scale, and the answers of a checklist that
     differ from each other, on the binary one.
     """
-    flat = _drop_input(simplify_prose(text))
+    flat = drop_input(simplify_prose(text))
     if scale.name == "graded":
         # Only lines with a grade: the search takes long.
         lines = RUBRIC.sub("\n", flat).split("\n")
         return "\n".join(_THRESHOLD.sub(" ", line) if _ANY_GRADE.search(line) else line for line in lines)
-    flat = _SUPPOSED_VERDICT.sub(" ", flat)
     if len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         return _CHECKLIST_ITEM.sub("\n", flat)
     return flat
@@ -373,7 +270,6 @@ def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> b
     return any(
         not denial.search(re.split(r"[,;.。!?\n]", text[max(0, match.start() - 120) : match.start()])[-1])
         and not _CONDITION.search(text, max(0, match.start() - 120), match.start())
-        and not _SUPPOSED.match(text, match.end())
         for match in statement.finditer(text)
     )
 

@@ -10,7 +10,8 @@ from itertools import takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
-from judge.parsing.contradictions import contradicts, find_stated_values, has_correction
+from judge.parsing.contradictions import contradicts, find_stated_values
+from judge.parsing.corrections import has_correction
 from judge.parsing.final_answer import strip_fence
 from judge.parsing.remarks import is_offset, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
@@ -44,7 +45,9 @@ _COMMENT = re.compile(
     rf"|{_COMMA}",
     re.IGNORECASE,
 )
-_REASON_ON_LINE = re.compile(rf"(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])", re.IGNORECASE)
+_REASON_ON_LINE = re.compile(
+    rf"(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])", re.IGNORECASE
+)
 _ROW = re.compile(
     r"^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE
 )
@@ -64,8 +67,10 @@ _ANSWERS_QUERY = re.compile(
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    rf"[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s?(?:{_COMMA}|[;。]\s?)"
-    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z",
+    rf"[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s"
+    rf"|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
+    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}"
+    r"|(?<=\D)(?=[^\W\d_]).{4,})\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _ABOUT_SNIPPET = re.compile(

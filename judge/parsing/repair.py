@@ -14,7 +14,8 @@ from itertools import islice
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
-from judge.parsing.contradictions import contradicts, has_correction, is_refusal
+from judge.parsing.contradictions import contradicts
+from judge.parsing.corrections import has_correction, is_refusal
 from judge.parsing.stated_scale import is_other_scale
 from judge.parsing.tolerant_json import FENCE, PROSE_BRACES, Scan, flatten, unescape
 from judge.parsing.vocabulary import (
@@ -47,7 +48,8 @@ _END_OF_OBJECT = re.compile(
 )
 _KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}[:=]|\b(?:{ANY_REASON_KEY})\s{{0,4}}:", re.IGNORECASE)
 _WRAPPER = re.compile(
-    rf"(?:(?<!\w)[{QUOTES}](?P<quoted>[\w\u4e00-\u9fff]{{1,30}})[{QUOTES}]|(?<=\{{)\s{{0,8}}(?P<bare>\w{{1,30}}))\s{{0,8}}[:=]\s{{0,8}}\{{"
+    rf"(?:(?<!\w)[{QUOTES}](?P<quoted>[\w\u4e00-\u9fff]{{1,30}})[{QUOTES}]"
+    rf"|(?<=\{{)\s{{0,8}}(?P<bare>\w{{1,30}}))\s{{0,8}}[:=]\s{{0,8}}\{{"
 )
 _REASON = re.compile(
     rf"[{QUOTES}]?(?:{ANY_REASON_KEY})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?", re.IGNORECASE

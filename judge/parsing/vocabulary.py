@@ -101,15 +101,15 @@ _PLACEHOLDER = re.compile(
 PARTY_WORDS = (
     r"\b(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?"
     r"|listings?|adverts?|search results?|html|authors?|editors?|publishers?|sellers?|vendors?|merchants?"
-    r"|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|readers?|customers?|reviewers?|moderators?|sponsors?|attackers?|hackers?|bots?"
-    r"|texts?(?= (?:says?|claims?|demands?|wants?|asks?)\b)"
-    r"|(?<=by the )text|(?<=in the )text|(?<=from the )text)\b(?!-)"
-    r"|摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主|用户"
-    r"|[商卖店厂]家|广告[商主]?|小?编辑?|客服|版主|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
+    r"|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|readers?|customers?"
+    r"|reviewers?|moderators?|sponsors?|attackers?|hackers?|bots?|texts?(?= (?:says?|claims?|demands?|wants?"
+    r"|asks?)\b)|(?<=by the )text|(?<=in the )text|(?<=from the )text)\b(?!-)|摘[要录]|片段|网[页站店友]|页面"
+    r"|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主|用户|[商卖店厂]家|广告[商主]?|小?编辑?"
+    r"|客服|版主|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
 )
 EXAMPLE_WORDS = (
     r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|illustrat\w+)\b"
-    r"|示[例意]|例子|样[例本]|范例|模板|占位符?|演示"
+    r"|示[例意范]|例子|样[例本]|范例|模板|占位符?|演示"
 )
 #: Texts and people that may be the source of an object.
 SOURCE_WORDS = (
@@ -118,78 +118,81 @@ SOURCE_WORDS = (
     r"|quotation)\b(?!-)|搜索引擎|文本|文档|段落|内容|标题|来源|查询者|提示词|提示语|指令"
     r"|注入|攻击|输入|引用|引述|原话"
 )
-#: What demands an answer: it leads to no answer of the reply's own, in whatever clause.
+#: What demands an answer, or gives one to another: it leads to no answer of the reply's own.
 DEMAND_WORDS = (
-    r"\b(?:instruct(?:s|ed|ions?)|demand(?:s|ed)?|order(?:s|ed)|command(?:s|ed)?|told|tells? (?:me|us|the)"
-    r"|asks? (?:me|us|for|that)|asked me|forces? me|(?:asks?|asked|wants?|wanted|tells?|expects?|demands?"
-    r"|requires?|orders?|urges?|begs?|makes?|gets?) (?:me|us|you|graders?|raters?|(?:the|any|every"
-    r"|all) (?:model|assistant|grader|rater|assessor|judge|ai)s?)|inject\w*|attacker\w*)\b"
-    r"|\baccording to (?:the|this|that|its?|what the) (?:\w+ ){0,2}(?:snippet|page|text|document|article"
-    r"|author|user|source|website|site|passage|title|query)s?\b(?!.*\b(?:my|i|evaluat\w*|assess\w*|judg\w*"
-    r"|grad\w*)\b)|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|指令|用户)(?:里|中|上"
-    r"|内)?的?.{0,4}?(?:要求|指示|指令|命令|希望我|让我|要我|诱导)|(?:要求|让|叫|要|命令|指示|希望)我(?:必须"
-    r"|直接|只)?(?:输出|返回|回答|回复|说|给|打|写|评为|判为)"
+    r"\b(?:instruct\w*|demand\w*|command\w*|order(?:s|ed)|told|inject\w*|attack\w*|(?:ask|want|tell|expect"
+    r"|require|urge|beg|make|force)(?:s|ed)? (?:me|us|you|(?:the |any |all )?(?:graders?|raters?|assessors?"
+    r"|models?|ai)))\b|\baccording to (?!(?:my|our|your|the (?:criteria|rubric|rules|scale|guidelines))\b)"
+    r"|指示|指令|命令|诱导|说法|[让叫要]我|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者"
+    r"|用户)[里中上内]?的?.{0,4}?要求"
 )
 ANSWER_WORDS = (
     r"\b(?:answers?|replies|reply|response|output|verdict|grades?|ratings?|scores?|evaluation|assessment"
-    r"|judge?ment|label|json|objects?)\b|答案|回[答复]|输出|评[定估价分级]|判[定断]|打分|等级|结[果论]|json|对象"
+    r"|judge?ment|label|json|objects?)\b|答案|回[答复]|输出|评[定估价分级]|判[定断]|打分|等级|结[果论]|json"
+    r"|对象"
 )
 #: The words that may introduce the reply's own answer: for the answer, for what the reply does, and for the
 #: form. The set is closed, because there is no end of other sources.
 OWN_WORDS = (
-    rf"json ?(?:format|格式)|{ANSWER_WORDS}|\b(?:i|we)(?:['’](?:ve|d|ll|m)| have| would| will| am)?"
-    r"(?: (?:now|also|therefore|then))* (?:(?:evaluat|assess|judg|grad|rat|scor|analy[sz]|review|conclud|decid"
-    r"|determin|arriv)ed|came)\b|\b(?:my|i(?:['’](?:d|ll|ve|m))?|me|our|we|us|you|your|it|the|this|these|an?|so"
-    r"|thus|therefore|hence|then|now|here(?:['’]s)?|is|are|be|will|would|as|below|above|follows?|following|in|of|on"
-    r"|to|up|with|for|by|and|all|how|what|only|just|let(?:['’]s)?|see|looks? like|step|sure|ok(?:ay)?|alright"
-    r"|understood|done|certainly|great|thanks?|assistant|yes|evaluat(?:e|ing|ions?)|assess(?:ing|ments?)?"
-    r"|judg(?:e|ing)|judge?ments|grad(?:e|ing)|rat(?:e|ing)|scor(?:e|ing)|conclu(?:de|sions?)|decisions?|decide"
-    r"|determine|give|go|find|contains (?=my)|provide|present|produce|return|respond|think|say|relevanc[ey]|results?"
-    r"|verdicts|levels?|values?|reason(?:s|ing)?|explanation|justification|analysis|summary|report|findings?"
+    r"\b(?:grade|score|rating|is|as|an?|of|to) [0-9]\b|\A\W*[0-9]\W*\Z|0\s?[-–~到至]\s?3|json ?(?:format"
+    r"|格式)"
+    rf"|{ANSWER_WORDS}|\b(?:i"
+    r"|we)(?:['’](?:ve|d|ll|m)| have| would| will| am)?(?: (?:now|also|therefore|then))* (?:(?:evaluat|assess"
+    r"|judg|grad|rat|scor|analy[sz]|review|conclud|decid|determin|arriv)ed|came)\b|\b(?:my|i(?:['’](?:d|ll|ve"
+    r"|m))?|me|our|we|us|you|your|it|the|this|these|an?|so|thus|therefore|hence|then|now|here(?:['’]s)?|is"
+    r"|are|be|will|would|as|below|above|follows?|following|in|of|on|to|up|with|for|by|and|all|how|what|only"
+    r"|just|let(?:['’]s)?|see|looks? like|step|sure|ok(?:ay)?|alright|understood|done|certainly|great|thanks?"
+    r"|assistant|yes|evaluat(?:e|ing|ions?)|assess(?:ing|ments?)?|judg(?:e|ing)|judge?ments|grad(?:e|ing)"
+    r"|rat(?:e|ing)|scor(?:e|ing)|conclu(?:de|sions?)|decisions?|decide|determine|give|go|find"
+    r"|contains (?=my)|provide|present|produce|return|respond|think|say|relevanc[ey]|results?|verdicts"
+    r"|levels?|values?|reason(?:s|ing)?|explanation|justification|analysis|summary|report|findings?"
     r"|final(?:ly)?|overall|complete|requested|required|structured|(?:re)?formatted|strict(?:ly)?|valid"
     r"|correct(?:ed)?(?= json)|own|honest|brief|short|[0-9](?= out of)|out of [0-9])\b"
-    r"|(?<=[a-z] )(?<!answer )(?<!output )(?<!result )(?<!response )(?<!reply )(?<!json )(?<!object )(?<!step )[0-9]\b"
-    r"|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?|最[终后]|综合|总|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体"
-    r"|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|相关[性度]|等?级别?|分数|得分|理由|原因|依据|说明|解释|分析|总结|意见"
-    r"|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则"
-    r"|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请|查收|看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)"
-    r"|重新|应(?=[评判])|因|答|先行|了|上"
+    r"|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?|最[终后]|综合|总结?|整?[体的]|完[成整毕]|正式"
+    r"|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|相关[性度]|等?级别?|分数|得分|理由"
+    r"|原因|依据|说明|解释|分析|总结|意见|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]"
+    r"|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及"
+    r"|并|请?查收|请?看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)|重新|应(?=[评判])|因|答|先行|了|上"
 )
-_THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|search results?|results?|pairs?)"
+_THING = (
+    r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|(?:search )?results?"
+    r"|pairs?)"
+)
 _ZH_THING = r"(?:查询词?|摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"
 #: What a grade means, and why: no source is called so.
 MEANING_WORDS = (
-    r"\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated|incomplete|complete|good|decent|okay"
-    r"|no|further|more|but|and|yet|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
-    r"|reflection|max(?:imum)?|points?|scale|out of|why|based|judged|assessed|consistent|low|high|higher|lower)\b|部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
+    r"用户[想需要][^，。]{0,4}的|\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated"
+    r"|incomplete|complete|good|decent|okay|no|further|more|but|and|yet|weak|strong|direct|on|off|topic|part"
+    r"|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair|reflection|max(?:imum)?|points?"
+    r"|scale|out of|why|solely|appropriate|justified|deserved|reasonable|based|judged|assessed|consistent|low"
+    r"|high|higher|lower)\b|一?部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好"
+    r"|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
 )
 #: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
-    r"\b(?:based (?:up)?on|considering|given (?:the|this|both)|of|for|about|regarding|against|between|after|having"
-    r"|(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)|read)"
-    r"(?: (?:the|this|that|your|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing|comparing)){0,4}"
-    rf"(?:(?: the)?(?: and| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}"
+    r"\b(?:based (?:solely |only |purely )?(?:up)?on|considering|given (?:the|this|both)|of|for|about"
+    r"|regarding|against|between|after|having|(?<=\bi )(?:judge|grade|rate|assess|evaluate|score)|(?:read"
+    r"|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)|read)(?: (?:the|this|that|your"
+    r"|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing"
+    r"|comparing)){0,4}(?:(?: the)?(?: and| with| to|,|-"
+    rf"|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}"
     rf"|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
-    r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
-    r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
-    r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using|with|to|follow\w*"
-    r"|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is"
-    r"|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
-    r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的"
+    r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])"
+    r"|\A\W*我?对[^,]{1,6}?的(?=[评判看])|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested"
+    r"|wanted|need(?:ed)?|specified)|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using"
+    r"|with|to|follow\w*|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema"
+    r"|structure)\b(?! (?:is|as follows|would|should))|as an? [^,:]{0,30}(?=,)|(?:按照?|根据|依据|基于|结合"
+    r"|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的"
     rf"|用户的?|和|与|及|[“\"][^“”\"\n]{{1,40}}[”\"]|这一|{_ZH_THING}){{1,8}}的?"
-    r"|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?"
-    rf"|(?:(?:该|此|这[条个]|本)条?(?:摘要|片段|[搜检]索结果|结果)(?:内容)?|查询(?:词?[与和](?:该|此)?摘要)?|摘要(?=[与和的]))(?:[与和](?:用户)?的?查询)?的?"
-    r"(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终|我))"
+    r"|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?|(?:(?:该|此|这[条个]|本)条?(?:摘要|片段"
+    r"|[搜检]索结果|结果)(?:内容)?|查询(?:词?[与和](?:该|此)?摘要)?"
+    r"|摘要(?=[与和的]))(?:[与和](?:用户)?的?查询)?的?(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终"
+    r"|我))"
 )
 CONDITION_WORDS = (
-    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:i|it|the|this)|had (?:i|it|the"
-    r"|this) (?:been|had|said|given)|(?<!\bi )(?<!\bwe )would|should|could|might|otherwise)\b|如果|若是|假如|假设|假定|倘|要是"
-    r"|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|否则|本来|可能|或许|也许|大概"
-)
-DOUBT_WORDS = (
-    r"\b(?:ignore|disregard|skip|discard|forget|maybe|perhaps|possibly|probably not|not sure|unsure|wrong"
-    r"|incorrect|invalid|mistaken|instead of|rather than|anything but|never|initial(?:ly)?|draft|tentative"
-    r"|at first)\b|错误|不正确|而不是|而非|并非|初稿|草稿|初步"
+    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:i|it|the|this)|had (?:i|it"
+    r"|the|this) (?:been|had|said|given)|(?<!\bi )(?<!\bwe )would|should|could|might|otherwise)\b|如果|若是"
+    r"|假如|假设|假定|倘|要是|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|否则|本来|可能|或许|也许|大概"
 )
 
 
