@@ -98,7 +98,7 @@ def _add_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
 def describe_drop(outcome: RegressionOutcome) -> Message:
     """Return by how much an engine became worse by a measure."""
     return Message(
-        "{outcome.engine}: {outcome.measure} fell by {drop:.3f}, from {outcome.baseline:.3f} to"
+        "{outcome.engine}: {outcome.mean_name} fell by {drop:.3f}, from {outcome.baseline:.3f} to"
         " {outcome.tonight:.3f} on {outcome.n:,} queries and the pool of both nights (p ="
         " {outcome.p_holm:.2g}, Holm)",
         outcome=outcome,
@@ -111,13 +111,13 @@ def _describe_incomplete(evidence: Evidence) -> Iterator[str]:
         if outcome.verdict == "incomplete" and outcome.engine not in evidence.unavailable:
             if outcome.n:
                 yield Message(
-                    "{outcome.engine}: {outcome.measure} may have fallen: grades of unjudged snippets could"
+                    "{outcome.engine}: {outcome.mean_name} may have fallen: grades of unjudged snippets could"
                     " reverse the result",
                     outcome=outcome,
                 )
             else:
                 yield Message(
-                    "{outcome.engine}: {outcome.measure} cannot be compared: no query has a value at the"
+                    "{outcome.engine}: {outcome.mean_name} cannot be compared: no query has a value at the"
                     " baseline and tonight",
                     outcome=outcome,
                 )

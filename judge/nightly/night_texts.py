@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from judge.measure.measures import name_mean
 from judge.measure.resampling import count_fewest_queries
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.nightly.decision import describe_drop
@@ -178,7 +179,7 @@ def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
     """Return the message about a night in the language of `t`."""
     worst = [drops[0] for drops in group_regressions(record)]
     names = [
-        f"{isolate(drop.engine)} {drop.measure} {_format_signed(drop.change)}"
+        f"{isolate(drop.engine)} {drop.mean_name} {_format_signed(drop.change)}"
         for drop in worst[:_ENGINES_IN_TITLE]
     ]
     if len(worst) > _ENGINES_IN_TITLE:
@@ -243,7 +244,7 @@ def group_regressions(record: NightRecord) -> list[list[RegressionOutcome]]:
 
 def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str:
     """Return a line about an engine by a measure: by how much it changed, and how certain that is."""
-    subject = {"engine": isolate(outcome.engine), "verdict": t(outcome.verdict), "measure": outcome.measure}
+    subject = {"engine": isolate(outcome.engine), "verdict": t(outcome.verdict), "measure": outcome.mean_name}
     if outcome.change is None:
         return t("{engine} {verdict}: {measure} has no value on both nights", **subject)
     interval, p = "", outcome.p_holm
@@ -301,13 +302,13 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
         " brackets)",
         baseline=isolate(record.baseline.name if record.baseline else "None"),
         comparisons=t.translate_plural("{count:,} comparison", "{count:,} comparisons", len(record.outcomes)),
-        measures=t.list_names(measures),
+        measures=t.list_names(map(name_mean, measures)),
     )
     # Records of version 1 may lack the detectable drop.
     tested = [(outcome, drop) for outcome in record.outcomes if (drop := outcome.detectable) is not None]
     largest: dict[str, float] = {}
     for outcome, drop in tested:
-        largest[outcome.measure] = max(largest.get(outcome.measure, 0.0), drop)
+        largest[outcome.mean_name] = max(largest.get(outcome.mean_name, 0.0), drop)
     if tested and record.regression_test:
         tests = sum(outcome.p_holm is not None for outcome in record.outcomes)
         counts = {outcome.n for outcome, _ in tested}
@@ -330,7 +331,7 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
     engines: dict[str, list[str]] = {}
     for outcome in record.outcomes:
         if outcome.change is not None:
-            score = f"{outcome.measure} {format_number(outcome.tonight)} ({_format_signed(outcome.change)})"
+            score = f"{outcome.mean_name} {format_number(outcome.tonight)} ({_format_signed(outcome.change)})"
             engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
         yield t("{name}: {value}", name=isolate(engine), value=t(", ").join(scores))
@@ -342,7 +343,7 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
                 "{engine} is lower by {measure}, which is not significant: p (Holm) {p:.3f}, and an alarm"
                 " needs less than alpha, {alpha:g}",
                 engine=isolate(outcome.engine),
-                measure=outcome.measure,
+                measure=outcome.mean_name,
                 p=outcome.p_holm,
                 alpha=alpha,
             )

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, PlainSerializer, ValidationError
 from pydantic_core import PydanticCustomError
 
 from judge.errors import InputError
+from judge.measure.measures import name_mean
 from judge.messages import Message, Text, Translator
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import build_adapter, describe_mismatch
@@ -153,6 +154,11 @@ class RegressionOutcome:
     p_holm: float | None = None
     verdict: RegressionVerdict = "incomplete"
     detectable: float | None = None
+
+    @property
+    def mean_name(self) -> str:
+        """The name of the mean of the measure: MAP for AP."""
+        return name_mean(self.measure)
 
     @property
     def ci95(self) -> tuple[float, float] | None:

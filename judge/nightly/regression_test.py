@@ -168,7 +168,7 @@ def warn_of_hidden_drops(outcomes: Sequence[RegressionOutcome], min_drop: float)
         if least <= -min_drop and difference - least >= min_drop > 0:
             yield Message(
                 "{outcome.engine}: unjudged snippets could hide a drop of up to {drop:.3f} by"
-                " {outcome.measure}",
+                " {outcome.mean_name}",
                 outcome=outcome,
                 drop=-least,
             )

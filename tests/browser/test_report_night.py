@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 DAY = "2026-05-02"
-DROP = "bing: AP@10 fell by 0.100, from 0.610 to 0.510, over 100 queries (p = 0.0008)"
+DROP = "bing: MAP@10 fell by 0.100, from 0.610 to 0.510, over 100 queries (p = 0.0008)"
 Reported = Callable[[dict[str, Any] | None], Path]
 
 
@@ -68,7 +68,7 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
         assert result.page.evaluate("document.documentElement.scrollWidth") <= width
         result.page.get_by_role("button", name="中文").click()
         expect(top).to_contain_text(f"{DAY}：回归：bing。", use_inner_text=True)
-        expect(top.locator("li").first).to_contain_text("AP@10 下降 0.100", use_inner_text=True)
+        expect(top.locator("li").first).to_contain_text("MAP@10 下降 0.100", use_inner_text=True)
         assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
         assert (result.requests, result.console_errors) == ([], [])
         top.get_by_role("link", name="历次评测趋势").click()
@@ -97,6 +97,6 @@ def test_a_fine_night_shows_the_comparison_and_a_run_alone_says_nothing(
             f"{DAY}: fine.", use_inner_text=True
         )
         expect(result.page.locator(".night li").nth(1)).to_have_text(
-            "bing: AP@10 0.610 (+0.000), sDCG@10 0.610 (+0.000)", use_inner_text=True
+            "bing: MAP@10 0.610 (+0.000), sDCG@10 0.610 (+0.000)", use_inner_text=True
         )
     assert 'class="night' not in make_report(None).read_text(encoding="utf-8")

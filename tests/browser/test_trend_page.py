@@ -132,7 +132,7 @@ def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path:
     path = trend_page.write_trend_page(write_nights(tmp_path, [first, make_drift(), bing]))
     with open_page(browser, make_file_url(path), locale="zh-CN") as result:
         expect(result.page.locator(".warnings")).to_contain_text(
-            "bing：AP@10 下降 0.031，从 0.620 到 0.589，按 100 条查询"
+            "bing：MAP@10 下降 0.031，从 0.620 到 0.589，按 100 条查询"
         )
         unset = result.page.locator("table.nights tr", has_text="2026-05-01").locator("td.why")
         expect(unset).to_have_text("还没有基线", use_inner_text=True)

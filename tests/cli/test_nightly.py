@@ -86,7 +86,7 @@ def test_only_the_engine_that_became_worse_has_a_regression(project: NightlyProj
     assert (result["status"], result["exit"]) == ("regression", 1)
     blamed = {row["engine"] for row in result["regression_test"]["rows"] if row["verdict"] == "regression"}
     assert blamed == {"amber"}
-    assert result["reasons"][0].startswith("amber: AP@10 fell by ")
+    assert result["reasons"][0].startswith("amber: MAP@10 fell by ")
     again = run_judge("nightly", project.toml, "--date", result["date"])
     assert again.returncode == 1
     assert "amber" in again.stdout

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.cli.render.tables import escape_line, make_table, measure_width, print_lines, print_table
+from judge.measure.measures import name_mean
 from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
@@ -45,7 +46,7 @@ def print_trend(trend: Trend, console: Console, t: Translator) -> None:
 
 
 def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
-    what = trend.measure or t("no measure")
+    what = name_mean(trend.measure) if trend.measure else t("no measure")
     if trend.kind == "change":
         what += t(", change from the baseline on one pool")
     elif trend.measure:

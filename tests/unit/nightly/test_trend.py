@@ -70,7 +70,7 @@ def test_what_depends_on_the_pool_is_shown_as_the_change_from_the_baseline(tmp_p
     result = make_trend(trend.read_history(write_nights(tmp_path, make_month())), measure="AP@10")
     assert result.kind == "change"
     lines = render_trend(result)
-    assert lines[0].endswith("AP@10, change from the baseline on one pool")
+    assert lines[0].endswith("MAP@10, change from the baseline on one pool")
     assert find_cell(lines, "bing", "night by night")[0] == " "
 
 
