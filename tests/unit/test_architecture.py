@@ -48,7 +48,7 @@ ALLOWED = {
     "collect": "errors characters json_text filesystem models config dataset client runs",
     "annotate": "records errors json_text filesystem dataset measure analysis runs report",
     "run_identity": "records errors models config dataset assess analysis runs",
-    "run_input": "records errors cache config dataset measure analysis runs run_identity",
+    "run_input": "records errors cache config dataset measure analysis run_identity",
     "factory": (
         "records errors models config pricing dataset measure store client assess dimensions run_input"
     ),
