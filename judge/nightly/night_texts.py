@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from judge.errors import ErrorKind
 from judge.measure.resampling import count_fewest_queries
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.nightly.decision import describe_drop
@@ -34,7 +35,6 @@ from judge.report.display_text import (
     isolate,
     truncate_with_ellipsis,
 )
-from judge.report.payload import name_error
 
 STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in EXIT_CODES}
 #: The letter and the text of each change from one night to the next.
@@ -279,7 +279,7 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
         yield _describe_canaries(record.canaries, t)
     if record.coverage is not None:
         kinds = t.list_names(
-            t("{name} ({count:,})", name=isolate(name_error(t, kind)), count=count)
+            t("{name} ({count:,})", name=isolate(t(ErrorKind(kind))), count=count)
             for kind, count in record.failures.items()
             if count
         )

@@ -19,7 +19,7 @@ from judge.assess.question_plan import list_request_keys
 from judge.assess.runner import JudgingResult, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
+from judge.errors import ASSESSOR_ERRORS, ErrorKind, InputError, RunIncomplete
 from judge.json_text import dump_json, hash_parts
 from judge.messages import NameList, OptionName
 from judge.pricing.costs import Cost
@@ -180,7 +180,7 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
             " command to ask again for these only",
             count=len(failures),
             total=len(judging.judgments),
-            error=failures[0].error,
+            error=ErrorKind(str(failures[0].error)),
         )
 
 

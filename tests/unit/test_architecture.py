@@ -44,7 +44,7 @@ ALLOWED = {
         "records errors json_text filesystem stored_lines stored_records cache judgment_log dataset "
         "measure analysis"
     ),
-    "report": "records characters json_text pricing dataset measure analysis runs",
+    "report": "records errors characters json_text pricing dataset measure analysis runs",
     "collect": "errors characters json_text filesystem models config dataset client runs",
     "annotate": "records errors json_text filesystem dataset measure analysis runs report",
     "run_identity": "records errors models config dataset assess analysis runs",

@@ -21,13 +21,13 @@ from judge.cli.render.tables import (
     print_lines,
     print_table,
 )
+from judge.errors import ErrorKind
 from judge.measure.measures import MEASURE_KINDS, name_mean
 from judge.messages import Translator
 from judge.pricing.costs import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.page_tables import list_return_columns
-from judge.report.payload import name_error
 from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -199,7 +199,7 @@ def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
         yield t(
             "failed: {kinds}.{advice}",
             kinds=sentences.join_values(
-                t, {name_error(t, kind): count for kind, count in summary.failures.items()}
+                t, {t(ErrorKind(kind)): count for kind, count in summary.failures.items()}
             ),
             advice=sentences.advise_on_failures(t, summary.failures),
         )
