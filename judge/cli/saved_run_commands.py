@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from judge.cli.options import JsonOption, RunFolderArgument, list_typed_options, make_option, takes_options
+from judge.cli.options import (
+    JsonOption,
+    OpenOption,
+    RunFolderArgument,
+    list_typed_options,
+    make_option,
+    takes_options,
+)
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
@@ -111,7 +118,7 @@ def align(
 
 def report(
     run: RunFolderArgument,
-    opens: Annotated[bool, make_option("Open the page in a browser.", "--open")] = False,
+    opens: OpenOption = False,
 ) -> None:
     """Write the run's report.html again."""
     from judge.finished_run import rewrite_report
@@ -159,7 +166,7 @@ def annotate(
         str | None,
         make_option("Secret in the page's address (default: a random one, which process lists do not show)."),
     ] = None,
-    opens: Annotated[bool, make_option("Open the page in a browser.", "--open")] = False,
+    opens: OpenOption = False,
 ) -> None:
     """Label pairs on a page that hides grades, for judge agree. Needs search-judge[web]."""
     from judge.annotate import serve
