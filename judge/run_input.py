@@ -193,7 +193,12 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
     labels are on another scale than the run, or a query has no expected documents.
     """
     if config.model == EXPECTED:
-        expected = label_expected(dataset, pool)
+        try:
+            expected = label_expected(dataset, pool)
+        except InputError as error:
+            if config.data is None:
+                raise
+            raise InputError("{file}: {error}", file=config.data, error=error) from None
         return RunLabels(
             expected.grades, EXPECTED, unreturned=expected.unreturned, warnings=expected.warnings
         )

@@ -57,14 +57,14 @@ def read_toml(path: Path) -> dict[str, Any]:
     return content
 
 
-def _advise_on_quotes(text: str, error: str) -> str:
+def _advise_on_quotes(text: str, error: str) -> Message:
     """Return what is wrong with the quotation marks of a text where tomllib found an error, empty if none."""
     if re.search(r"Illegal character '\\n'|Unterminated string|Expected \"'", error):
         return Message("; a text lacks its closing quotation mark")
     place = re.search(r"line (\d+), column (\d+)", error)
     if place and text.split("\n")[int(place[1]) - 1][int(place[2]) - 1 :].startswith(_TYPOGRAPHIC_QUOTES):
         return Message('; write texts in straight quotation marks: "text"')
-    return ""
+    return Message("")
 
 
 def _locate_unfinished_entry(text: str) -> Message:

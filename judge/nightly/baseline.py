@@ -265,7 +265,7 @@ def load_baseline(nights: Path) -> Baseline | None:
     raise InputError("{error}; {advice}", error=problem, advice=_set_again(nights))
 
 
-def _set_again(nights: Path) -> str:
+def _set_again(nights: Path) -> Message:
     return Message("set the baseline again: {command}", command=_format_set_command(nights))
 
 

@@ -311,7 +311,7 @@ async def _post(kind: str, url: str, body: Mapping[str, Any], seconds: float) ->
         return _Attempt(_explain_no_answer(error), retryable=not isinstance(error, ValueError))
 
 
-def _explain_no_answer(error: Exception) -> str:
+def _explain_no_answer(error: Exception) -> Message:
     """Return why there is no answer; the message of the error itself may hold the address."""
     reason = getattr(error, "os_error", error)
     if isinstance(reason, TimeoutError):
