@@ -101,6 +101,14 @@ NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
 ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description=Message("a share from 0 to 1"))]
 
 
+def is_day(text: str) -> bool:
+    """Return whether `text` is a day in ISO format, such as 2026-05-01."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def raise_input_errors() -> Any:  # noqa: ANN401 - what pydantic finds in the body of a class
     """Return a validator for the body of a dataclass that makes an invalid value an InputError."""
 

@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -105,11 +104,3 @@ def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
         if alias in options and name in options:
             raise InputError("{name} is given twice, as {alias!r} too; keep {name!r}", name=name, alias=alias)
     return {ALIASES.get(name, name): value for name, value in options.items()}
-
-
-def is_day(text: str) -> bool:
-    """Return whether `text` is a day in ISO format, such as 2026-05-01."""
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False

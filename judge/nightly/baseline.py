@@ -31,12 +31,14 @@ from judge.nightly.assessor_drift import (
     load_canary_grades,
 )
 from judge.nightly.record import (
-    NIGHT_FILE,
     QUARANTINED_STORE,
     BaselineReference,
     EngineSettings,
     NightRecord,
     make_name_validator,
+)
+from judge.nightly.record_file import (
+    NIGHT_FILE,
     parse_record,
     read_record,
     read_record_if_there,

@@ -20,7 +20,8 @@ from judge.client.budget import SpendLimit
 from judge.config.config_source import ConfigSource
 from judge.config.environment import copy_environment
 from judge.config.nightly import SET_BASELINE_COMMAND
-from judge.config.toml_file import is_day, read_section
+from judge.config.option_checks import is_day
+from judge.config.toml_file import read_section
 from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
@@ -63,15 +64,13 @@ from judge.nightly.evidence import (
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,
-    NIGHT_FILE,
     QUARANTINED_STORE,
     NightEngineResult,
     NightMean,
     NightRecord,
     RegressionTest,
-    read_record_if_there,
-    write_record,
 )
+from judge.nightly.record_file import NIGHT_FILE, read_record_if_there, write_record
 from judge.nightly.stores import count_night_calls, make_call_cost, start_counting, sum_call_costs
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity

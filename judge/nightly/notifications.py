@@ -49,7 +49,8 @@ from judge.nightly.night_texts import (
     list_other_reasons,
     make_message,
 )
-from judge.nightly.record import EXIT_CODES, NightRecord, RegressionVerdict, record_to_json
+from judge.nightly.record import EXIT_CODES, NightRecord, RegressionVerdict
+from judge.nightly.record_file import record_to_json
 from judge.report.display_text import fit_on_line
 from judge.runs.folder import RunFolder
 

@@ -34,8 +34,8 @@ from typing import Annotated, Any
 
 from judge import factory, run_input
 from judge.assess.question_plan import list_request_keys
+from judge.config.option_checks import is_day
 from judge.config.run import Config
-from judge.config.toml_file import is_day
 from judge.errors import InputError, StoreError
 from judge.nightly.assessor_drift import (
     CanaryCheck,
@@ -45,13 +45,8 @@ from judge.nightly.assessor_drift import (
 )
 from judge.nightly.baseline import BaselinePointer
 from judge.nightly.context import NightContext, find_assessor_setting_changes
-from judge.nightly.record import (
-    QUARANTINED_STORE,
-    STORE_OF_NIGHT,
-    CallCost,
-    make_name_validator,
-    parse_record,
-)
+from judge.nightly.record import QUARANTINED_STORE, STORE_OF_NIGHT, CallCost, make_name_validator
+from judge.nightly.record_file import parse_record
 from judge.pricing.costs import Cost, sum_cost
 from judge.pricing.prices import FREE_PRICE, Price, find_common_price
 from judge.records import Call
