@@ -39,12 +39,9 @@ from judge.messages import ENGLISH, Message, Translator
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.models.server import is_address
+from judge.nightly.message_formats import NightMessage, format_markdown, format_plain, format_terminal
 from judge.nightly.night_texts import (
-    NightMessage,
     describe_regression_outcome,
-    format_markdown,
-    format_plain,
-    format_terminal,
     group_regressions,
     list_other_reasons,
     make_message,
