@@ -92,8 +92,8 @@ def agree(
         return
     if names or any(option is not None for option in (seed, out, plan_pairs, half_width, rounds)):
         raise InputError(
-            "--seed, --out, --engines and --rounds are for --plan and --plan-pairs, which draw what people"
-            " label, without --qrels"
+            "--seed, --out, --engines and --rounds are for --plan and --plan-pairs, which draw"
+            " what people label; omit them, or omit --qrels"
         )
     scale = cast("ScaleName | None", labels_scale)
     result = _compare_labels(run, qrels, plan, measure, trec_runs, depth, scale)
@@ -160,7 +160,9 @@ def _draw_for_labelling(
         _plan_pairs(run, engines, measure, size, out)
         return
     if engines or size.rounds > 1:
-        raise InputError("--engines and --rounds are for --plan-pairs and --half-width")
+        raise InputError(
+            "--engines and --rounds are for --plan-pairs and --half-width; omit them with --plan"
+        )
     if len(plan) > 1 or not re.fullmatch(r"-?[0-9]{1,9}", plan[0]):
         raise InputError(
             "--plan is {value!r}; without --qrels it is the number of queries to draw", value=" ".join(plan)

@@ -85,7 +85,10 @@ def read_section(toml: Path, name: str) -> dict[str, Any]:
     table = read_toml(toml).get(name, {})
     if not isinstance(table, dict):
         raise InputError(
-            "{file}: {name!r} is {value!r}, not a table [{name}]", file=toml, name=name, value=table
+            "{file}: {name!r} is {value!r}, not a table; write its options below a line [{name}]",
+            file=toml,
+            name=name,
+            value=table,
         )
     return table
 
@@ -94,7 +97,7 @@ def read_table_rows(toml: Path, name: str) -> list[dict[str, Any]]:
     """Return the rows `[[name]]` of a TOML file; raise InputError when it has none."""
     rows = read_toml(toml).get(name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError("{file}: has no rows [[{name}]]", file=toml, name=name)
+        raise InputError("{file}: has no rows [[{name}]]; write one or more", file=toml, name=name)
     return rows
 
 

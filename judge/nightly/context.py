@@ -134,7 +134,7 @@ def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple
     for measure in measures:
         if not measure.compares_engines:
             raise InputError(
-                "[nightly] measures: engines cannot be compared by {measure}: {reason}",
+                "[nightly] measures: engines cannot be compared by {measure} ({reason}); omit it",
                 measure=measure,
                 reason=measure.note or Message("it counts"),
             )

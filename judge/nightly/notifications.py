@@ -242,7 +242,8 @@ class Webhook:
         url = _read_secret(environ, options.url_env)
         if not is_address(url):
             raise InputError(
-                "[nightly] webhook: ${variable} holds no https:// address", variable=options.url_env
+                "[nightly] webhook: ${variable} holds no https:// address; set it to one",
+                variable=options.url_env,
             )
         secret = _read_secret(environ, options.secret_env) if options.secret_env else ""
         return cls(options.kind, url, secret, options.link)

@@ -229,7 +229,7 @@ def test_a_webhook_with_half_an_address_ends_nothing(tmp_path: Path) -> None:
     lines = notifications.publish(
         tmp_path, parse_record(make_night("2026-05-02")), {"HOOK": "https://[secret"}, webhook=table
     )
-    assert lines[-1] == "webhook: not sent: [nightly] webhook: $HOOK holds no https:// address"
+    assert lines[-1] == "webhook: not sent: [nightly] webhook: $HOOK holds no https:// address; set it to one"
     assert (tmp_path / "summary.md").exists()
 
 
