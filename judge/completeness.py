@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
 from judge.assess.text_assessor import DimensionQuestions, TextAsker
-from judge.errors import JudgeError, LimitReached, RunIncomplete
+from judge.errors import ErrorKind, JudgeError, LimitReached, RunIncomplete
 from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.messages import Message
 from judge.records import CONTENT_FILTER, Judgment
@@ -147,6 +147,6 @@ def _describe_failures(judgments: Iterable[Judgment], assessor: str = "") -> str
         " ({count:,} of {total:,} failed with {kind!r}: {detail})",
         count=count,
         total=len(failed),
-        kind=kind,
+        kind=ErrorKind(str(kind)),
         detail=Message(detail),
     )

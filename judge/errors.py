@@ -25,11 +25,11 @@ from __future__ import annotations
 
 import copyreg
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from judge.messages import Message
+from judge.messages import Message, Translator
 
 if TYPE_CHECKING:
     from judge.records import Usage
@@ -40,6 +40,37 @@ PARSE_ERROR_KINDS = frozenset(
 )
 #: Kinds of errors by the model or its provider; all others are of the server or the connection.
 ASSESSOR_ERRORS = PARSE_ERROR_KINDS | {"content_filter"}
+#: Why a pair has no grade, by the word that a judgment's `error` holds.
+JUDGMENT_ERRORS: Mapping[str, Message] = {
+    "empty": Message("the reply was empty"),
+    "refusal": Message("the model refused"),
+    "truncated": Message("the reply was cut off"),
+    "malformed": Message("the reply could not be read"),
+    "missing_key": Message("the reply names no grade"),
+    "not_a_grade": Message("the reply names a grade that does not exist"),
+    "not_integer": Message("the grade is not a whole number"),
+    "ambiguous": Message("the reply contradicts itself"),
+    "rate_limit": Message("the server turned the call away"),
+    "server_error": Message("the server failed"),
+    "transport": Message("the connection failed"),
+    "content_filter": Message("the provider's filter stopped it"),
+    "too_long": Message("too long for the model"),
+    "bad_request": Message("the server took the request for malformed"),
+    "no_quorum": Message("too few of the panel judged it"),
+    "no_text": Message("the text is missing"),
+    "text_cut": Message("nothing to read before the length limit"),
+    "no_attempt": Message("no attempt was allowed"),
+}
+#: What other kinds of errors mean; no judgment has them, because they stop a run or concern an engine.
+_OTHER_ERRORS: Mapping[str, Message] = {
+    "auth": Message("access was refused"),
+    "quota": Message("the account's quota is used up"),
+    "model_not_found": Message("there is no such model"),
+    "bad_parameter": Message("the server refuses a parameter"),
+    "not_found": Message("there is nothing at the address"),
+    "unreadable": Message("the answer could not be read"),
+    "closed": Message("the engine is asked no more"),
+}
 #: Characters of a library's error that a message shows, at most.
 _LONGEST_REASON = 300
 #: The numbers of system errors of a path in an option or an argument.
@@ -48,6 +79,15 @@ PATH_ERRORS = frozenset(
 )
 #: The numbers of system errors of a disk that is full or fails, and of a limit of the system.
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO} | {errno.EMFILE, errno.ENFILE})
+
+
+class ErrorKind(Message):
+    """The kind of an error: in English the word that files hold, in other languages what it means."""
+
+    def render(self, translator: Translator) -> str:
+        """Return the kind in the language of the translator; an unknown one as it is."""
+        text = JUDGMENT_ERRORS.get(self.template) or _OTHER_ERRORS.get(self.template)
+        return self.template if text is None or translator.language == "en" else translator(text)
 
 
 class JudgeError(Exception):
@@ -100,7 +140,7 @@ class ReplyParseError(JudgeError):
     """
 
     def __init__(self, kind: str, detail: str) -> None:
-        super().__init__("{name}: {value}", name=kind, value=Message(detail))
+        super().__init__("{name}: {value}", name=ErrorKind(kind), value=Message(detail))
         self.kind = kind
         self.detail = str(detail)  # of a message, for encoders that take no other type
 
@@ -122,7 +162,7 @@ class CallError(JudgeError):
         maybe_billed: bool = False,
         usage: Usage | None = None,
     ) -> None:
-        super().__init__("{name}: {value}", name=kind, value=Message(detail))
+        super().__init__("{name}: {value}", name=ErrorKind(kind), value=Message(detail))
         self.kind = kind
         self.detail = str(detail)  # of a message, for encoders that take no other type
         self.retry_after = retry_after

@@ -136,7 +136,7 @@ def _prepare(
     labels = run_input.load_labels(config, pooled.dataset, pooled.pool)
     assessors = factory.build_assessors(config, needs_key=needs_key)
     folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
-    store_file = run_identity.choose_store_path(config, folder)
+    store_file = run_identity.choose_store_path(config)
     return _PreparedRun(measures, pooled, labels, assessors, folder, identity, store_file)
 
 

@@ -62,6 +62,8 @@ _CHANGED_BY = {
 }
 #: The name on the Python package index, where `judge` is another project.
 _DISTRIBUTION = "search-judge"
+#: The folder of runs without `--out`.
+_RUNS_FOLDER = Path("runs")
 
 
 def make_identity(
@@ -101,7 +103,7 @@ def open_run_folder(
     model_name = split_address(config.model)[0].rpartition(":")[2]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     name = "-".join(re.sub(r"[^\w.]+", "_", word) for word in (stem, model_name, digest))
-    return RunFolder(Path("runs") / name), identity
+    return RunFolder(_RUNS_FOLDER / name), identity
 
 
 def _check_inputs(config: Config, folder: Path) -> None:
@@ -230,13 +232,13 @@ def list_library_versions() -> Mapping[str, str]:
     return versions
 
 
-def choose_store_path(config: Config, folder: RunFolder) -> Path:
+def choose_store_path(config: Config) -> Path:
     """Return the file of the verdict store: beside the run's folder, so that all runs there share it.
 
     Raises InputError for a folder.
     """
     if config.store is None:
-        return folder.own_store
+        return RunFolder(Path(config.out) if config.out else _RUNS_FOLDER / "run").own_store
     path = Path(config.store)
     if path.is_dir():
         with config.source.add_error_context("store"):

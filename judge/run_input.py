@@ -22,7 +22,6 @@ from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, NameList, OptionName, SeparatedNames
 from judge.records import EXPECTED, Dataset, LangChoice, Pool
 from judge.run_identity import choose_store_path
-from judge.runs.folder import RunFolder
 
 #: Reading smaller files, in bytes, takes less than a second and is not cached.
 _MIN_CACHED = 1_000_000
@@ -76,8 +75,7 @@ def _load_pooled_dataset(config: Config, rows: DatasetRows | None) -> PooledData
     paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
     if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
         return store_dataset(reader, config.depth, source, None)
-    folder = RunFolder(Path(config.out) if config.out else Path("runs") / "run")
-    cache = FileCache(make_cache_path(choose_store_path(config, folder)))
+    cache = FileCache(make_cache_path(choose_store_path(config)))
     key = _make_dataset_key(config, paths)
     if key and (lines := cache.read(key)) is not None:
         with suppress(ValueError, RecursionError):
@@ -195,7 +193,12 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
     labels are on another scale than the run, or a query has no expected documents.
     """
     if config.model == EXPECTED:
-        expected = label_expected(dataset, pool)
+        try:
+            expected = label_expected(dataset, pool)
+        except InputError as error:
+            if config.data is None:
+                raise
+            raise InputError("{file}: {error}", file=config.data, error=error) from None
         return RunLabels(
             expected.grades, EXPECTED, unreturned=expected.unreturned, warnings=expected.warnings
         )

@@ -185,7 +185,7 @@ class LabelLog:
 
     def _replay(self, line: bytes, place: str) -> None:
         try:
-            entry = json.loads(line)
+            entry = msgspec.convert(json.loads(line), dict[str, Any])
             if "undo" in entry:
                 self._standing.pop(entry["undo"], None)
             elif "sealed" in entry:
@@ -193,11 +193,15 @@ class LabelLog:
             else:
                 decision = msgspec.convert(entry, LabelDecision)
                 if decision.grade is not None and not 0 <= decision.grade <= GRADED.top:
-                    raise ValueError(f"grade {decision.grade} is on no scale")
+                    raise InputError(
+                        "grade {grade} is not on the scale 0-{top}", grade=decision.grade, top=GRADED.top
+                    )
                 self._known[decision.id] = self._standing[decision.id] = decision
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError, RecursionError, InputError) as error:
             raise InputError(
-                "{place}: is not a label: {error}; correct or remove the line", place=place, error=error
+                "{place}: is not a label: {error}; correct or remove the line",
+                place=place,
+                error=error if isinstance(error, InputError) else explain_error(error),
             ) from None
 
     def _append(self, entry: Mapping[str, Any]) -> None:

@@ -237,7 +237,7 @@ class AnnotationSession:
         """
         left = len(self.index_of.keys() - self.labels.current.keys())
         if left:
-            raise InputError("{count:,} pairs are not labelled yet", count=left)
+            raise InputError("{count:,} pairs are not labelled yet; label them first", count=left)
         agreement = self._compute_agreement()
         self.labels.seal()
         kappa = agreement["kappa_relevant"]["value"] if agreement else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from judge.assess.assessor import AssessorAnswer
-from judge.errors import PARSE_ERROR_KINDS, RunIncomplete
+from judge.errors import PARSE_ERROR_KINDS, ErrorKind, RunIncomplete
 from judge.messages import Message
 from judge.models.error_mapping import shorten
 from judge.models.model import Model
@@ -38,7 +38,7 @@ class ConsecutiveFailures:
                 if answer.error == "bad_request"
                 else Message("check the server"),
                 count=_MAX_FAILED,
-                error=answer.error,
+                error=ErrorKind(str(answer.error)),
                 endpoint=self._model.endpoint,
                 detail=Message(answer.detail),
             )
@@ -65,4 +65,6 @@ def _describe_reply(answer: AssessorAnswer) -> Message:
         return Message("all empty")
     line = shorten(mask(answer.reply[: 4 * _MAX_REPLY]))  # nothing shaped like a key
     excerpt = line if len(line) <= _MAX_REPLY else f"{line[:_MAX_REPLY]}…"
-    return Message("the last reply ({error}): {excerpt!r}", error=answer.error, excerpt=excerpt)
+    return Message(
+        "the last reply ({error}): {excerpt!r}", error=ErrorKind(str(answer.error)), excerpt=excerpt
+    )

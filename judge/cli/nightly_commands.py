@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from judge.cli.options import CommandGroup, GroupedCommand, JsonOption, RunFolderArgument, make_option
+from judge.cli.streams import print_command
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
     make_progress_listener,
-    print_command,
     print_json,
     print_message,
 )
@@ -139,7 +139,7 @@ def show(
 ) -> None:
     """Show which run is the baseline."""
     from judge.nightly.baseline import show_baseline
-    from judge.nightly.record import record_to_json
+    from judge.nightly.record_file import record_to_json
     from judge.report.display_text import count_queries
 
     pointer = show_baseline(folder)
@@ -166,7 +166,7 @@ def trend(
 ) -> None:
     """Show engines and assessor night by night. It prints values, alarms and changes."""
     from judge.cli.render.trend_table import print_trend
-    from judge.nightly.record import record_to_json
+    from judge.nightly.record_file import record_to_json
     from judge.nightly.trend import make_trend, read_history
     from judge.nightly.trend_page import write_trend_page
 

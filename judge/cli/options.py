@@ -1,8 +1,7 @@
-"""Options of commands, and the help and the errors of their arguments, in English or Chinese, in plain text.
+"""Options of commands: how typer reads them, their help, and errors of the arguments.
 
-Options are fields of a model in `judge.config`, or those that commands share. In help they stand under the
-headings of their groups. Typer's own words and the help texts of commands and options are messages of the
-catalogue.
+A command has options of its own, and those that `takes_options` adds from a model in `judge.config`. Help and
+errors are messages of the catalogue, in plain text.
 """
 
 from __future__ import annotations
@@ -21,9 +20,11 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from judge.characters import split_lines
-from judge.cli.terminal import get_ui_translator
+from judge.characters import count_columns, split_lines
+from judge.cli.terminal import get_ui_translator, print_error
 from judge.config.option_record import GROUPS, Option
+from judge.errors import InputError
+from judge.messages import Message, SeparatedNames
 
 Command = Callable[..., None]
 #: Where the context of a command keeps the values of its options that are fields of a model.
@@ -37,6 +38,7 @@ def make_option(help_text: str, *flags: str, group: str | None = None, **bounds:
 
 RunFolderArgument = Annotated[Path, typer.Argument(help="Run folder.", show_default=False)]
 JsonOption = Annotated[bool, make_option("Print everything as JSON.", "--json")]
+OpenOption = Annotated[bool, make_option("Open the page in a browser.", "--open")]
 
 
 def takes_options(
@@ -108,31 +110,39 @@ def _choose_read_type(field_type: Any) -> Any:  # noqa: ANN401 - types
 
 #: Errors that typer finds in the arguments of a command. Typer has a copy of click, whose class this is.
 UsageError: Any = typer.BadParameter.__base__
-#: Messages of these errors, with plain words where typer has others. A message that is not here stays.
+#: Messages of these errors by typer's own texts. A text that is not here stays.
 USAGE_ERRORS: Mapping[str, str] = {
-    each: each
-    for each in (
-        "Missing command.",
-        "No such command {name}. Did you mean {suggestions}?",
-        "No such command {name}.",
-        "No such option: {option} (Possible options: {options})",
-        "No such option: {option}",
-        "Missing argument {name}.",
-        "Missing option {name}.",
-        "Option {option} requires an argument.",
-        "Option {option} does not take a value.",
-        "Got unexpected extra argument(s) ({arguments})",
-        "Invalid value for {name}: {reason}",
-    )
-} | {
+    "Missing command.": "the command is missing",
+    "No such command {name}. Did you mean {suggestions}?": (
+        "there is no command {name}; did you mean {suggestions}?"
+    ),
+    "No such command {name}.": "there is no command {name}",
+    "No such option: {option} (Possible options: {suggestions})": (
+        "there is no option {option}; did you mean {suggestions}?"
+    ),
+    "No such option: {option}": "there is no option {option}",
+    "Missing argument {name}.": "the argument {name} is missing",
+    "Missing option {name}.": "the option {name} is missing",
+    "Option {name} requires an argument.": "the option {name} needs a value",
+    "Option {name} does not take a value.": "the option {name} takes no value",
+    "Got unexpected extra argument(s) ({arguments})": "too many arguments: {arguments}",
+    "Invalid value for {name}: {reason}": "{name} is invalid: {reason}",
     "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "it must be a number",
     "Input should be greater than or equal to {least}": "it must be at least {least}",
     "Input should be less than or equal to {most}": "it must be at most {most}",
 }
 #: What typer says of the value of an option, and what it is called in help.
-_TYPE_NAMES = {"str": "text", "int": "integer", "float": "number", "path": "path", "Path": "path"}
+_TYPE_NAMES = {
+    "str": Message("<text>"),
+    "int": Message("<integer>"),
+    "float": Message("<number>"),
+    "path": Message("<path>"),
+    "Path": Message("<path>"),
+}
 _PYTHON_TYPE = re.compile(rf"<(?:list\[)?({'|'.join(_TYPE_NAMES)})(?: range)?\]?>")
+#: The widest column of options in help, and the space beside it.
+_MAX_COLUMN, _GAP = 30, 2
 
 
 class GroupedCommand(TyperCommand):
@@ -174,7 +184,7 @@ def split_paragraphs(help_text: str | None) -> list[str]:
 
 
 def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no name for its class
-    """Print an error of the arguments on stderr, as typer does, in the language of the command."""
+    """Print an error of the arguments on stderr, after the usage of the command."""
     t = get_ui_translator()
     context = error.ctx
     if context and error.message == context.get_help():
@@ -184,24 +194,24 @@ def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no na
         usage = context.get_usage().replace("Usage: ", t("Usage: "), 1)
         typer.echo(_translate_usage(usage), err=True)
         typer.echo(t("Try '{command} --help' for help.", command=context.command_path) + "\n", err=True)
-    typer.echo(t("Error: {message}", message=translate_usage_error(error.format_message())), err=True)
+    print_error(InputError(explain_usage_error(error.format_message())))
 
 
-def translate_usage_error(message: str) -> str:
-    """Return a message of typer in the language of the command; an unknown message stays as it is."""
+def explain_usage_error(text: str) -> Message:
+    """Return the message of an error of typer; an unknown text as it is."""
     for template, plain in USAGE_ERRORS.items():
         pattern = "".join(
-            re.escape(text) + (f"(?P<{name}>.+)" if name else "")
-            for text, name, _, _ in Formatter().parse(template)
+            re.escape(literal) + (f"(?P<{name}>.+)" if name else "")
+            for literal, name, _, _ in Formatter().parse(template)
         )
-        match = re.fullmatch(pattern, message, re.DOTALL)
-        if match is not None:
-            t = get_ui_translator()
-            values = {name: translate_usage_error(value) for name, value in match.groupdict().items()}
-            for name in values.keys() & {"suggestions", "options"}:
-                values[name] = t.list_names(values[name].split(", "))
-            return t(plain, **values)
-    return message
+        if match := re.fullmatch(pattern, text, re.DOTALL):
+            values = match.groupdict()
+            if "reason" in values:
+                values["reason"] = explain_usage_error(values["reason"])
+            if "suggestions" in values:
+                values["suggestions"] = SeparatedNames(values["suggestions"].split(", "))
+            return Message(plain, **values)
+    return Message(text)
 
 
 def _translate_usage(usage: str) -> str:
@@ -214,17 +224,17 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
     t = get_ui_translator()
     pieces = _translate_usage(" ".join(command.collect_usage_pieces(context)))
     formatter.write_usage(context.command_path, pieces, t("Usage: "))
-    formatter.write_paragraph()
-    with formatter.indentation():
-        text = "\n\n".join(_wrap(t(each), formatter.width - 2) for each in split_paragraphs(command.help))
-        formatter.write_text(text)
+    for paragraph in split_paragraphs(command.help):
+        formatter.write_paragraph()
+        for line in split_lines(t(paragraph), formatter.width - _GAP):
+            formatter.write(f"{'':{_GAP}}{line}\n")
     sections: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *GROUPS, "Options")}
     for param in command.get_params(context):
         record = param.get_help_record(context)
         if record is not None:
             is_argument = param.param_type_name == "argument"
             group = "Arguments" if is_argument else getattr(param, "rich_help_panel", "") or "Options"
-            name = _PYTHON_TYPE.sub(lambda match: f"<{_TYPE_NAMES[match[1]]}>", record[0])
+            name = _PYTHON_TYPE.sub(lambda match: t(_TYPE_NAMES[match[1]]), record[0])
             sections[group].append((name, _translate_help(getattr(param, "help", ""), record[1])))
     # `judge.cli.terminal` takes this option from the arguments before typer reads them.
     language = ("--ui-lang <en|zh>", t("Language of messages (default: that of the locale)."))
@@ -235,12 +245,19 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
 
 
 def _write_section(formatter: Any, heading: str, rows: list[tuple[str, str]]) -> None:  # noqa: ANN401
-    width = formatter.width - min(max(len(name) for name, _ in rows), 30) - 4
+    """Write a heading and two columns. Typer's own function counts a Chinese character as one column."""
     t = get_ui_translator()
+    column = min(max(count_columns(name) for name, _ in rows), _MAX_COLUMN)
     formatter.write_paragraph()
     formatter.write(t("{heading}:", heading=t(heading)) + "\n")
-    with formatter.indentation():
-        formatter.write_dl([(name, _wrap(text, width)) for name, text in rows])
+    for name, text in rows:
+        if count_columns(name) > column:
+            formatter.write(f"{'':{_GAP}}{name}\n")
+            name = ""
+        for line in split_lines(text, max(formatter.width - column - 2 * _GAP, 10)):
+            space = column + _GAP - count_columns(name)
+            formatter.write(f"{'':{_GAP}}{name}{'':{space}}{line}\n")
+            name = ""
 
 
 def _translate_help(help_text: str, line: str) -> str:
@@ -258,8 +275,3 @@ def _summarise(command: Any, limit: int) -> str:  # noqa: ANN401
     if t.language == "en":
         return str(command.get_short_help_str(limit))
     return t(split_paragraphs(command.help)[0]).partition("。")[0] + "。"
-
-
-def _wrap(text: str, width: int) -> str:
-    """Return the text in lines of `width` columns. Typer wraps too, but counts a Chinese character as one."""
-    return text if text.isascii() else "\b\n" + "\n".join(split_lines(text, width))

@@ -17,18 +17,18 @@ import typer
 
 from judge.characters import split_lines
 from judge.cli.options import RunFolderArgument, list_typed_options, make_option, takes_options
+from judge.cli.streams import print_command
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
     make_progress_listener,
     parse_measure_names,
-    print_command,
     print_error,
     print_message,
 )
 from judge.config.config_source import name_keys
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
-from judge.errors import InputError, JudgeError
+from judge.errors import ErrorKind, InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
 from judge.models.providers import FORMS, TEXT_FORMS
 from judge.records import LEXICAL
@@ -337,9 +337,7 @@ def _describe_tally(tally: EngineTally, t: Translator) -> str:
 
 def _describe_reason(reason: FailureReason, t: Translator) -> str:
     """Return why an engine has no answer: a kind of error and its message, or why it was not asked."""
-    from judge.report.kind_names import name_error
-
     text = t(reason.detail)
     if reason.kind:
-        text = t("{name}: {value}", name=name_error(t, reason.kind), value=text)
+        text = t("{name}: {value}", name=ErrorKind(reason.kind), value=text)
     return text if reason.is_asked else t("{name}: {value}", name=t("not asked"), value=text)

@@ -80,7 +80,8 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
         )
     if SURROGATE.search(text):
         raise InputError(
-            "{place}: field 'query' is {value!r:.80}, which holds half of a surrogate pair",
+            "{place}: field 'query' is {value!r:.80}, which holds half of a surrogate pair; write"
+            " the whole character",
             place=place,
             value=text,
         )

@@ -90,7 +90,7 @@ def read_raw_log(path: Path) -> Iterator[RawLogEntry]:
                     " remove the line, or name another --out",
                     file=path,
                     number=number,
-                    error=error,
+                    error=explain_error(error),
                 ) from error
 
 

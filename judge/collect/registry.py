@@ -206,8 +206,8 @@ def _check_slots(place: str, table: EngineTable) -> None:
         )
     if "query" not in slots:
         raise InputError(
-            "{place}: url, params and body do not contain {{query}}, so all queries would be the same"
-            " request",
+            "{place}: url, params and body do not contain {{query}}, so all queries would be the"
+            " same request; write it where the query belongs",
             place=place,
         )
     if unknown := _find_slots(table.headers, table.secrets) - {"key"}:

@@ -76,15 +76,15 @@ def classify_response(
     return rule.make_error(response, *secrets, hint=hint if rule.kind in _ERRORS_OF_ENGINE else "")
 
 
-def _describe_redirect(response: ErrorResponse) -> str:
+def _describe_redirect(response: ErrorResponse) -> Message:
     """Return the target of a redirect, without parts that may be secret; `""` if it is not a redirect."""
     location = next((text for name, text in response.headers.items() if name.lower() == "location"), "")
     if not location or not 300 <= response.status < 400:
-        return ""
+        return Message("")
     try:
         return Message("it redirects to {address}", address=redact_url(location))
     except ValueError:
-        return ""
+        return Message("")
 
 
 def _make_unusable_error(json_body: object, proof: str) -> CallError:

@@ -26,6 +26,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails, PydanticCustomError
 
+from judge.config.config_source import ConfigSource
 from judge.config.option_record import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName, SeparatedNames
@@ -98,6 +99,14 @@ CountValue = Annotated[WholeNumber, Field(ge=1)]
 #: A number of at least 0.
 NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
 ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description=Message("a share from 0 to 1"))]
+
+
+def is_day(text: str) -> bool:
+    """Return whether `text` is a day in ISO format, such as 2026-05-01."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def raise_input_errors() -> Any:  # noqa: ANN401 - what pydantic finds in the body of a class
@@ -189,7 +198,9 @@ def _describe_invalid(
     detail = next((each for each in details if each["type"] in _UNKNOWN), details[0])
     name = str(detail["loc"][0])
     if detail["type"] in _UNKNOWN:
-        keys = [field.title or other for other, field in fields.items() if other != "source"]
+        keys = [
+            field.title or other for other, field in fields.items() if field.annotation is not ConfigSource
+        ]
         listing = Message("; known are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
@@ -231,7 +242,7 @@ def _format_toml(value: object) -> str:
     return repr(list(value)) if isinstance(value, tuple) else repr(value)
 
 
-def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> str:
+def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> Message:
     # A field whose value may be None has its description inside the union of types.
     inside = (part for option in get_args(field.annotation) for part in getattr(option, "__metadata__", ()))
     for part in (field, *(part for part in inside if isinstance(part, FieldInfo))):
@@ -254,7 +265,7 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> s
                 example=example,
             )
         return Message("it is {expected}", expected=_EXPECTED[kind])
-    return detail["msg"]
+    return Message(detail["msg"])
 
 
 def _split_columns(value: object) -> object:

@@ -408,10 +408,10 @@ class Config:
         try:
             return cls._make({**table, **given}, source, ignored)
         except InputError as error:
-            if toml is None or cls._find_error(given) == str(error):
+            if toml is None or cls._raises(error.message, given):
                 raise
             with source.add_error_context():
-                if cls._find_error(table) == str(error):
+                if cls._raises(error.message, table):
                     raise
             raise InputError(
                 "{file} and the command line: {error}",
@@ -420,13 +420,13 @@ class Config:
             ) from None
 
     @classmethod
-    def _find_error(cls, options: dict[str, Any]) -> str:
-        """Return what is wrong with `options`, "" if nothing is."""
+    def _raises(cls, message: Message, options: dict[str, Any]) -> bool:
+        """Return whether `options` alone are refused with this message."""
         try:
             cls._make(options, ConfigSource())
         except InputError as error:
-            return str(error)
-        return ""
+            return error.message == message
+        return False
 
     @classmethod
     def _make(cls, options: dict[str, Any], source: ConfigSource, ignored: Set[str] = frozenset()) -> Self:

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.config.toml_file import is_day
+from judge.config.option_checks import is_day
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS

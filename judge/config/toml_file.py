@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -57,14 +56,14 @@ def read_toml(path: Path) -> dict[str, Any]:
     return content
 
 
-def _advise_on_quotes(text: str, error: str) -> str:
+def _advise_on_quotes(text: str, error: str) -> Message:
     """Return what is wrong with the quotation marks of a text where tomllib found an error, empty if none."""
     if re.search(r"Illegal character '\\n'|Unterminated string|Expected \"'", error):
         return Message("; a text lacks its closing quotation mark")
     place = re.search(r"line (\d+), column (\d+)", error)
     if place and text.split("\n")[int(place[1]) - 1][int(place[2]) - 1 :].startswith(_TYPOGRAPHIC_QUOTES):
         return Message('; write texts in straight quotation marks: "text"')
-    return ""
+    return Message("")
 
 
 def _locate_unfinished_entry(text: str) -> Message:
@@ -86,7 +85,10 @@ def read_section(toml: Path, name: str) -> dict[str, Any]:
     table = read_toml(toml).get(name, {})
     if not isinstance(table, dict):
         raise InputError(
-            "{file}: {name!r} is {value!r}, not a table [{name}]", file=toml, name=name, value=table
+            "{file}: {name!r} is {value!r}, not a table; write its options below a line [{name}]",
+            file=toml,
+            name=name,
+            value=table,
         )
     return table
 
@@ -95,7 +97,7 @@ def read_table_rows(toml: Path, name: str) -> list[dict[str, Any]]:
     """Return the rows `[[name]]` of a TOML file; raise InputError when it has none."""
     rows = read_toml(toml).get(name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError("{file}: has no rows [[{name}]]", file=toml, name=name)
+        raise InputError("{file}: has no rows [[{name}]]; write one or more", file=toml, name=name)
     return rows
 
 
@@ -105,11 +107,3 @@ def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
         if alias in options and name in options:
             raise InputError("{name} is given twice, as {alias!r} too; keep {name!r}", name=name, alias=alias)
     return {ALIASES.get(name, name): value for name, value in options.items()}
-
-
-def is_day(text: str) -> bool:
-    """Return whether `text` is a day in ISO format, such as 2026-05-01."""
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False

@@ -204,7 +204,8 @@ class QueryReader:
         return entry.cleaned[fields]
 
     def _collect_warnings(self) -> Iterator[str]:
-        if self.other_columns and self.engines == (ONLY_ENGINE,):
+        lacks_engine = bool(self.other_columns) and self.engines == (ONLY_ENGINE,)
+        if lacks_engine:
             yield Message(
                 "no result names an engine, so all count as results of one engine; if one of the columns"
                 " {columns} names it, add --columns engine=COLUMN",
@@ -234,8 +235,11 @@ class QueryReader:
                 query_id=query_id,
                 other_id=other_id,
             )
+        of_results = []
         for name, ids in self._conflicts.items():
-            if len(ids) < _MAX_CONFLICTS * self._single_values[name]:  # else it is a column of results
+            if len(ids) >= _MAX_CONFLICTS * self._single_values[name]:
+                of_results.append(name)
+            else:
                 yield Message(
                     "column {name!r} has several values for {count:,} of {queries:,} queries, first for query"
                     " {query_id!r}, so it is left out there; a segment needs one value for a query",
@@ -244,6 +248,12 @@ class QueryReader:
                     queries=self.queries,
                     query_id=ids[0],
                 )
+        if of_results and not lacks_engine:  # else they are listed already
+            yield Message(
+                "columns that are not used, because they differ between the results of a query: {names}; if"
+                " one of them is a field, add --columns FIELD=COLUMN",
+                names=SeparatedNames(map(repr, sorted(of_results))),
+            )
         for engine in self.engines:
             yield from self._describe_engine(engine)
 

@@ -40,7 +40,7 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
         raise InputError(
             "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files",
             file=path,
-            suffix=path.suffix,
+            suffix=text_files.find_format(path),
             types=FILE_TYPES,
         )
     return readers[text_files.find_format(path)](path, columns, warn)

@@ -91,7 +91,7 @@ def check_is_file(path: Path) -> None:
 def find_format(path: Path) -> str:
     """Return the suffix of a file in lower case, such as `.csv`; of a gzip file the suffix before `.gz`."""
     suffix = path.suffix.lower()
-    return path.with_suffix("").suffix.lower() if suffix == ".gz" else suffix
+    return find_format(path.with_suffix("")) if suffix == ".gz" else suffix
 
 
 def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
@@ -113,11 +113,14 @@ def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]
     other encoding, and for a file that cannot be read.
     """
     with translate_read_errors(path):
-        with open_bytes(path) as start:
-            if start.read(len(_ZIP)) == _ZIP:
-                raise InputError(
-                    "{file}: is an XLSX workbook or another ZIP file, not text; save it as CSV", file=path
-                )
+        with open_bytes(path) as file:
+            start = file.read(len(_ZIP))
+        if start == _ZIP:
+            raise InputError(
+                "{file}: is an XLSX workbook or another ZIP file, not text; save it as CSV", file=path
+            )
+        if start.startswith(_GZIP):
+            raise InputError("{file}: is gzipped twice; unpack it once", file=path)
         encoding = _detect_encoding(path)
         if encoding == "gb18030":
             if warn is None:
@@ -129,8 +132,8 @@ def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]
                 )
             )
         try:
-            with io.TextIOWrapper(open_bytes(path), encoding, newline="\n") as file:
-                for number, line in number_lines(file, path):
+            with io.TextIOWrapper(open_bytes(path), encoding, newline="\n") as text:
+                for number, line in number_lines(text, path):
                     # The decoder of GB18030 keeps the byte-order mark.
                     yield number, line.removeprefix("\ufeff") if number == 1 else line
         except UnicodeDecodeError:

@@ -39,7 +39,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
-from judge.errors import InputError, JudgeError, ReplyParseError, RequestRejected, RunIncomplete
+from judge.errors import ErrorKind, InputError, JudgeError, ReplyParseError, RequestRejected, RunIncomplete
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.messages import SeparatedNames
@@ -306,7 +306,7 @@ class Resources:
             raise judging.stopped
         failed = [str(judgment.error) for judgment in judging.failures]
         if failed:
-            kinds = SeparatedNames(dict.fromkeys(failed))
+            kinds = SeparatedNames(map(ErrorKind, dict.fromkeys(failed)))
             raise RunIncomplete(
                 "{failed} of {total} snippets stayed unjudged ({kinds})",
                 failed=len(failed),

@@ -31,12 +31,14 @@ from judge.nightly.assessor_drift import (
     load_canary_grades,
 )
 from judge.nightly.record import (
-    NIGHT_FILE,
     QUARANTINED_STORE,
     BaselineReference,
     EngineSettings,
     NightRecord,
     make_name_validator,
+)
+from judge.nightly.record_file import (
+    NIGHT_FILE,
     parse_record,
     read_record,
     read_record_if_there,
@@ -265,7 +267,7 @@ def load_baseline(nights: Path) -> Baseline | None:
     raise InputError("{error}; {advice}", error=problem, advice=_set_again(nights))
 
 
-def _set_again(nights: Path) -> str:
+def _set_again(nights: Path) -> Message:
     return Message("set the baseline again: {command}", command=_format_set_command(nights))
 
 

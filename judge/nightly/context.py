@@ -19,8 +19,9 @@ from judge import factory, run_identity, run_input
 from judge.characters import escape_controls
 from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
+from judge.config.option_checks import is_day
 from judge.config.run import Config
-from judge.config.toml_file import is_day, read_section
+from judge.config.toml_file import read_section
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.filesystem import hold_lock, read_text
@@ -29,7 +30,8 @@ from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, Translator, join_messages
 from judge.models.server import redact_url
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
-from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
+from judge.nightly.record import EngineSettings, EngineSource, NightRecord
+from judge.nightly.record_file import NIGHT_FILE
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
@@ -132,7 +134,7 @@ def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple
     for measure in measures:
         if not measure.compares_engines:
             raise InputError(
-                "[nightly] measures: engines cannot be compared by {measure}: {reason}",
+                "[nightly] measures: engines cannot be compared by {measure} ({reason}); omit it",
                 measure=measure,
                 reason=measure.note or Message("it counts"),
             )

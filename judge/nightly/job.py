@@ -20,7 +20,8 @@ from judge.client.budget import SpendLimit
 from judge.config.config_source import ConfigSource
 from judge.config.environment import copy_environment
 from judge.config.nightly import SET_BASELINE_COMMAND
-from judge.config.toml_file import is_day, read_section
+from judge.config.option_checks import is_day
+from judge.config.toml_file import read_section
 from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
@@ -63,18 +64,16 @@ from judge.nightly.evidence import (
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,
-    NIGHT_FILE,
     QUARANTINED_STORE,
     NightEngineResult,
     NightMean,
     NightRecord,
     RegressionTest,
-    read_record_if_there,
-    write_record,
 )
+from judge.nightly.record_file import NIGHT_FILE, read_record_if_there, write_record
 from judge.nightly.stores import count_night_calls, make_call_cost, start_counting, sum_call_costs
 from judge.nightly.trend_page import write_trend_page
-from judge.run_identity import update_identity
+from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RunIdentity, parse_inputs, read_config_if_there
 from judge.store import store_files
@@ -160,7 +159,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             context=context,
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
-    stores.check_store(stores.find_shared_store(context))
+    stores.check_store(choose_store_path(context.config))
     if not read_section(toml, "collect"):
         if not (context.config.data or context.config.trec_runs):
             raise InputError(
@@ -195,7 +194,7 @@ def run_night(
     count_night_calls(context.folder, config, canary_config)
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
-        stores.promote_store(context.nights / name, stores.find_shared_store(context))
+        stores.promote_store(context.nights / name, choose_store_path(context.config))
     assessor_setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
     # The limits are for the canaries and the run together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
@@ -269,7 +268,7 @@ def _choose_canary_folder(context: NightContext) -> Path:
 def _has_unpaid_judgments(context: NightContext) -> bool:
     """Return whether some of the night's run is still to be judged."""
     own = stores.find_own_store(context)
-    store = own if own.exists() else stores.find_shared_store(context)
+    store = own if own.exists() else choose_store_path(context.config)
     estimate = pipeline.estimate(replace(context.config, store=str(store)))
     return any(expected.calls for expected in estimate.assessors.values())
 

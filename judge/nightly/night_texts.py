@@ -6,28 +6,28 @@ from outside stand between `ISOLATE` and `END`, and each format escapes them and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
+from judge.errors import ErrorKind
 from judge.measure.measures import name_mean
 from judge.measure.resampling import count_fewest_queries
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.nightly.decision import describe_drop
+from judge.nightly.message_formats import NightMessage
 from judge.nightly.record import (
     EXIT_CODES,
     CallCost,
     CanaryResults,
     NightRecord,
     RegressionOutcome,
+    RegressionTest,
     Status,
     translate_reasons,
 )
 from judge.nightly.trend import Change, Kind, NightTrend
 from judge.report.display_text import (
-    END,
-    ISOLATE,
     count_queries,
     describe_unanswered_calls,
     format_cost,
@@ -35,7 +35,6 @@ from judge.report.display_text import (
     isolate,
     truncate_with_ellipsis,
 )
-from judge.report.kind_names import name_error
 
 STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in EXIT_CODES}
 #: The letter and the text of each change from one night to the next.
@@ -52,9 +51,6 @@ SENTENCE_LENGTH = 300
 _MESSAGE_SENTENCE_LENGTH = 500
 #: The most engines that the title of a message names.
 _ENGINES_IN_TITLE = 2
-_NAME = re.compile(f"{ISOLATE}(.*?){END}")
-# Characters that could begin markup within a line, and HTML; names are in code spans instead.
-_MARKUP = re.compile(r"[\\`*_\[\]<>&~#|]")
 
 
 def make_headline(nights: Sequence[NightRecord | NightTrend]) -> Text:
@@ -163,16 +159,7 @@ def _write_letters(t: Translator, present: Collection[Change]) -> str:
     return t(" Dotted lines: {letters}.", letters=t(", ").join(meanings)) if meanings else ""
 
 
-# The message about a night: a few lines that fit a phone's notification, as plain text and Markdown
-
-
-@dataclass(frozen=True, slots=True)
-class NightMessage:
-    """The message: the title says what happened, `lines` how much and how certain, `remarks` the rest."""
-
-    title: str
-    lines: tuple[str, ...]
-    remarks: tuple[str, ...]
+# The message about a night: a few lines that fit a phone's notification
 
 
 def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
@@ -189,48 +176,6 @@ def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
         title = t("{title}: {engines}", title=title, engines=t.list_names(names))
     remarks = tuple(_shorten_sentence(t(remark)) for remark in record.remarks)
     return NightMessage(title, tuple(_describe_night(record, t)), remarks)
-
-
-def format_terminal(message: NightMessage, link: str, t: Translator = ENGLISH) -> list[str]:
-    """Return the message as lines to print; `link` leads to the report, empty without one."""
-    lines = [message.title, *(f"- {line}" for line in message.lines)]
-    lines += [f"- {t('report: {link}', link=link)}"] if link else []
-    if message.remarks:
-        lines += [t("Remarks:"), *(f"- {remark}" for remark in message.remarks)]
-    return list(map(format_plain, lines))
-
-
-def format_markdown(message: NightMessage, link: str, t: Translator = ENGLISH) -> str:
-    """Return the message as Markdown without tables; `link` leads to the report, empty without one."""
-    lines = [f"# {_escape(message.title)}", "", *(f"- {_escape(line)}" for line in message.lines)]
-    if link:
-        target = re.sub(r"[\\<>]", r"\\\g<0>", link.replace("\n", " "))
-        lines.append(f"- [{t('report')}](<{target}>)")
-    if message.remarks:
-        lines += ["", t("Remarks:"), "", *(f"- {_escape(remark)}" for remark in message.remarks)]
-    return "\n".join((*lines, ""))
-
-
-def format_plain(text: str) -> str:
-    """Return the text without the marks around names."""
-    return _NAME.sub(r"\1", text)
-
-
-def _escape(text: str) -> str:
-    """Return the text as Markdown that shows it as it is: names in code spans, the rest escaped."""
-    # The odd pieces are the names.
-    pieces = enumerate(_NAME.split(text))
-    return "".join(
-        _format_code_span(piece) if at % 2 else _MARKUP.sub(r"\\\g<0>", piece) for at, piece in pieces
-    )
-
-
-def _format_code_span(name: str) -> str:
-    """Return a code span: its fence is longer than any run of backticks in the name."""
-    longest = max((len(run) for run in re.findall("`+", name)), default=0)
-    fence = "`" * (longest + 1)
-    pad = " " if not name.strip() or name[0] in "` " or name[-1] in "` " else ""
-    return f"{fence}{pad}{name}{pad}{fence}"
 
 
 def group_regressions(record: NightRecord) -> list[list[RegressionOutcome]]:
@@ -280,7 +225,7 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
         yield _describe_canaries(record.canaries, t)
     if record.coverage is not None:
         kinds = t.list_names(
-            t("{name} ({count:,})", name=isolate(name_error(t, kind)), count=count)
+            t("{name} ({count:,})", name=isolate(t(ErrorKind(kind))), count=count)
             for kind, count in record.failures.items()
             if count
         )
@@ -296,38 +241,16 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
 
 def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
     """Yield what was compared, the drops it could have missed, and a line with the scores of each engine."""
-    measures = record.regression_test.measures if record.regression_test else ()
+    test = record.regression_test
     yield t(
         "no drop was found from the baseline {baseline}: {comparisons} by {measures} (below, the change is in"
         " brackets)",
         baseline=isolate(record.baseline.name if record.baseline else "None"),
         comparisons=t.translate_plural("{count:,} comparison", "{count:,} comparisons", len(record.outcomes)),
-        measures=t.list_names(map(name_mean, measures)),
+        measures=t.list_names(map(name_mean, test.measures if test else ())),
     )
-    # Records of version 1 may lack the detectable drop.
-    tested = [(outcome, drop) for outcome in record.outcomes if (drop := outcome.detectable) is not None]
-    largest: dict[str, float] = {}
-    for outcome, drop in tested:
-        largest[outcome.mean_name] = max(largest.get(outcome.mean_name, 0.0), drop)
-    if tested and record.regression_test:
-        tests = sum(outcome.p_holm is not None for outcome in record.outcomes)
-        counts = {outcome.n for outcome, _ in tested}
-        queries = count_queries(t, min(counts))
-        if len(counts) > 1:
-            queries = t("{count:,} or more queries", count=min(counts))
-        fewest = count_fewest_queries(tests, record.regression_test.alpha)
-        drops = t(" or ").join(
-            t("of {measure} by about {drop}", measure=measure, drop=format_number(drop))
-            for measure, drop in largest.items()
-        )
-        yield t(
-            "on these {queries} the test detects a drop {drops} with a probability of 80%, if"
-            " it is similar on all of them; it can miss a smaller one, or one on a part of the queries, and"
-            " detects none on fewer than {fewest} queries",
-            drops=drops,
-            fewest=fewest,
-            queries=queries,
-        )
+    if test:
+        yield from _describe_detectable_drops(test, t)
     engines: dict[str, list[str]] = {}
     for outcome in record.outcomes:
         if outcome.change is not None:
@@ -335,7 +258,7 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
             engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
         yield t("{name}: {value}", name=isolate(engine), value=t(", ").join(scores))
-    alpha = record.regression_test.alpha if record.regression_test else 0.0
+    alpha = test.alpha if test else 0.0
     for outcome in record.outcomes:
         # A significant drop on a fine night is smaller than `min_drop`.
         if outcome.ci95 and outcome.ci95[1] < 0 and outcome.p_holm is not None and outcome.p_holm >= alpha:
@@ -347,6 +270,33 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
                 p=outcome.p_holm,
                 alpha=alpha,
             )
+
+
+def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[str]:
+    """Yield which drops the test finds; records of version 1 may lack them."""
+    largest: dict[str, float] = {}
+    counts = set[int]()
+    for outcome in test.rows:
+        if outcome.detectable is not None:
+            largest[outcome.mean_name] = max(largest.get(outcome.mean_name, 0.0), outcome.detectable)
+            counts.add(outcome.n)
+    if not counts:
+        return
+    queries = count_queries(t, min(counts))
+    if len(counts) > 1:
+        queries = t("{count:,} or more queries", count=min(counts))
+    drops = t(" or ").join(
+        t("of {measure} by about {drop}", measure=measure, drop=format_number(drop))
+        for measure, drop in largest.items()
+    )
+    yield t(
+        "on these {queries} the test detects a drop {drops} with a probability of 80%, if"
+        " it is similar on all of them; it can miss a smaller one, or one on a part of the queries, and"
+        " detects none on fewer than {fewest} queries",
+        drops=drops,
+        fewest=count_fewest_queries(sum(row.p_holm is not None for row in test.rows), test.alpha),
+        queries=queries,
+    )
 
 
 def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:

@@ -39,17 +39,15 @@ from judge.messages import ENGLISH, Message, Translator
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.models.server import is_address
+from judge.nightly.message_formats import NightMessage, format_markdown, format_plain, format_terminal
 from judge.nightly.night_texts import (
-    NightMessage,
     describe_regression_outcome,
-    format_markdown,
-    format_plain,
-    format_terminal,
     group_regressions,
     list_other_reasons,
     make_message,
 )
-from judge.nightly.record import EXIT_CODES, NightRecord, RegressionVerdict, record_to_json
+from judge.nightly.record import EXIT_CODES, NightRecord, RegressionVerdict
+from judge.nightly.record_file import record_to_json
 from judge.report.display_text import fit_on_line
 from judge.runs.folder import RunFolder
 
@@ -244,7 +242,8 @@ class Webhook:
         url = _read_secret(environ, options.url_env)
         if not is_address(url):
             raise InputError(
-                "[nightly] webhook: ${variable} holds no https:// address", variable=options.url_env
+                "[nightly] webhook: ${variable} holds no https:// address; set it to one",
+                variable=options.url_env,
             )
         secret = _read_secret(environ, options.secret_env) if options.secret_env else ""
         return cls(options.kind, url, secret, options.link)
@@ -311,7 +310,7 @@ async def _post(kind: str, url: str, body: Mapping[str, Any], seconds: float) ->
         return _Attempt(_explain_no_answer(error), retryable=not isinstance(error, ValueError))
 
 
-def _explain_no_answer(error: Exception) -> str:
+def _explain_no_answer(error: Exception) -> Message:
     """Return why there is no answer; the message of the error itself may hold the address."""
     reason = getattr(error, "os_error", error)
     if isinstance(reason, TimeoutError):

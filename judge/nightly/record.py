@@ -1,7 +1,4 @@
-"""The record of a night (`night.json`) as frozen, typed records, with the only code that reads and writes it.
-
-Version 2 is written. Version 1 is read as well: its keys and status words are mapped to those of version 2.
-"""
+"""The record of a night (`night.json`) as frozen, typed records; `record_file` reads and writes it."""
 
 from __future__ import annotations
 
@@ -9,20 +6,15 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, PlainSerializer, ValidationError
+from pydantic import AfterValidator, PlainSerializer
 from pydantic_core import PydanticCustomError
 
-from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.messages import Message, Text, Translator
-from judge.runs.folder import RunFolder
-from judge.runs.record_json import build_adapter, describe_mismatch
 
-NIGHT_FILE = "night.json"
 NIGHT_SCHEMA_VERSION: Final = 2
-
 Status = Literal[
     "fine",
     "regression",
@@ -42,29 +34,12 @@ EXIT_CODES: Mapping[Status, int] = {
     "queries changed": 3,
     "engine settings changed": 3,
 }
-Record = TypeVar("Record")
 RegressionVerdict = Literal["fine", "regression", "improvement", "incomplete"]
-
-_RUN_AGAIN = Message("; remove the file and run the night again")
-_STATUSES_OF_VERSION_1 = {
-    "judge drift": "assessor drift",
-    "different queries": "queries changed",
-    "asked otherwise": "engine settings changed",
-}
-_KEYS_OF_VERSION_1 = {
-    "because": "reasons",
-    "whole": "complete",
-    "paid": "cost_total",
-    "apart": "quarantined_store",
-    "gate": "regression_test",
-    "band": "banner",
-}
-
 #: The names of stores in the folder of nights: that of an assessor that had drifted, and those of all nights.
 QUARANTINED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
-
-_WRONG_NAME: Final = "wrong_name"
+#: The type of the error of a name that judge does not give.
+WRONG_NAME: Final = "wrong_name"
 
 
 def make_name_validator(pattern: re.Pattern[str]) -> AfterValidator:
@@ -72,7 +47,7 @@ def make_name_validator(pattern: re.Pattern[str]) -> AfterValidator:
 
     def check(name: str) -> str:
         if not pattern.fullmatch(name):
-            raise PydanticCustomError(_WRONG_NAME, "is not a name that judge gives")
+            raise PydanticCustomError(WRONG_NAME, "is not a name that judge gives")
         return name
 
     return AfterValidator(check)
@@ -365,78 +340,3 @@ def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
     stored = [sentence.zh for sentence in night.banner[1:]]
     pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
     return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in pairs)
-
-
-def record_to_json(record: object) -> dict[str, Any]:
-    """Return a record of nights as JSON values."""
-    return dict(build_adapter(type(record)).dump_python(record, mode="json"))
-
-
-def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
-    """Return the record in the JSON object `values`.
-
-    Raises InputError, which names `source` and the key, when a value is missing or of another type.
-    """
-    version = 1 if values.get("format") == 1 else values.get("schema")
-    if version not in (1, NIGHT_SCHEMA_VERSION):
-        raise InputError(
-            "{source}: schema is {version!r}; this version of judge reads 1 and {newest}{advice}",
-            source=source,
-            version=version,
-            newest=NIGHT_SCHEMA_VERSION,
-            advice=_RUN_AGAIN,
-        )
-    return parse_record(
-        NightRecord, _convert_version_1(values) if version == 1 else values, source, _RUN_AGAIN
-    )
-
-
-def parse_record(kind: type[Record], values: object, source: str, advice: str = "") -> Record:
-    """Return the record of nights in JSON values.
-
-    Raises InputError, which names `source` and the first wrong key, and ends with the `advice`.
-    """
-    try:
-        record: Record = build_adapter(kind).validate_python(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        # pydantic adds the wrong key of an object and "[key]"; the message of the error shows the key.
-        path = first["loc"][:-2] if first["loc"][-1:] == ("[key]",) else first["loc"]
-        what = describe_mismatch(first)
-        if first["type"] == _WRONG_NAME:
-            expected = Message("a name that judge gives")
-            what = Message("is {value!r:.80}, not {expected}", value=first["input"], expected=expected)
-        raise InputError(
-            "{source}: field {field!r} {what}{advice}",
-            source=source,
-            field=".".join(map(str, path)),
-            what=what,
-            advice=advice,
-        ) from error
-    return record
-
-
-def _convert_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a record of version 1 with the keys and status words of version 2."""
-    current = {_KEYS_OF_VERSION_1.get(key, key): value for key, value in values.items()}
-    current["schema"] = NIGHT_SCHEMA_VERSION
-    current["status"] = _STATUSES_OF_VERSION_1.get(str(values.get("status")), values.get("status"))
-    current.setdefault("complete", current.get("finished", False))
-    if isinstance(canaries := current.get("canaries"), Mapping):
-        current["canaries"] = {"reasons": canaries.get("because", ()), **canaries}
-    return current
-
-
-def read_record(folder: RunFolder) -> NightRecord:
-    """Return the record of the night in `folder`; raise InputError where there is none or it is damaged."""
-    return record_from_json(folder.read(NIGHT_FILE), str(folder.path / NIGHT_FILE))
-
-
-def read_record_if_there(folder: RunFolder) -> NightRecord | None:
-    """Return the record of the night in `folder`, None where there is none; raise InputError when damaged."""
-    return read_record(folder) if (folder.path / NIGHT_FILE).exists() else None
-
-
-def write_record(folder: RunFolder, record: NightRecord) -> None:
-    """Write night.json; raise StoreError when the disk does not take it."""
-    folder.write_json(NIGHT_FILE, record_to_json(record))

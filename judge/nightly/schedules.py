@@ -46,12 +46,16 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     words = (sys.executable, "-m", "judge", "nightly", str(toml), *language)
     if any(not word.isprintable() for word in (str(here), *words)):
         raise InputError(
-            "{folder}, {file}: a schedule cannot hold a path with a control character", folder=here, file=toml
+            "{folder}, {file}: a schedule cannot hold a path with a control character; rename it",
+            folder=here,
+            file=toml,
         )
     # No schedule for a file that every night would refuse.
     needs = _read_needs(toml) if toml.exists() or kind == "github" else None
     if kind == "github" and needs and not (needs.nights + needs.store).isprintable():
-        raise InputError("{file}: a schedule cannot hold a path with a control character", file=toml)
+        raise InputError(
+            "{file}: a schedule cannot hold a path with a control character; rename it", file=toml
+        )
     # Without a file, or where it needs none, these are examples.
     variables = (needs and needs.variables) or ("OPENAI_API_KEY", "JUDGE_WEBHOOK")
     values = {
@@ -118,7 +122,9 @@ def _read_needs(toml: Path) -> _JobNeeds:
     for name in variables:
         if not VARIABLE.fullmatch(name):
             raise InputError(
-                "{file}: {name!r} is not a name of an environment variable", file=toml, name=name
+                "{file}: {name!r} is not a name of an environment variable; write one such as MY_KEY",
+                file=toml,
+                name=name,
             )
     nights = PurePosixPath(rules.folder)
     store = config.store or ""

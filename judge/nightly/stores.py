@@ -32,10 +32,10 @@ from os.path import relpath
 from pathlib import Path
 from typing import Annotated, Any
 
-from judge import factory, run_identity, run_input
+from judge import factory, run_input
 from judge.assess.question_plan import list_request_keys
+from judge.config.option_checks import is_day
 from judge.config.run import Config
-from judge.config.toml_file import is_day
 from judge.errors import InputError, StoreError
 from judge.nightly.assessor_drift import (
     CanaryCheck,
@@ -45,16 +45,12 @@ from judge.nightly.assessor_drift import (
 )
 from judge.nightly.baseline import BaselinePointer
 from judge.nightly.context import NightContext, find_assessor_setting_changes
-from judge.nightly.record import (
-    QUARANTINED_STORE,
-    STORE_OF_NIGHT,
-    CallCost,
-    make_name_validator,
-    parse_record,
-)
+from judge.nightly.record import QUARANTINED_STORE, STORE_OF_NIGHT, CallCost, make_name_validator
+from judge.nightly.record_file import parse_record
 from judge.pricing.costs import Cost, sum_cost
 from judge.pricing.prices import FREE_PRICE, Price, find_common_price
 from judge.records import Call
+from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
 from judge.store import store_files
@@ -166,11 +162,6 @@ def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
     return min((path for path in paths if path.stem.rpartition(".backup-")[2] > pointer.name), default=None)
 
 
-def find_shared_store(context: NightContext) -> Path:
-    """Return the store that nights share."""
-    return run_identity.choose_store_path(context.config, context.folder)
-
-
 def choose_store(
     context: NightContext, identity: RunIdentity, check: CanaryCheck | None, *, drifted: bool
 ) -> Path:
@@ -188,7 +179,7 @@ def choose_store(
             if not is_copied and _has_same_assessor(context, RunFolder(nights / day), identity, check):
                 return store
     if not drifted:
-        return begin_store(make_night_store_path(nights, context.day), find_shared_store(context))
+        return begin_store(make_night_store_path(nights, context.day), choose_store_path(context.config))
     new = make_quarantined_store_path(nights, context.day)
     store_files.remove_store(new)  # of an assessor that changed once more during this night
     return new
@@ -200,7 +191,7 @@ def keep_verdicts(context: NightContext, check: CanaryCheck | None, *, is_change
     Those of an incomplete night are kept, too: they were paid for. Without canaries, and where these have the
     grades of the baseline, it is unknown which verdicts are of the assessor that changed, so none are kept.
     """
-    own, shared = make_night_store_path(context.nights, context.day), find_shared_store(context)
+    own, shared = make_night_store_path(context.nights, context.day), choose_store_path(context.config)
     if not is_changed:
         end_store(own, shared)
     elif check and not check.shares_canaries:

@@ -12,10 +12,11 @@ from itertools import compress
 from pathlib import Path
 from typing import Literal
 
-from judge.config.toml_file import is_day
+from judge.config.option_checks import is_day
 from judge.errors import InputError
 from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
-from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record, translate_reasons
+from judge.nightly.record import NightRecord, Status, translate_reasons
+from judge.nightly.record_file import NIGHT_FILE, read_record
 from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
 

@@ -251,10 +251,10 @@ def _describe_vendor(t: Translator, shared_vendor: SharedVendor, summary: Summar
     )
 
 
-def describe_selftests(t: Translator, summary: Summary, run: str = "RUN") -> Iterator[str]:
+def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterator[str]:
     """Yield how each assessor of the run did in its self-test, or that it never had one.
 
-    `run` stands for the folder of the run in a command. Where people gave all grades, that does not matter.
+    `run` is the folder of the run, unknown if empty. Where people gave all grades, that does not matter.
     """
     if summary.labels and summary.labels.pairs == summary.pairs and summary.labels.check is None:
         return
@@ -264,7 +264,7 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "RUN") -> Ite
                 "There is no self-test of {name} with the options of this run. To add one, run judge selftest"
                 " -m {model} with the same options, then judge score {run} --save.",
                 name=name,
-                run=run,
+                run=run or t("FOLDER_OF_THIS_PAGE"),
                 model=name.rpartition("/")[0],
             )
         else:

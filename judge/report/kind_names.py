@@ -3,36 +3,11 @@
 from __future__ import annotations
 
 from judge import flags
-from judge.messages import Translator, make_text
+from judge.errors import JUDGMENT_ERRORS
+from judge.messages import make_text
 
 #: Why a pair has no grade, by the word that a judgment's `error` holds.
-ERRORS = {
-    "empty": make_text("the reply was empty"),
-    "refusal": make_text("the model refused"),
-    "truncated": make_text("the reply was cut off"),
-    "malformed": make_text("the reply could not be read"),
-    "missing_key": make_text("the reply names no grade"),
-    "not_a_grade": make_text("the reply names a grade that does not exist"),
-    "not_integer": make_text("the grade is not a whole number"),
-    "ambiguous": make_text("the reply contradicts itself"),
-    "rate_limit": make_text("the server turned the call away"),
-    "server_error": make_text("the server failed"),
-    "transport": make_text("the connection failed"),
-    "content_filter": make_text("the provider's filter stopped it"),
-    "too_long": make_text("too long for the model"),
-    "bad_request": make_text("the server took the request for malformed"),
-    "no_quorum": make_text("too few of the panel judged it"),
-    flags.TEXT_MISSING: make_text("the text is missing"),
-    flags.TEXT_CUT: make_text("nothing to read before the length limit"),
-    "no_attempt": make_text("no attempt was allowed"),
-}
-
-
-def name_error(t: Translator, kind: str) -> str:
-    """Return the kind of an error as the terminal shows it: in English it is the word that files have."""
-    return kind if t.language == "en" or kind not in ERRORS else ERRORS[kind].zh
-
-
+ERRORS = {kind: make_text(text) for kind, text in JUDGMENT_ERRORS.items()}
 #: What was noticed about a snippet or a reply, by the first part of its flag.
 FLAGS = {
     flags.INSTRUCTION: make_text("speaks to the grader"),

@@ -20,14 +20,13 @@ from judge.assess.question_plan import list_request_keys
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
+from judge.errors import ASSESSOR_ERRORS, ErrorKind, InputError, RunIncomplete
 from judge.json_text import dump_json, hash_parts
 from judge.messages import NameList, OptionName
 from judge.pricing.costs import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pair, Scale, ScaleName
-from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
-from judge.selftest import SELFTEST_FOLDER, find_results_folder, make_result_file_name, probes
+from judge.selftest import find_results_folder, make_result_file_name, probes
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
 from judge.store.store import VerdictStore
 
@@ -165,9 +164,7 @@ def _prepare_test(config: Config) -> _PreparedTest:
     pairs = probes.make_probe_pairs(probes.load_probes(), config.lang, config.max_chars)
     shipped = factory.build_assessor(config, model)
     undefended = Assessor(model, make_plain_prompts(config.grading), config.grading)
-    store = run_identity.choose_store_path(
-        config, RunFolder(Path(config.out or Path("runs") / SELFTEST_FOLDER))
-    )
+    store = run_identity.choose_store_path(config)
     return _PreparedTest(config, pairs, (shipped, undefended), store)
 
 
@@ -184,7 +181,7 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
             " command to ask again for these only",
             count=len(failures),
             total=len(judging.judgments),
-            error=failures[0].error,
+            error=ErrorKind(str(failures[0].error)),
         )
 
 

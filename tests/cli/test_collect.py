@@ -190,8 +190,8 @@ def test_why_an_engine_failed_is_told_in_chinese_and_the_next_command_can_be_pas
         ["服务器出错：响应不是该引擎的格式：缺少 'results'"] * 2,
         ["服务器出错：响应为空"] * 2,
         [
-            "auth：HTTP 403：no（其 settings.yml 的 search.formats 须包含 json，并须让该地址通过限流）",
-            "auth：HTTP 403：no（请检查密钥及其权限）",
+            "访问被拒绝：HTTP 403：no（其 settings.yml 的 search.formats 须包含 json，并须让该地址通过限流）",
+            "访问被拒绝：HTTP 403：no（请检查密钥及其权限）",
         ],
     ]
 

@@ -16,9 +16,10 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from judge.cli.main import app
-from judge.cli.options import translate_usage_error
+from judge.cli.options import explain_usage_error
 from judge.cli.terminal import apply_language_option, get_ui_translator, use_locale_language
 from judge.errors import InputError
+from judge.messages import CHINESE
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
 from tests.support.source_code import PACKAGE
@@ -127,23 +128,23 @@ def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
 
 def test_an_option_in_chinese_names_its_default_and_range() -> None:
     lines = run_judge("annotate", "--help", "--ui-lang", "zh").stdout.splitlines()
-    assert "  run <path>  运行目录。  [必填]" in lines
-    assert "  --who <text>       标注人的名称；每人使用单独的文件。  [默认值：me]" in lines
-    assert "  --port <integer>   监听端口；0 表示任意空闲端口。  [默认值：8765；0 到" in lines
+    assert "  run <路径>  运行目录。  [必填]" in lines
+    assert "  --who <文本>       标注人的名称；每人使用单独的文件。  [默认值：me]" in lines
+    assert "  --port <整数>      监听端口；0 表示任意空闲端口。  [默认值：8765；0 到" in lines
 
 
 @check_each(
     ("arguments", "line"),
     [
-        ("rnu", "错误：没有命令 'rnu'。是否想用 'run'？"),
-        ("compre", "错误：没有命令 'compre'。是否想用 'compare'、'score'？"),
+        ("rnu", "judge: 没有命令 'rnu'；是否想用 'run'？"),
+        ("compre", "judge: 没有命令 'compre'；是否想用 'compare'、'score'？"),
         ("baseline", ""),
-        ("baseline set", "错误：缺少参数 'run'。"),
-        ("annotate x --prt 1", "错误：没有选项 --prt。是否想用 --port？"),
-        ("annotate x --port", "错误：选项 '--port' 需要一个值。"),
-        ("annotate x --port y", "错误：'--port' 的值无效：必须是整数"),
-        ("annotate x --port 99999", "错误：'--port' 的值无效：不能大于 65535"),
-        ("annotate x y", "错误：多余的参数：y"),
+        ("baseline set", "judge: 缺少参数 'run'"),
+        ("annotate x --prt 1", "judge: 没有选项 --prt；是否想用 --port？"),
+        ("annotate x --port", "judge: 选项 '--port' 需要一个值"),
+        ("annotate x --port y", "judge: '--port' 的值无效：必须是整数"),
+        ("annotate x --port 99999", "judge: '--port' 的值无效：不能大于 65535"),
+        ("annotate x y", "judge: 多余的参数：y"),
     ],
 )
 def test_an_error_of_the_arguments_is_in_chinese(arguments: str, line: str) -> None:
@@ -159,27 +160,25 @@ def test_an_error_of_the_arguments_is_in_chinese(arguments: str, line: str) -> N
 
 
 def test_a_message_of_typer_that_has_no_translation_stays() -> None:
-    with use_locale_language({"LANG": "zh_CN.UTF-8"}):
-        assert translate_usage_error("Something new happened.") == "Something new happened."
-        assert (
-            translate_usage_error("Invalid value for '--x': Something new") == "'--x' 的值无效：Something new"
-        )
+    assert CHINESE(explain_usage_error("Something new happened.")) == "Something new happened."
+    invalid = explain_usage_error("Invalid value for '--x': Something new")
+    assert CHINESE(invalid) == "'--x' 的值无效：Something new"
 
 
-def test_an_error_of_the_arguments_is_in_english_as_typer_has_it() -> None:
+def test_an_error_of_the_arguments_is_in_plain_english() -> None:
     assert run_judge("rnu").stderr == (
         "Usage: judge [OPTIONS] COMMAND [ARGS]...\nTry 'judge --help' for help.\n\n"
-        "Error: No such command 'rnu'. Did you mean 'run'?\n"
+        "judge: there is no command 'rnu'; did you mean 'run'?\n"
     )
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("run d.csv --budget x", "Error: Invalid value for '--budget': it must be a number"),
-        ("annotate x --port y", "Error: Invalid value for '--port': it must be a whole number"),
-        ("annotate x --port 99999", "Error: Invalid value for '--port': it must be at most 65535"),
-        ("annotate x --port -1", "Error: Invalid value for '--port': it must be at least 0"),
+        ("run d.csv --budget x", "judge: '--budget' is invalid: it must be a number"),
+        ("annotate x --port y", "judge: '--port' is invalid: it must be a whole number"),
+        ("annotate x --port 99999", "judge: '--port' is invalid: it must be at most 65535"),
+        ("annotate x --port -1", "judge: '--port' is invalid: it must be at least 0"),
     ],
 )
 def test_a_wrong_number_is_refused_in_plain_words(arguments: str, line: str) -> None:

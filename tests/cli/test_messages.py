@@ -91,6 +91,15 @@ def test_an_option_is_named_as_it_is_typed(words: tuple[str, str], expected: str
     assert expected in line
 
 
+def test_a_dataset_without_expected_documents_is_named(tmp_path: Path) -> None:
+    data = write_dataset(tmp_path)
+    refused = run_judge("run", data, "-m", "expected", "--out", tmp_path / "x")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(
+        f"judge: {data}: 3 of 3 queries have no field 'expected', first query 'q0'"
+    )
+
+
 def test_an_address_without_embeddings_is_refused(run_without_grades: Path) -> None:
     done = run_judge("score", run_without_grades, "--base-url", "http://127.0.0.1:9/v1")
     assert (done.returncode, done.stdout) == (2, "")

@@ -47,11 +47,11 @@ ALLOWED = {
         "records errors json_text filesystem stored_lines stored_records cache judgment_log dataset "
         "measure analysis"
     ),
-    "report": "records flags characters json_text pricing dataset measure analysis runs",
+    "report": "records errors flags characters json_text pricing dataset measure analysis runs",
     "collect": "errors characters json_text filesystem models config dataset client runs",
     "annotate": "records errors json_text filesystem dataset measure analysis runs report",
     "run_identity": "records errors flags models config dataset assess analysis runs",
-    "run_input": "records errors cache config dataset measure analysis runs run_identity",
+    "run_input": "records errors cache config dataset measure analysis run_identity",
     "factory": (
         "records errors models config pricing dataset measure store client assess dimensions run_input"
     ),

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from judge.collect.responses import ANSWER_RULES
 from judge.errors import (
+    AccountError,
     ConnectionFailed,
+    ErrorKind,
     InputError,
     JudgeError,
     ReplyParseError,
@@ -22,6 +25,7 @@ from judge.errors import (
 )
 from judge.filesystem import explain_unusable
 from judge.messages import CHINESE, ENGLISH, Message
+from judge.models.error_mapping import BAD_REQUEST, ERROR_RULES
 from judge.store import schema
 from tests.support.cases import check_each
 
@@ -64,6 +68,16 @@ def test_the_stored_text_of_an_error_is_a_plain_string() -> None:
     for error in (RequestRejected("bad_request", message), ReplyParseError("malformed", message)):
         assert type(error.detail) is str
         assert CHINESE(error.message).endswith("无法解析主机名（x）")
+
+
+def test_the_kind_of_an_error_is_a_word_of_the_language() -> None:
+    error = RunIncomplete("{reason}; {advice}", reason=AccountError("auth", "HTTP 401"), advice="")
+    assert str(error) == "auth: HTTP 401; "
+    assert CHINESE(error.message) == "访问被拒绝：HTTP 401; "
+    for rule in (*ERROR_RULES, BAD_REQUEST, *ANSWER_RULES):
+        assert ENGLISH(ErrorKind(rule.kind)) == rule.kind
+        assert not CHINESE(ErrorKind(rule.kind)).isascii()
+    assert CHINESE(ErrorKind("another")) == "another"
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])

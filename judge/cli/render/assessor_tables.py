@@ -10,6 +10,7 @@ from rich.console import Console
 from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate, RunEstimate
 from judge.assess.example_prompts import CACHED_PREFIX
 from judge.cli.render.tables import escape_line, make_table, print_lines, print_table
+from judge.errors import ErrorKind
 from judge.measure.resampling import CountedShare
 from judge.messages import Translator, make_text
 from judge.pricing.costs import Cost, add_costs
@@ -272,7 +273,7 @@ def _format_share(share: CountedShare) -> str:
 def _describe_failures(prompts: Mapping[str, PromptResult], t: Translator) -> Iterator[str]:
     for name, prompt in prompts.items():
         if prompt.failures:
-            kinds = t.list_names(f"{kind} {count}" for kind, count in prompt.failures.items())
+            kinds = t.list_names(f"{t(ErrorKind(kind))} {count}" for kind, count in prompt.failures.items())
             yield t("no grade with the {prompt}: {kinds}", prompt=name, kinds=kinds)
 
 

@@ -16,6 +16,7 @@ from judge.annotate import label_log
 from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.dataset.label_files import read_labels
 from judge.errors import InputError
+from judge.messages import CHINESE
 from judge.records import Pool
 from judge.runs import labelling_plan
 from tests.support.cases import check_each, count_examples
@@ -125,10 +126,12 @@ def test_damage_in_the_middle_is_named_and_nothing_is_thrown_away(tmp_path: Path
     for text in (f'{{"undo": "x"}}\n{line}\n' for line in lines):
         path.write_text(text)
         with (
-            pytest.raises(InputError, match=r"ann\.jsonl:2: is not a label"),
+            pytest.raises(InputError, match=r"ann\.jsonl:2: is not a label") as refused,
             label_log.open_labels(tmp_path, "ann"),
         ):
             pass
+        reason = CHINESE(refused.value.message).partition("不是有效的标注：")[2].partition("；")[0]
+        assert not reason.isascii() or "recursion" in reason
         assert path.read_text() == text
 
 

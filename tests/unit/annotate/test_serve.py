@@ -50,8 +50,11 @@ def test_what_people_say_reaches_agree_whole(run: Path) -> None:
     with start_serving(run, "--who", "ann") as server:
         assert server.greeting.startswith("ann labels 20 pairs of 5 queries of")
         status, early = server.ask("/finish", {})
-        assert (status, early["error"]) == (400, "20 pairs are not labelled yet")
-        assert server.ask("/finish", {}, "zh") == (400, {"error": "还有 20 个查询-摘要对未标注"})
+        assert (status, early["error"]) == (400, "20 pairs are not labelled yet; label them first")
+        assert server.ask("/finish", {}, "zh") == (
+            400,
+            {"error": "还有 20 个查询-摘要对未标注；请先完成标注"},
+        )
         state = label_all(server, lambda pair: None if pair["query_id"] == "q3" else read_stated_grade(pair))
         assert (state["labelled"], state["unsure"], state["next"]) == (20, 4, None)
         status, result = server.ask("/finish", {})

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from judge.collect.engines import EngineRequest
 from judge.collect.raw_log import RawLog, RawLogEntry, make_raw_log_path, read_raw_log
 from judge.errors import InputError, StoreError
+from judge.messages import CHINESE
 from tests.support.cases import check_each
 
 texts = st.text(max_size=20)
@@ -88,8 +89,10 @@ def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
     raw_log = RawLog(path)
     raw_log.add(make_entry("q1"))
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="raw_log:2: judge collect did not write this line"):
+    with pytest.raises(InputError, match="raw_log:2: judge collect did not write this line") as refused:
         list(read_raw_log(path))
+    reason = CHINESE(refused.value.message).partition("不是 judge collect 写入的（")[2].partition("）；")[0]
+    assert not reason.isascii() or "recursion" in reason
 
 
 def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:

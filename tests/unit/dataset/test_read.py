@@ -415,6 +415,11 @@ def test_files_that_are_no_datasets(tmp_path: Path) -> None:
         assert "no such file" in get_refusal(tmp_path / name)
     (tmp_path / "d.ods").write_text("x")
     assert "unknown file type '.ods'" in get_refusal(tmp_path / "d.ods")
+    (tmp_path / "d.ods.gz").write_text("x")
+    assert "unknown file type '.ods'" in get_refusal(tmp_path / "d.ods.gz")
+    for name in ("d.jsonl.gz", "d.csv.gz.gz"):
+        (tmp_path / name).write_bytes(gzip.compress(gzip.compress(b"query,snippet\nq,s\n")))
+        assert get_refusal(tmp_path / name).endswith(f"{name}: is gzipped twice; unpack it once")
     (tmp_path / "dir.jsonl").mkdir()
     assert "is not a file" in get_refusal(tmp_path / "dir.jsonl")
     (tmp_path / "latin.jsonl").write_bytes('{"query": "caf\xe9", "snippet": "s"}\n'.encode("latin-1"))
@@ -668,21 +673,25 @@ def test_queries_with_one_text_and_several_ids_are_remarked_on() -> None:
 
 
 def test_a_column_that_is_left_out_for_a_few_queries_is_remarked_on() -> None:
-    """A column of results, with several values in most queries, is none of queries."""
+    """A column of results, with several values in most queries, is none of queries, and not used."""
+    unused = "columns that are not used, because they differ between the results of a query: "
     rows: list[dict[str, Any]] = [
         {"query": f"query {number}", "engine": "a", "snippet": f"{rank}", "kind": "info", "position": rank}
         for number in range(30)
         for rank in range(3)
     ]
-    assert load(rows).warnings == ()
+    (warning,) = load(rows).warnings
+    assert warning == f"{unused}'position'; if one of them is a field, add --columns FIELD=COLUMN"
     rows[4]["kind"] = "navx"
     data = load(rows)
-    (warning,) = data.warnings
-    assert warning.startswith("column 'kind' has several values for 1 of 30 queries, first for query 'q-")
+    assert data.warnings[0].startswith(
+        "column 'kind' has several values for 1 of 30 queries, first for query 'q-"
+    )
     assert sum("kind" in query.extra for query in data.queries.values()) == 29
     for number in range(4):  # from a tenth of the queries on, it is a column of results
         rows[3 * number + 1]["kind"] = "navx"
-    assert load(rows).warnings == ()
+    (warning,) = load(rows).warnings
+    assert warning.startswith(f"{unused}'kind', 'position'; ")
 
 
 def test_languages_and_further_columns() -> None:

@@ -26,7 +26,7 @@ from judge.models.providers import PROVIDERS, Provider
 from judge.models.server import ServerAccess
 from judge.nightly import job
 from judge.nightly.assessor_drift import CANARIES_FILE
-from judge.nightly.record import record_to_json
+from judge.nightly.record_file import record_to_json
 from judge.records import Completion, Prompt, Sampling, Usage
 from tests.support.factories import extract_fenced, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply

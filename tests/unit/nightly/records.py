@@ -9,7 +9,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from judge.nightly.record import NightRecord, record_from_json
+from judge.nightly.record import NightRecord
+from judge.nightly.record_file import record_from_json
 
 ENGINES = {"bing": 0.61, "baidu": 0.57, "searx": 0.48}
 MEASURES = ("AP@10", "sDCG@10")

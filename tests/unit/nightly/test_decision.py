@@ -15,10 +15,7 @@ from judge.nightly.evidence import (
     find_unavailable,
     find_without_text,
 )
-from judge.nightly.record import (
-    EXIT_CODES,
-    RegressionOutcome,
-)
+from judge.nightly.record import EXIT_CODES, RegressionOutcome
 from judge.nightly.regression_test import find_possible_drops
 from tests.support.cases import check_each
 

@@ -11,7 +11,7 @@ import pytest
 
 from judge.errors import InputError
 from judge.nightly import job
-from judge.nightly.record import record_to_json
+from judge.nightly.record_file import record_to_json
 from tests.support.command_line import run_judge
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import write_queries

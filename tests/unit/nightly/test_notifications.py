@@ -11,7 +11,8 @@ from markdown_it import MarkdownIt
 
 from judge.config.nightly import WebhookOptions
 from judge.nightly import notifications
-from judge.nightly.night_texts import format_markdown, format_plain, make_message
+from judge.nightly.message_formats import format_markdown, format_plain
+from judge.nightly.night_texts import make_message
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.nightly.records import (
@@ -228,7 +229,7 @@ def test_a_webhook_with_half_an_address_ends_nothing(tmp_path: Path) -> None:
     lines = notifications.publish(
         tmp_path, parse_record(make_night("2026-05-02")), {"HOOK": "https://[secret"}, webhook=table
     )
-    assert lines[-1] == "webhook: not sent: [nightly] webhook: $HOOK holds no https:// address"
+    assert lines[-1] == "webhook: not sent: [nightly] webhook: $HOOK holds no https:// address; set it to one"
     assert (tmp_path / "summary.md").exists()
 
 

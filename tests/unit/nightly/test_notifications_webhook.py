@@ -21,7 +21,7 @@ from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.errors import InputError
 from judge.messages import CHINESE
 from judge.nightly.notifications import FORMATS, Webhook, post_message, publish
-from judge.nightly.record import record_to_json
+from judge.nightly.record_file import record_to_json
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.nightly.records import make_night, make_regression, make_row, parse_record

@@ -12,12 +12,9 @@ import pytest
 from judge.errors import InputError
 from judge.messages import Text
 from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
-from judge.nightly.record import (
+from judge.nightly.record import NIGHT_SCHEMA_VERSION, EngineSettings, EngineSource, NightRecord
+from judge.nightly.record_file import (
     NIGHT_FILE,
-    NIGHT_SCHEMA_VERSION,
-    EngineSettings,
-    EngineSource,
-    NightRecord,
     read_record,
     read_record_if_there,
     record_from_json,

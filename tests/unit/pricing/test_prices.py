@@ -93,12 +93,17 @@ def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> No
         ({"endpoint": 1}, "endpoint is 1"),
         ({"source": 1}, "source is 1"),
         ({"imput": 1}, "unknown option 'imput'; did you mean 'input'?"),
+        (
+            {"currency": "CNY"},
+            "unknown option 'currency'; known are models, endpoint, input, output, cached, batch, as_of,"
+            " source",
+        ),
     ],
 )
 def test_a_bad_row_is_named_with_its_field(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError) as refused:
         read_prices([ROW, {**ROW, **wrong}], "mine.toml")
-    assert str(refused.value).startswith("mine.toml: [[prices]] row 2: ")
+    assert str(refused.value).startswith("mine.toml: [[prices]] row 2, in USD: ")
     assert named in str(refused.value)
 
 
