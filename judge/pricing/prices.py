@@ -118,7 +118,7 @@ def read_prices(table: Iterable[Mapping[str, Any]], source: str) -> tuple[PriceR
         validate_table(
             PriceRow,
             fields,
-            Message("{file}: [[prices]] row {number}, in USD", file=source, number=number),
+            Message("{file}: [[prices]] row {number} (USD)", file=source, number=number),
         )
         for number, fields in enumerate(table, start=1)
     )

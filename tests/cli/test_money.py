@@ -66,7 +66,7 @@ def test_a_price_comes_from_the_option_then_the_file_and_is_in_the_summary(tmp_p
         }  # fmt: skip
         assert len(server.requests) == 4
         table.write_text(PRICES.replace("= 2\n", '= "two"\n'))
-        with pytest.raises(InputError, match=r"mine.toml: \[\[prices\]\] row 1: output is 'two'"):
+        with pytest.raises(InputError, match=r"mine.toml: \[\[prices\]\] row 1 \(USD\): output is 'two'"):
             read_cost(prices=table)
         table.write_text("currency = 'USD'")
         with pytest.raises(InputError, match=r"mine.toml: has no rows \[\[prices\]\]"):

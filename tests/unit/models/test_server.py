@@ -207,4 +207,4 @@ def test_a_connection_that_breaks_is_told_in_the_words_of_the_system() -> None:
     outer.__cause__ = ConnectionResetError(104, "Connection reset by peer")
     error = make_connection_error(outer, "https://judge.example/v1")
     assert error.detail == "https://judge.example/v1: Connection reset by peer"
-    assert CHINESE(error.message) == "transport：https://judge.example/v1：连接被对方重置"
+    assert CHINESE(error.message) == "连接失败：https://judge.example/v1：连接被对方重置"

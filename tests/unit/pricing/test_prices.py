@@ -103,7 +103,7 @@ def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> No
 def test_a_bad_row_is_named_with_its_field(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError) as refused:
         read_prices([ROW, {**ROW, **wrong}], "mine.toml")
-    assert str(refused.value).startswith("mine.toml: [[prices]] row 2, in USD: ")
+    assert str(refused.value).startswith("mine.toml: [[prices]] row 2 (USD): ")
     assert named in str(refused.value)
 
 
