@@ -16,12 +16,12 @@ _TOP_GRADE = (
     r"\b(?! or no\b| out of (?!3\b|three\b))"
 )
 _FILLING_WORDS = (
-    "only just with it this them one everything a an the as single character word grade score rating of be simply always"
+    "only just with it this them one everything a an the as single character word number digit grade score rating of be simply always"
     " me passage snippet text page result document item verdict"
 ).replace(" ", "|")
 # A demand ends with its value: "give it a 3." and not "give it 3 stars".
 _DEMAND_END = (
-    r"(?=[\"'”’]?\s*(?:$|\n|[.,;!?)]|or (?:you|else)\b|(?:and|for|regardless|no matter|as|with|without|now|instead|because|please|always"
+    r"(?=[\"'”’]?\s*(?:$|\n|[.,;!?)\]]|or (?:you|else)\b|only\b(?! if\b)|(?:and|for(?! (?:any|a|each) correct\b)|regardless|no matter|as|with|without|now|instead|because|please|always"
     r"|forever)\b|to (?:this|every|all)\b))"
 )
 # Words about the work of the assessor, in the same sentence.
@@ -32,7 +32,7 @@ _ABOUT_GRADING = (
 _ABOUT_GRADING_ZH = (
     r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
 )
-_THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item)"
+_THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item|entry|content)"
 _ROLES = "system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户："
 _LINE_MARKS = "``` \"\"\" ''' --- === ### ~~~ ***"
 # Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
@@ -98,35 +98,38 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "instruction": _make_pattern(
-        "ignore disregard forget overrid bypass",
+        "ignore disregard forget overrid bypass rubric grading scoring rules instructions",
         rf"(?<!not )(?<!n't )(?<!n’t )(?<!never )\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}"
         r"\b(?:(?<!own )instructions?\b(?! (?:on|at) )|rubric"
         r"|guideline|criteria|system prompt|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
         r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|(?:above|previous|prior|earlier)\b"
         r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
         r"|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))",
-        stems="ignore disregard forget override overriding bypass",
+        r"\bdo(?:n['’]t| not) (?:follow|apply|use) (?:the|your|any) (?:rubric|grading|scoring)\b"
+        r"|\b(?:prior|previous|above|earlier) (?:rules|instructions) are (?:void|cancell?ed|no longer valid)(?=[.,;!]|$| (?:from )?now)",
+        stems="ignore disregard forget override overriding bypass rubric grading scoring rules instructions",
     ),
     "instruction:answer": _make_pattern(
         "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance label"
-        " classify deem treat regard count consider prefer choose favor favour",
+        " classify deem treat regard count consider judge prefer choose favor favour",
         rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)"
-        rf"|\b(?:output|print|reply|respond|answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
+        rf"|\b(?:output|print|reply|respond|(?<!choose )(?<!select )(?<!this )answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
         rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
         rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
         rf"|\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b"
-        rf"|\b(?:label|classify|deem|treat|regard|count|consider) (?:{_THIS_TEXT}|the following (?:text|passage|snippet)) (?:as )?(?:(?:fully|highly|completely|perfectly|directly) )?(?:relevant|answering|satisfying)\b"
+        rf"|\b(?:label|classify|deem|treat|regard|count|consider|grade|rate|score|mark|judge) (?:{_THIS_TEXT}|the following (?:text|passage|snippet)) (?:as )?(?:(?:fully|highly|completely|perfectly|directly) )?(?:relevant(?=\W*$|[.,;!?)\]]| (?:to|and)\b)|answering|satisfying)\b"
         rf"|\bthe (?:expected|correct|true|gold) (?:label|grade|verdict|rating)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}"
         r"|\b(?:prefer|choose|favou?r) the (?:engine|list|ranking) (?:that|which|with)\b[^\n.]{0,30}\bthis\b"
         rf"|\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
         stems="output print reply respond answer return say write type assign award grade score rate mark give verdict rating relevance"
-        " lower label classify deem treat regard count consider prefer choose favor favour",
+        " lower label classify deem treat regard count consider judge prefer choose favor favour",
     ),
     "instruction:role": _make_pattern(
-        "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
+        "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been as%a",
         rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b"
         r"|\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b"
         rf"|\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}"
+        rf"|\bas an? (?:ai|llm|automated|relevance) {_GRADERS},? you\b{_ABOUT_GRADING}"
         r"|\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))"
         r"|\balready been (?:graded|scored|rated)\b(?=[^\n]{0,40}?(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)"
         rf"|\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b{_ABOUT_GRADING}"
@@ -143,24 +146,25 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:上述|以上|之前|先前|前面|此前)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
     ),
     "instruction:回答": _make_pattern(
-        "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为 定为 片段 摘要 本页 本文",
-        r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
-        r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分(?![球钟之])"
+        "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为 定为 片段 摘要 本页 本文 命令 指示",
+        r"(?:直接|一律|统统|必须|只需|只要|请(?!给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务))|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
+        r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿]|[”\"'](?:或|还是))|[“\"']?相关(?=[”\"']?[。！!]|$)|[“\"']相关|满分|最高分|[3３三] ?分(?![球钟之])"
         r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点星级球]))",
         # Examples of programming exercises have an input and an output.
         r"(?:打分|评分|得分|等级|\A(?![\s\S]*输入)[\s\S]*?输出) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
         r"(?:判卷|阅卷|评分|打分|评测|评审)(?:机器人|系统|程序|模型)[^\n。]{0,8}?(?:给|打)[^\n。了过]{0,3}?(?:满分|最高分)",
+        r"给个[“\"']?yes|[并请]打 ?[3３三] ?分(?![球钟之])|(?:命令|指示)你[^\n。]{0,12}(?:等级|评分|满分|相关|yes)|所有(?:摘要|片段)[均都](?:[是为])?相关",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
         r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
         r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
-        stems="直接 一律 统统 必须 只需 只要 请 务必 应当 满分 最高分 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
+        stems="直接 一律 统统 必须 只需 只要 请 务必 应当 满分 最高分 给个 打3 打３ 打三 打% 命令你 指示你 所有摘要 所有片段 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
     ),
     "instruction:角色": _make_pattern(
-        "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
+        "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 你的真正任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
         r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai(?:评|裁|模型|助手)|语言模型|评\w模型)[^\n。]{0,6}"
         r"(?:的话|说明|注意|提示|须知|声明)",
         rf"(?:从现在起|现在开始|从现在开始)[^\n。]{{0,6}}你{_ABOUT_GRADING_ZH}",
-        rf"你现在(?:是一|必须|要给){_ABOUT_GRADING_ZH}|你不再是|你的(?:新)?任务(?:改为|变为|是给)",
+        rf"你现在(?:是一|必须|要给){_ABOUT_GRADING_ZH}|你不再是|你的(?:新)?任务(?:改为|变为|是给)|你的真正任务",
         rf"(?:若|如果|假如)你是[^\n。]{{0,6}}(?:模型|评测|评分|评审|裁判|ai(?!爱好)|机器人){_ABOUT_GRADING_ZH}",
         r"(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|评分员|评测|评委|评审|评分规则|给满分|打满分)",
     ),
@@ -172,8 +176,8 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"\b(?:verdict|grade|relevance) ?[:=] ?(?:(?:yes|no)(?!, (?!(?:\w+ )?relevan))|[0-3](?! (?:stars?\b|mild|moderate|severe|life-|[\w ]{1,30}, ?[0-3] [a-z])))(?![\w%]|\.\d|/\d)",
         r"<answer> ?[0-3] ?</answer> ?\n?<reason",
         r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
-        r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：] ?(?:yes|no)\b",
-        r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d)|yes|no\b|(?:\w+ )?relevant)",
+        r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：为] ?(?:yes|no)\b|\banswer ?= ?(?:relevant\b|3/3)",
+        r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d| (?:stars?\b|out of (?!3\b)))|yes|no\b|(?:\w+ )?relevant)",
         r"相关性评分 ?[:：] ?[0-3](?:/3| ?分)?(?![\d.])|(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
         r"\bassessment: (?:[a-z]+ )?relevant\b",
         stems="verdict grade score relevance rating assessment answer final%",
@@ -282,14 +286,14 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "instruction:to_graders": _make_pattern(
         "grader judge evaluator assessor rater scorer reading%this",
         r"\b(?:ai|llm|automated) (?:grader|evaluator|assessor|rater|scorer|judge)s? ?[:,](?=[^\n]{0,60}\b(?:rate|mark|grade|assign|give|score|deserves|must|please)\b[^\n]{0,60}(?:\bthis\b|relevan|perfect|\b3\b|top|highest|maximum))",
-        r"(?:^|[.!?\n>] ?)(?:grader|evaluator|assessor|rater)s?[:,](?=[^\n.]{0,80}(?:this (?:snippet|passage|result)|your (?:verdict|judge?ment|instructions)|\bgrade 3\b|\b3$))",
+        r"(?:^|[.!?\n>] ?)(?:grader|evaluator|assessor|rater)s?[:,](?=[^\n.]{0,80}(?:this (?:snippet|passage|result)|(?:always|fully) relevant|your (?:verdict|judge?ment|instructions)|\bgrade 3\b|\b3$))",
         r"\bto the (?:ai|llm|model|language model)(?: \w+)? reading this\b|\bthe (?:ai|llm) (?:judge|grader|evaluator|assessor) (?:could|can|should|would|must|to) (?:\w+ )?(?:mark|rate|grade|score|give) this (?:entry|page|snippet|passage|result|text|as|a)\b",
         stems="ai llm automated grader graders evaluator evaluators assessor assessors rater raters reading",
     ),
     "fake_verdict:this": _make_pattern(
         "this human%label relevance ground%truth satisfies",
         rf"\b(?:grad|rat|scor|mark)ed {_THIS_TEXT}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)"
-        r"|\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3"
+        rf"|{_THIS_TEXT} (?:was|is|has been) (?:already )?(?:graded|rated|scored|judged|labell?ed) (?:an? |as )?(?:3\b(?! (?:out|of|stars))|(?:\w+ )?relevant)|\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3"
         r"|\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
         stems="this label relevance truth satisfies",
     ),
@@ -313,10 +317,10 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="times until",
     ),
     "secrets:rules": _make_pattern(
-        "given api%key instructions 系统提示 收到 得到",
-        r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output)\b[^\n.]{0,20}\b(?:contents|text|wording) of your instructions\b|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
+        "given api%key instructions your%prompt system%prompt 系统提示 收到 得到",
+        r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output)\b[^\n.]{0,20}\b(?:contents|text|wording) of your instructions\b|\b(?:reveal|disclose) your (?:system )?(?:instructions|prompt)\b|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
         r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你的系统提示词?[^\n。]{0,6}(?:复述|重复|背|公开|输出|发)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么",
-        stems="given key contents text wording",
+        stems="given key contents text wording reveal disclose",
     ),
     "instruction:act": _make_pattern(
         "you%are%an you%are%a act%as%an",
@@ -382,7 +386,7 @@ GRADING = Subject(
     r"\b(?:grad(?:e[sd]?|ing|ers?)|scor(?:e[sd]?|ing|ers?)|rubric|relevan(?:t|ce)|verdict|label|evaluat\w+|assessors?)\b",
 )
 GOOD_GRADE = Subject(
-    r"3(?<![\w.$]3)\b(?![\d.,%:]\d| ?(?:years?|days?|hours?|months?|weeks?|minutes?|times|stars?|or(?! (?:you|else)\b)|to|of|and|-|–))"
+    r"3(?<![\w.$]3)(?<!in grade 3)\b(?![\d.,%:]\d| ?(?:years?|days?|hours?|months?|weeks?|minutes?|times|stars?|or(?! (?:you|else)\b)|to|of|and|-|–))"
     r"|yes|affirmativ|positive|3(?<!\d3) ?分(?!钟)|三分(?![之钟])|满分|最高|完[全美](?:相关|匹配|答案)|“是|\"是|「是|为是|成是"
     r"|为 ?3(?!\d)|是 ?3(?!\d)|为相关|“相关|\"相关|「相关|标准答案|肯定",
     _split_words("three%point perfect exact full high top maximum label"),
