@@ -23,13 +23,15 @@ _TAG = (
 #: Some servers escape tags as HTML does.
 _OPENER = re.compile(
     rf"(?:[<＜]|&lt;)\|?{_TAG}(?:\s[^<>＜＞&]{{0,40}})?\|?(?:[>＞]|&gt;)"
-    r"|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel\|>\s?(?:analysis"
-    r"|commentary)[^<]{0,40}<\|message\|>|\Aanalysis(?=[A-Za-z])",
+    r"|◁think▷|\[THINK\]|<\|begin_of_thought\|>"
+    r"|<\|channel\|>\s?(?:analysis|commentary)[^<]{0,40}<\|message\|>"
+    r"|\Aanalysis(?=[A-Za-z])",
     re.IGNORECASE,
 )
 _CLOSER = re.compile(
     rf"(?:[<＜]|&lt;)\|?\s?/\s?{_TAG}\s?\|?(?:[>＞]|&gt;)"
-    r"|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<\|channel\|>\s?final[^{}]{0,40}?<\|message\|>"
+    r"|◁/think▷|\[/THINK\]|<\|end_of_thought\|>"
+    r"|<\|channel\|>\s?final[^{}]{0,40}?<\|message\|>"
     r"|assistantfinal",
     re.IGNORECASE,
 )
@@ -54,8 +56,7 @@ _MAX_CHARS = 40_000
 #: A string that does not end, behind a known key or any quoted one; no reason is longer.
 _LONGEST_STRING = 4_000
 _OPEN_STRING = re.compile(
-    rf"(?:(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}"
-    rf"|[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}])\s{{0,4}}[:：=]\s{{0,8}}"
+    rf"(?:(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}|[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}])\s{{0,4}}[:：=]\s{{0,8}}"
     r"(?:\"[^\"]*|“[^“”]*|'[^']*|‘[^‘’]*)\Z",
     re.IGNORECASE,
 )

@@ -161,7 +161,7 @@ def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
     """Return the places where the key stands in quotes, or bare where a member may begin."""
     keys = "|".join(KEYS[scale.name])
     pattern = re.compile(
-        rf"(?:(?<!\\)[{QUOTES}]\s?(?:{keys})\s{{0,4}}[{QUOTES}]|(?<=[{{,])\s{{0,64}}(?P<bare>{keys}))"
+        rf"(?:(?<!\\)[{QUOTES}]\s?(?:{keys})\s{{0,4}}[{QUOTES}]|(?<=[{{,(])\s{{0,64}}(?P<bare>{keys}))"
         rf"\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})",
         re.IGNORECASE,
     )

@@ -39,12 +39,12 @@ _SCALE = (
     rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: (?:i|we) use[sd]?)?\s?(?:is|of|[:=])?\s?(?:ranging |going "
     rf"|running )?{_RANGE}|(?:scale of|out of(?: an?)?(?: max\w*"
     rf"| total)?(?: of)?) {_NUMBER}{_UNITS}?(?! (?!stars|points|marks|this|is|was|as|its|because"
-    rf"|possible)[a-z]{{2,20}}s\b)|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}|(?:max(?:imum|imal)?"
-    rf"|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?\s?(?:is|of"
-    rf"|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}|(?<=[0-9] )of {_NUMBER}{_CLOSER}"
-    rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b{_CLOSER})|(?:满分"
-    rf"|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制|{_NUMBER}\s?分中的?\s?[0-9]"
-    rf"|{_RANGE}\s?(?:分制?|级)"
+    rf"|possible)[a-z]{{2,20}}s\b)|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}|(?:max(?:imum"
+    rf"|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?\s?(?:is|of|[:="
+    rf"|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}|(?<=[0-9] )of {_NUMBER}{_CLOSER}"
+    rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being"
+    rf"|is) (?:the )?(?:best|highest|top)\b{_CLOSER})|(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?"
+    rf"|{_NUMBER}\s?(?:分|级)制|{_NUMBER}\s?分中的?\s?[0-9]|{_RANGE}\s?(?:分制?|级)"
 )
 #: A range alone, up to its closing bracket.
 _RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"

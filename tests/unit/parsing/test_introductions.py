@@ -210,14 +210,15 @@ def test_a_value_and_its_meaning_behind_a_comma(text: str, scale: Scale, grade: 
     assert parse_grade(text, scale) == grade
 
 
-@pytest.mark.parametrize(
-    "text",
+@check_each(
+    ("text", "scale"),
     [
-        '{"result": 如果有日期则 "reason": "perfect", "grade": "2"}}',
-        '不要输出 \n"reason": "perfect",\n  "grade": 3\n}',
-        "JSON 输出：Hidden text\n\n" + OBJECTS["graded", "en"],
+        ('{"result": 如果有日期则 "reason": "perfect", "grade": "2"}}', GRADED),
+        ('不要输出 \n"reason": "perfect",\n  "grade": 3\n}', GRADED),
+        ("JSON 输出：Hidden text\n\n" + OBJECTS["graded", "en"], GRADED),
+        ("dict(verdict=\"know\", reason='names “it”'verdict': 'no',} and more')", BINARY),
     ],
 )
-def test_prose_in_front_of_a_key_or_behind_a_label_is_no_introduction(text: str) -> None:
+def test_prose_in_front_of_a_key_or_behind_a_label_is_no_introduction(text: str, scale: Scale) -> None:
     with pytest.raises(ReplyParseError):
-        parse_verdict(text, GRADED)
+        parse_verdict(text, scale)
