@@ -20,13 +20,11 @@ from judge.messages import Text as Bilingual
 from judge.report.display_text import escape_hidden
 from judge.report.kind_names import ERRORS, FLAGS
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import parse_queries
 from judge.runs.record_json import check_version
 from judge.runs.results_file import (
     CleanedText,
     EngineEntry,
     JudgmentEntry,
-    OtherLayout,
     QueryEntry,
     SnippetEntry,
     open_results,
@@ -44,14 +42,9 @@ def find_query(run: Path, query: str) -> QueryEntry:
     """
     folder, path = RunFolder(run), run / "results.json"
     with translate_run_errors(run):
-        try:
-            results, entries = open_results(path)
-            check_version(results, str(path))
-            entry, texts = _search(entries, query, run)
-        except OtherLayout:
-            results = folder.read("results.json")
-            check_version(results, str(path))
-            entry, texts = _search(parse_queries(results, str(path)), query, run)
+        results, entries = open_results(path)
+        check_version(results, str(path))
+        entry, texts = _search(entries, query, run)
         if entry is not None:
             return _add_details(folder, entry)
     raise InputError(

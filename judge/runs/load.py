@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
@@ -41,10 +40,8 @@ from judge.records import (
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
 from judge.runs.record_json import Record, check_version, decode_json, from_json, summary_from_json
 from judge.runs.results_file import (
-    OtherLayout,
     QueryEntry,
     SnippetEntry,
-    check_entries,
     open_results,
     read_query_entries,
 )
@@ -172,10 +169,7 @@ def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:
     again whenever they are used.
     """
     with translate_run_errors(folder.path):
-        with suppress(OtherLayout):
-            return _load(folder, *open_results(folder.path / "results.json"), in_memory=in_memory)
-        results = folder.read("results.json")
-        return _load(folder, results, parse_queries(results, str(folder.path / "results.json")))
+        return _load(folder, *open_results(folder.path / "results.json"), in_memory=in_memory)
 
 
 def load_runs(paths: Sequence[Path]) -> dict[str, JudgedRun]:
@@ -186,19 +180,6 @@ def load_runs(paths: Sequence[Path]) -> dict[str, JudgedRun]:
     if len({path.resolve() for path in paths}) < len(paths):
         raise InputError("a run is named twice among {names}; compare different runs", names=NameList(names))
     return {name: load_run(RunFolder(path)) for name, path in zip(names, paths, strict=True)}
-
-
-def parse_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry]:
-    """Yield the queries of a results.json that is read already; raise InputError when one is damaged."""
-    queries = results.get("queries")
-    if not isinstance(queries, list):
-        raise make_damage_error(
-            "{place}: field 'queries' is {queries!r:.60}, not a list", place=place, queries=queries
-        )
-    entries = (
-        from_json(QueryEntry, value, f"{place}: queries[{number}]") for number, value in enumerate(queries)
-    )
-    yield from check_entries(results, entries, place)
 
 
 def _load(

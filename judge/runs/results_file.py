@@ -15,18 +15,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from judge.analysis.summary import SCHEMA_VERSION, QueryValues, Summary
-from judge.dataset.text_files import number_lines
-from judge.errors import InputError, explain_error
-from judge.filesystem import open_text
 from judge.json_text import dump_json
-from judge.messages import Message
 from judge.records import (
     BINARY,
     GRADED,
     Lang,
     Scale,
 )
-from judge.runs.folder import make_damage_error, parse_run_json
+from judge.runs.folder import RunFolder, make_damage_error, parse_run_json
 from judge.runs.record_json import decode_json, from_json, to_json
 from judge.stored_lines import TemporaryLines, decode_line
 
@@ -180,35 +176,42 @@ class StoredEntries:
         yield f"\n{_END}"
 
 
-class OtherLayout(ValueError):
-    """A results.json is not laid out as `StoredEntries` does it."""
-
-
-def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Any, Iterator[QueryEntry]]:
+def open_results(
+    path: Path, indices: Container[int] = ALL_INDICES
+) -> tuple[Mapping[str, Any], Iterator[QueryEntry]]:
     """Return the object in the results.json at `path` without its queries, and the queries at `indices`.
 
-    The queries are read one line at a time; the lines of others are not parsed. Raise OtherLayout, also for a
-    query, when the file cannot be read like this, and InputError for a query with an invalid value.
+    The queries are read one line at a time; the lines of others are not parsed. A file with another layout,
+    such as one that another program wrote again, is read whole. Raise InputError, also for a query, when the
+    file is damaged.
     """
-    lines = _read_lines(path)
+    lines = (text for _, text in RunFolder(path.parent).read_texts(path.name))
     head = []
     for line in lines:
         head.append(line)
         if line == _QUERIES:
+            results = parse_run_json(str(path), "".join([*head, _END]))
+            texts = enumerate(_list_queries(path, lines))
+            queries = (_parse_entry(path, index, text) for index, text in texts if index in indices)
             break
     else:
-        raise OtherLayout(Message("no line begins the queries"))
-    results = _parse(path, "".join([*head, _END]))
-    queries = (
-        decode_json(QueryEntry, text)
-        or from_json(QueryEntry, _parse(path, text), f"{path}: queries[{index}]")
-        for index, text in enumerate(_list_queries(lines))
-        if index in indices
-    )
-    return results, check_entries(results, queries, str(path))
+        results = parse_run_json(str(path), "".join(head))
+        values = results.get("queries") if isinstance(results, dict) else None
+        if not isinstance(values, list):
+            raise make_damage_error(
+                "{place}: field 'queries' is {values!r:.60}, not a list", place=path, values=values
+            )
+        queries = (
+            from_json(QueryEntry, value, f"{path}: queries[{index}]")
+            for index, value in enumerate(values)
+            if index in indices
+        )
+    return results, _check_entries(results, queries, str(path))
 
 
-def check_entries(results: Any, queries: Iterable[QueryEntry], place: str) -> Iterator[QueryEntry]:  # noqa: ANN401  # JSON holds anything
+def _check_entries(
+    results: Mapping[str, Any], queries: Iterable[QueryEntry], place: str
+) -> Iterator[QueryEntry]:
     """Yield the queries of the results.json at `place`; raise InputError for what judge never writes.
 
     That is a query that occurs twice, a list whose ranks are not 1, 2, …, and a grade off its scale.
@@ -250,23 +253,7 @@ def _check_list(snippets: Sequence[SnippetEntry], scale: Scale, **where: str) ->
                     )
 
 
-def _parse(path: Path, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
-    try:
-        return parse_run_json(str(path), text)
-    except InputError as error:
-        raise OtherLayout(str(error)) from error
-
-
-def _read_lines(path: Path) -> Iterator[str]:
-    try:
-        with open_text(path, newline="\n") as file:
-            for _, line in number_lines(file, path):
-                yield line
-    except (OSError, ValueError, InputError) as error:
-        raise OtherLayout(str(error)) from error
-
-
-def _list_queries(lines: Iterator[str]) -> Iterator[str]:
+def _list_queries(path: Path, lines: Iterator[str]) -> Iterator[str]:
     """Yield the text of each query, from the `lines` after the one that begins them."""
     for line in lines:
         if line == _END:
@@ -274,19 +261,16 @@ def _list_queries(lines: Iterator[str]) -> Iterator[str]:
         if not line.isspace():
             yield line.removesuffix("\n").removesuffix(",")
     else:
-        raise OtherLayout(Message("no line ends the queries"))
+        raise make_damage_error("{place}: no line ends the queries", place=path)
     if next(lines, None) is not None:
-        raise OtherLayout(Message("lines follow the queries"))
+        raise make_damage_error("{place}: lines follow the queries", place=path)
+
+
+def _parse_entry(path: Path, index: int, text: str) -> QueryEntry:
+    place = f"{path}: queries[{index}]"
+    return decode_json(QueryEntry, text) or from_json(QueryEntry, parse_run_json(place, text), place)
 
 
 def read_query_entries(path: Path, indices: Container[int] = ALL_INDICES) -> Iterator[QueryEntry]:
-    """Yield the queries at `indices` of the results.json at `path`, laid out as `StoredEntries` does it.
-
-    Raises InputError when the file has another layout.
-    """
-    try:
-        yield from open_results(path, indices)[1]
-    except OtherLayout as error:
-        raise make_damage_error(
-            "{place}: is not as judge wrote it ({error})", place=path, error=explain_error(error)
-        ) from error
+    """Yield the queries at `indices` of the results.json at `path`; errors are those of `open_results`."""
+    yield from open_results(path, indices)[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -179,13 +180,17 @@ def test_show_names_similar_queries(demo: Path, tmp_path: Path, query: str, simi
         find_query(tmp_path, query)
 
 
-def test_show_reads_a_results_file_of_another_layout(demo: Path, tmp_path: Path) -> None:
+def test_a_results_file_of_another_layout_is_read(demo: Path, tmp_path: Path) -> None:
     results = read_results(demo)
     query = "--query", results["queries"][1]["query_id"]
-    write_results(tmp_path, json.dumps(results, indent=1))
-    result = run_judge("show", tmp_path, *query)
+    run = tmp_path / demo.name
+    shutil.copytree(demo, run)
+    write_results(run, json.dumps(results, indent=1))
+    result = run_judge("show", run, *query)
     assert result.returncode == 0, result.stderr
     assert result.stdout == run_judge("show", demo, *query).stdout
+    assert run_judge("report", run).returncode == 0
+    assert (run / "report.html").read_bytes() == (demo / "report.html").read_bytes()
 
 
 def test_show_holds_one_query_at_a_time(demo: Path, tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def yield_wrong_values(file: str, content: bytes) -> Iterator[Case]:
 
 
 def format_json(value: Any, file: str) -> bytes:
-    """Return `value` as JSON, in the layout of judge for results.json, whose reader needs it."""
+    """Return `value` as JSON, in the layout of judge for results.json, which it reads by lines."""
     if file != "run/results.json" or not isinstance(value.get("queries"), list) or "summary" not in value:
         return json.dumps(value).encode()
     entries = ",\n".join(json.dumps(query) for query in value["queries"])

@@ -151,5 +151,8 @@ def test_what_is_no_run_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not JSON"):
         judge.score(tmp_path)
     (tmp_path / "results.json").write_text("{}")
+    with pytest.raises(InputError, match=r"results\.json: field 'queries' is None, not a list"):
+        judge.score(tmp_path)
+    (tmp_path / "results.json").write_text('{"schema": 2, "queries": []}')
     with pytest.raises(InputError, match=r"results\.json: field 'summary' is None, not an object"):
         judge.score(tmp_path)
