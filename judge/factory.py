@@ -34,8 +34,7 @@ from judge.errors import InputError, SetupError, advise_install
 from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.models.batch_api import BatchModel
-from judge.models.model import Model
-from judge.models.providers import FORMS, PROVIDERS, open_model, split_address
+from judge.models.providers import FORMS, PROVIDERS, Model, open_model, split_address
 from judge.models.server import ServerAccess
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER

@@ -30,8 +30,8 @@ from judge.flags import (
     TEXT_MISSING,
 )
 from judge.messages import Message
-from judge.models.model import Model
 from judge.models.negotiation import find_max_tokens
+from judge.models.providers import Model
 from judge.parsing.verdict import parse_verdict
 from judge.records import CONTENT_FILTER, Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
 from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictKeyInfo, normalise_params

@@ -6,7 +6,7 @@ from judge.assess.assessor import AssessorAnswer
 from judge.errors import PARSE_ERROR_KINDS, ErrorKind, RunIncomplete
 from judge.messages import Message
 from judge.models.error_mapping import shorten
-from judge.models.model import Model
+from judge.models.providers import Model
 from judge.models.redaction import mask
 
 #: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.

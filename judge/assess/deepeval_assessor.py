@@ -22,7 +22,7 @@ from deepeval.test_case import LLMTestCase
 from judge.assess.assessor import Assessor
 from judge.assess.prompts import load_prompts, make_object_schema
 from judge.errors import ReplyParseError
-from judge.models.model import Model
+from judge.models.providers import Model
 from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt, Verdict
 

@@ -30,8 +30,7 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_cache_path
 from judge.client.budget import SpendLimit
-from judge.client.client import ModelClient
-from judge.client.server_record import ServerRecord
+from judge.client.client import ModelClient, ServerRecord
 from judge.errors import Interrupted, JudgeError, StoreError
 from judge.judgment_log import JudgmentLog
 from judge.messages import Message

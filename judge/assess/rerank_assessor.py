@@ -15,7 +15,7 @@ from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.prompts import Prompts, Template
 from judge.errors import ReplyParseError
 from judge.messages import Message, SeparatedNames
-from judge.models.model import Model
+from judge.models.providers import Model
 from judge.records import Completion, Judgment, Lang, Prompt, Scale, Verdict, parse_score
 from judge.store.store import StoredAnswer
 

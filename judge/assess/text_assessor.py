@@ -20,7 +20,7 @@ from judge.assess.progress import ProgressListener
 from judge.assess.prompts import Prompts
 from judge.client.client import ModelClient
 from judge.errors import JudgeError, ReplyParseError
-from judge.models.model import Model
+from judge.models.providers import Model
 from judge.parsing.final_answer import parse_json_answer
 from judge.pricing.costs import RunCost, combine_costs, make_run_cost
 from judge.records import GRADED, Completion, Judgment, Pair, Prompt, Verdict

@@ -1,6 +1,6 @@
 """Models: the `Model` protocol, through which judging calls a model, and the adapters of libraries.
 
-    model, providers                 the protocol; the providers, and the model that a name stands for
+    providers                        the protocol, the providers, and the model that a name stands for
     openai, dashscope, langchain     adapters of chat models
     rerank, decision_model, lexical  models without a written reply: scores, log-probabilities, shared terms
     server, redaction                the address, the key and the proxy of a server; secrets in texts

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import IO, Any, Protocol, runtime_checkable
 
 from judge.errors import CallError
-from judge.models.model import Model
 from judge.models.negotiation import RequestParams
+from judge.models.providers import Model
 from judge.records import Completion, Prompt
 
 #: The most requests of a batch, at OpenAI and at Alibaba Cloud.

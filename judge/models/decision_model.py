@@ -16,7 +16,7 @@ from typing import Any
 from judge.errors import RequestRejected
 from judge.messages import Message
 from judge.models.chat_messages import as_mapping
-from judge.models.model import Model
+from judge.models.providers import Model
 from judge.records import Completion, Lang, Prompt, ScaleName
 
 #: The token of each grade.

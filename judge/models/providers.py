@@ -1,4 +1,4 @@
-"""The providers of models, and the model that a name stands for."""
+"""The protocol of a model, the providers of models, and the model that a name stands for."""
 
 from __future__ import annotations
 
@@ -6,15 +6,36 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import InputError, SetupError, suggest_name
 from judge.messages import Message, SeparatedNames
-from judge.models.model import Model
-from judge.records import EXPECTED, LEXICAL, Sampling
+from judge.records import EXPECTED, LEXICAL, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from judge.models.server import ServerAccess
+
+
+class Model(Protocol):
+    """A model that completes prompts, one request per call."""
+
+    @property
+    def name(self) -> str:
+        """The model as the user names it, e.g. `openai:qwen-plus`."""
+
+    @property
+    def endpoint(self) -> str:
+        """The address of the server, without credentials; `""` for a model in this process."""
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The parameters of every request, as sent, without the negotiated `response_format`."""
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
+
+    async def aclose(self) -> None:
+        """Close the connections; the model cannot be used afterwards."""
 
 
 @dataclass(frozen=True, slots=True)

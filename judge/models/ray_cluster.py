@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from judge.errors import ConnectionFailed, SetupError, advise_install
-from judge.models.model import Model
+from judge.models.providers import Model
 from judge.models.redaction import mask
 from judge.models.worker_model import PromptWorker, Result, Worker, WorkerLost
 from judge.records import Prompt

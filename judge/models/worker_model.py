@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from judge.errors import CallError, ConnectionFailed, RetryableError
-from judge.models.model import Model
+from judge.models.providers import Model
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 

@@ -14,7 +14,7 @@ from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.client.retry import RequestLimits
 from judge.errors import Interrupted, RequestRejected, RetryableError
-from judge.models.model import Model
+from judge.models.providers import Model
 from judge.records import Call, Completion, Prompt, Usage
 from judge.store.leases import Busy, Lease, LeasedElsewhere
 from judge.store.store import StoredAnswer, StoredVerdict, VerdictStore

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import ParametersRejected
-from judge.models.model import Model
-from judge.models.providers import open_model
+from judge.models.providers import Model, open_model
 from judge.records import GRADED, Completion, Prompt, Sampling
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 

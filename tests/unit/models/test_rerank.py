@@ -10,8 +10,7 @@ from dataclasses import replace
 import pytest
 
 from judge.errors import CallError, RequestRejected, SetupError
-from judge.models.model import Model
-from judge.models.providers import open_model
+from judge.models.providers import Model, open_model
 from judge.models.rerank import LocalReranker, check_sentence_transformers
 from judge.records import Usage
 from tests.support.cases import check_each
