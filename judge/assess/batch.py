@@ -207,7 +207,10 @@ class BatchRunner:
         """Submit `lines`, by key, as one batch."""
         batch_id, planned = await self.table.plan(list(lines), params.to_json())
         left_out = list(lines.keys() - set(planned))
-        reserved = [lines[key].usd for key in planned]
+        # A server can count more tokens than the estimate.
+        price = self.client.price
+        least = self.client.spend_limit.highest_cost * price.batch_share if price else 0.0
+        reserved = [max(lines[key].usd, least) for key in planned]
         count = self.client.spend_limit.reserve_batch(reserved)
         if self._ended and count < _MIN_SHARE * len(planned):
             self.client.spend_limit.settle_batch(reserved[:count], (), None)

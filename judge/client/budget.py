@@ -54,7 +54,8 @@ class SpendLimit:
         self._in_flight = 0
         #: The most that the calls in flight can cost.
         self._reserved = 0.0
-        self._highest_cost = 0.0
+        #: The highest cost of a call so far, outside of a batch.
+        self.highest_cost = 0.0
         self._waiters: list[asyncio.Future[None]] = []
         self._maybe_billed = 0.0
         self._reserved_in_batches = 0.0
@@ -76,11 +77,11 @@ class SpendLimit:
                 )
             spent = self.usd + self._maybe_billed + self._reserved_in_batches
             ceiling = self.budget * _ROUNDING
-            if spent + self._highest_cost > ceiling or spent >= self.budget:
+            if spent + self.highest_cost > ceiling or spent >= self.budget:
                 raise LimitReached(
                     "--budget {budget:g} USD is used up; raise it and run again", budget=self.budget
                 )
-            reserved = max(self._reserved + most, (self._in_flight + 1) * self._highest_cost)
+            reserved = max(self._reserved + most, (self._in_flight + 1) * self.highest_cost)
             if self._in_flight and spent + reserved > ceiling:
                 return False
         self.calls += 1
@@ -104,7 +105,7 @@ class SpendLimit:
             count = max(0, min(count, self._max_calls - self.calls))
         if self.budget is not None:
             spent = (self.usd or 0.0) + self._maybe_billed + self._reserved_in_batches
-            in_flight = max(self._reserved, self._in_flight * self._highest_cost)
+            in_flight = max(self._reserved, self._in_flight * self.highest_cost)
             left = self.budget * _ROUNDING - spent - in_flight
             totals = accumulate(costs[:count])
             count = 0 if self.usd is None else sum(total <= left for total in totals)
@@ -133,21 +134,17 @@ class SpendLimit:
             if not waiter.done():
                 waiter.set_result(None)
         self._waiters.clear()
-        self._highest_cost = max(self._highest_cost, self._add_cost(call, price))
+        self._add_cost(call, price)
         if call.maybe_billed and call.usage is None:
-            self._maybe_billed += self._highest_cost or most
+            self._maybe_billed += self.highest_cost or most
 
-    def _add_cost(self, call: Call, price: Price | None) -> float:
-        """Add the cost of `call` and return it; 0 for a call that fails or whose cost is unknown.
-
-        An answer without a price or a token count makes the sum unknown.
-        """
+    def _add_cost(self, call: Call, price: Price | None) -> None:
+        """Add the cost of `call`; an answer without a price or a token count makes the sum unknown."""
         if call.usage is None:
             self.usd = None if call.outcome == ANSWERED else self.usd
-            return 0.0
-        if price is None:
+        elif price is None:
             self.usd = None
-            return 0.0
-        cost = price.compute_usd(call.usage, in_batch=call.in_batch)
-        self.usd = None if self.usd is None else self.usd + cost
-        return cost
+        else:
+            cost = price.compute_usd(call.usage, in_batch=call.in_batch)
+            self.usd = None if self.usd is None else self.usd + cost
+            self.highest_cost = max(self.highest_cost, price.compute_usd(call.usage))

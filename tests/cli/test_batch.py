@@ -7,11 +7,13 @@ import signal
 import sqlite3
 import subprocess
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judge.records import Usage
 from tests.support.batch_server import BatchRules, BatchServer
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge, start_process
@@ -449,6 +451,20 @@ def test_a_budget_is_kept_before_anything_is_submitted(
         assert (len(server.batches) > 1) == (code == 0)
         assert_submitted_once(server)
     assert read_cost(tmp_path / "one/run")["usd"] == pytest.approx(paid)
+
+
+def test_a_batch_is_as_large_as_the_budget_covers_at_the_cost_of_the_first_call(tmp_path: Path) -> None:
+    usage = Usage(prompt_tokens=1000, completion_tokens=500)
+
+    def reply_with_many_tokens(request: ChatRequest) -> Reply:
+        return replace(reply_with_grade(request), usage=usage)
+
+    with BatchServer(reply_with_many_tokens) as server:
+        result = run_judge(*make_batch_words(tmp_path, server, "--budget", "0.0095"))
+        assert result.returncode == 3
+        # The first call costs $0.002 and each of a batch half of it: 7.5 of them are left of the budget.
+        assert len(server.batches[0]) == 7
+    assert read_cost(tmp_path / "one/run")["usd"] <= 0.0095
 
 
 # --- the process ends
