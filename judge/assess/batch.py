@@ -220,6 +220,7 @@ class BatchRunner:
             return _Submission(left_out, is_short=bool(planned))
         self._costs[batch_id] = reserved[:count]
         self.status = Message("submitting a batch of {count:,} requests", count=count)
+        is_withdrawn = True  # before the file is at the server, nothing can be paid for
         try:
             with TemporaryFile() as file:
                 file.writelines(lines[key].content for key in planned[:count])
@@ -229,12 +230,16 @@ class BatchRunner:
                     return await self.api.upload(batch_id, file)
 
                 file_id = await self._retry(upload)
+            is_withdrawn = False
             await self.table.record_upload(batch_id, file_id)
             batch_status = await self._retry(lambda: self._create(batch_id, file_id))
         except (AccountError, RequestRejected) as error:
-            await self.table.remove(batch_id)
-            self.client.spend_limit.settle_batch(self._costs.pop(batch_id), (), None)
+            is_withdrawn = True
             raise _explain_refusal(error, self.client.model.endpoint) from error
+        finally:
+            if is_withdrawn:
+                await self.table.remove(batch_id)
+                self.client.spend_limit.settle_batch(self._costs.pop(batch_id), (), None)
         await self.table.record_creation(batch_id, batch_status.id)
         return _Submission(left_out, is_short=count < len(planned))
 
@@ -324,7 +329,7 @@ class BatchRunner:
             try:
                 async for attempt in make_retry_policy(limits, token.sleep, lambda: True):
                     with attempt:
-                        return await send()
+                        return await self._send(send)
             except RetryableError as error:
                 if asyncio.get_running_loop().time() - since >= limits.max_wait:
                     raise RunIncomplete(
@@ -335,6 +340,14 @@ class BatchRunner:
                         error=error,
                     ) from error
                 await token.sleep(_MAX_POLL_INTERVAL)
+
+    async def _send(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Return what `send` does; the status says why it fails."""
+        try:
+            return await send()
+        except RetryableError as error:
+            self.status = Message("a request about a batch failed ({error}); trying again", error=error)
+            raise
 
     # --- reading
 

@@ -520,6 +520,18 @@ def assert_survives_kill(step: str, tmp_path: Path) -> None:
     assert read_cost(tmp_path / "one/run")["calls"] == PAIRS
 
 
+def test_a_signal_before_the_upload_leaves_no_batch(tmp_path: Path) -> None:
+    interrupt = SignalSender("before upload", signal.SIGINT)
+    with BatchServer(reply_with_grade, on_step=interrupt) as server:
+        interrupt.process = process = start_process(*make_batch_words(tmp_path, server))
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "in batches" not in stderr
+        realtime = [word for word in make_batch_words(tmp_path, server) if word != "--batch"]
+        assert run_judge(*realtime).returncode == 0
+        assert count_realtime_requests(server) == PAIRS
+
+
 def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_path: Path) -> None:
     interrupt = SignalSender("retrieve", signal.SIGINT)
     with BatchServer(reply_with_grade, BatchRules(polls=10**9), on_step=interrupt) as server:

@@ -23,7 +23,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
-from judge.errors import AccountError
+from judge.errors import AccountError, RetryableError
 from judge.messages import CHINESE
 from judge.models.batch_api import BatchApi, BatchLine, BatchStatus, BatchTerms
 from judge.models.lexical import Lexical
@@ -166,6 +166,39 @@ def test_a_queue_that_has_no_room_for_a_small_batch_stops_the_run(tmp_path: Path
     assert "未处理：token_limit_exceeded" in CHINESE(result.stopped.message)
     assert [len(batch) for batch in api.batches][:2] == [249, 124]
     assert len(result.judgments) == 1
+
+
+class BrokenUploads(MemoryBatchApi):
+    """A Batch API that fails for the first `failures` uploads."""
+
+    failures = 0
+
+    async def upload(self, name: str, lines: IO[bytes]) -> str:
+        self.failures -= 1
+        if self.failures >= 0:
+            raise RetryableError("server_error", "HTTP 500")
+        return await super().upload(name, lines)
+
+
+def test_a_failed_upload_is_shown_with_its_cause_and_tried_again(tmp_path: Path) -> None:
+    api = BrokenUploads(BatchTerms(1000, 10**6, 10**6))
+    api.failures = 6
+    progress = StatusRecorder()
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite", progress))
+    assert result.stopped is None
+    assert "a request about a batch failed (server_error: HTTP 500); trying again" in progress.statuses
+    assert [len(batch) for batch in api.batches] == [249]
+
+
+def test_uploads_that_fail_for_max_wait_stop_the_run_without_a_batch(tmp_path: Path) -> None:
+    api = BrokenUploads(BatchTerms(1000, 10**6, 10**6))
+    api.failures = 10**6
+    spend_limit = SpendLimit()
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite", spend_limit=spend_limit))
+    assert "no request about a batch" in str(result.stopped)
+    assert spend_limit.calls == 1
+    with closing(sqlite3.connect(tmp_path / "v.sqlite")) as store:
+        assert store.execute("SELECT count(*) FROM batch_requests").fetchone() == (0,)
 
 
 def test_a_batch_is_polled_at_growing_intervals_and_its_progress_is_shown(tmp_path: Path) -> None:
