@@ -125,19 +125,21 @@ def _list_toml_lines(t: Translator) -> Iterator[str]:
     yield from _format_comment(
         t("judge nightly takes its results from data or from [collect]: remove one of them.")
     )
-    yield "# [collect]"
+    # With the table in its name, a key that becomes no comment any more is never one of a run.
     for name, option in list_options(CollectConfig).items():
-        yield from _format_option(CollectConfig, name, option, t)
-    yield from ("", f"# --- {t(NIGHTS)}", "", "# [nightly]")
+        yield from _format_option(CollectConfig, name, option, t, table="collect.")
+    yield from ("", f"# --- {t(NIGHTS)}", "")
     for name, option in list_options(NightlyConfig).items():
-        yield from _format_option(NightlyConfig, name, option, t)
+        yield from _format_option(NightlyConfig, name, option, t, table="nightly.")
 
 
 def _format_comment(text: str) -> Iterator[str]:
     return (f"## {line}" for line in split_lines(text, _COMMENT_WIDTH))
 
 
-def _format_option(model: type[Any], name: str, option: Option, t: Translator) -> Iterator[str]:
+def _format_option(
+    model: type[Any], name: str, option: Option, t: Translator, *, table: str = ""
+) -> Iterator[str]:
     """Yield the text of an option, and a line with its default or an example."""
     from judge.config.option_checks import list_fields, list_options, list_toml_words
     from judge.config.run import MAX_TOKENS
@@ -149,10 +151,10 @@ def _format_option(model: type[Any], name: str, option: Option, t: Translator) -
     if name in _SET_FIRST:
         yield f"{name} = {option.example}"
     elif option.example:
-        yield f"# {field.title or name} = {option.example}   # {t('example')}"
+        yield f"# {table}{field.title or name} = {option.example}   # {t('example')}"
     else:
         defaults = {"max_tokens": MAX_TOKENS, "measures": list(DEFAULT_MEASURES)}
-        yield f"# {name} = {json.dumps(defaults.get(name, field.default))}"
+        yield f"# {table}{name} = {json.dumps(defaults.get(name, field.default))}"
 
 
 @takes_options(model=_PANEL)

@@ -37,6 +37,7 @@ from judge.config.option_record import ASSESSOR, FILES, INPUT, LIMITS, MEASURING
 from judge.config.run_checks import (
     check_needed_options,
     check_options_apply,
+    check_tables,
     check_together,
     describe_needed_model,
 )
@@ -402,6 +403,7 @@ class Config:
         source = ConfigSource(toml, "", own, list_toml_words(cls, own))
         with source.add_error_context():
             table = rename_options(table)
+            check_tables(table.keys() - TABLES - list_options(cls).keys())
         table = {name: value for name, value in table.items() if name not in TABLES | given.keys()}
         # Where the file does not decide the model, its options can be for another kind of model.
         ignored = table.keys() if "model" in given else frozenset[str]()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.config.option_checks import is_day
+from judge.config.option_checks import is_day, list_keys
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
@@ -183,3 +183,19 @@ def _check_deepeval(config: Config) -> None:
         raise InputError("--assessor deepeval has its own prompts; omit --prompts")
     if config.batch:
         raise InputError("DeepEval asks one request at a time; omit --batch or --assessor deepeval")
+
+
+def check_tables(unknown: Set[str]) -> None:
+    """Raise InputError for an option of another table among the `unknown` keys outside of tables."""
+    if not unknown:
+        return
+    from judge.config.collect import CollectConfig
+    from judge.config.nightly import NightlyConfig
+
+    for table, model in (("nightly", NightlyConfig), ("collect", CollectConfig)):
+        for name in sorted(unknown & list_keys(model).keys()):
+            raise InputError(
+                "unknown option {name!r}; it is one of the table [{table}]: write {table}.{name}",
+                name=name,
+                table=table,
+            )

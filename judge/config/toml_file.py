@@ -42,7 +42,7 @@ def read_toml(path: Path) -> dict[str, Any]:
             file=path,
             error=explain_error(error),
             begin=_locate_unfinished_entry(text) if str(error).endswith("(at end of document)") else "",
-            advice=_advise_on_quotes(text, str(error)),
+            advice=_advise(text, str(error)),
         ) from error
     for name, value in content.items():
         near = get_close_matches(name, TABLES, n=1)
@@ -56,11 +56,14 @@ def read_toml(path: Path) -> dict[str, Any]:
     return content
 
 
-def _advise_on_quotes(text: str, error: str) -> Message:
-    """Return what is wrong with the quotation marks of a text where tomllib found an error, empty if none."""
+def _advise(text: str, error: str) -> Message:
+    """Return which key is there twice, or what is wrong with quotation marks, at the error of tomllib."""
     if re.search(r"Illegal character '\\n'|Unterminated string|Expected \"'", error):
         return Message("; a text lacks its closing quotation mark")
     place = re.search(r"line (\d+), column (\d+)", error)
+    if place and error.startswith("Cannot overwrite a value"):
+        key = text.split("\n")[int(place[1]) - 1].partition("=")[0].strip()
+        return Message("; {key!r} is given twice", key=key)
     if place and text.split("\n")[int(place[1]) - 1][int(place[2]) - 1 :].startswith(_TYPOGRAPHIC_QUOTES):
         return Message('; write texts in straight quotation marks: "text"')
     return Message("")

@@ -12,6 +12,7 @@ from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.option_checks import list_options
 from judge.config.run import Config
 from judge.config.toml_file import read_section
+from judge.errors import InputError
 from judge.example import find_dataset as example
 from judge.measure.measures import DEFAULT_MEASURES
 from tests.support.command_line import run_judge
@@ -28,7 +29,7 @@ def write_options(folder: Path, *words: str) -> str:
 
 def uncomment(text: str, *keys: str) -> str:
     """Return the text with the lines of options, of all or of `keys`, no longer comments."""
-    return re.sub(rf"^# (?=(?:{'|'.join(keys) or '[a-z_]+'}) = |\[)", "", text, flags=re.MULTILINE)
+    return re.sub(rf"^# (?=(?:{'|'.join(keys) or '[a-z_.]+'}) = )", "", text, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -38,7 +39,7 @@ def test_the_file_has_every_option_with_its_default(tmp_path: Path, language: st
     defaults = Config(model="openai:NAME", data="results.jsonl").to_dict()
     assert Config.load(file).to_dict() == defaults
 
-    run = text.split("# [collect]")[0]
+    run = text.split("# collect.")[0]
     keys = re.findall(r"^(?:# )?([a-z_]+) = ", run, re.MULTILINE)
     assert sorted(keys) == sorted(list_options(Config))
     examples = re.findall(r"^# ([a-z_]+) = .*   # ", run, re.MULTILINE)
@@ -95,3 +96,23 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     result = run_judge("init", "--out", tmp_path / "none" / "judge.toml")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == f"judge: {tmp_path}/none/judge.toml: its folder does not exist; make it first\n"
+
+
+@pytest.mark.parametrize(("key", "table"), [("min_drop = 0.1", "nightly"), ('queries = "q.tsv"', "collect")])
+def test_a_key_outside_of_its_table_is_named_with_the_table(tmp_path: Path, key: str, table: str) -> None:
+    file = tmp_path / "judge.toml"
+    file.write_text(f'model = "lexical"\n{key}\n', encoding="utf-8")
+    name = key.partition(" ")[0]
+    with pytest.raises(
+        InputError, match=rf"'{name}'; it is one of the table \[{table}\]: write {table}.{name}$"
+    ):
+        Config.load(file)
+    file.write_text(f'model = "lexical"\n{table}.{key}\n', encoding="utf-8")
+    assert Config.load(file).model == "lexical"
+
+
+def test_a_key_that_is_given_twice_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "judge.toml"
+    file.write_text("depth = 3\nrepeats = 2\ndepth = 5\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 3, column 10\); 'depth' is given twice$"):
+        Config.load(file)
