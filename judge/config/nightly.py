@@ -136,7 +136,7 @@ class NightlyConfig:
     )
     measures: _Measures | None = None
     # The resamples that are affordable cannot show a smaller probability.
-    alpha: Annotated[NumberValue, _make_share_field(0.0001, 1)] = _option(
+    alpha: Annotated[NumberValue, _make_share_field(0.0001, 0.5)] = _option(
         Message("Probability of a false alarm on a night without a change."), default=0.01
     )
     min_drop: ShareValue = _option(Message("Smaller drops of a measure are ignored."), default=0.005)
@@ -148,7 +148,7 @@ class NightlyConfig:
         Message("How often each of the 64 canaries is judged; 0 turns them off."), default=3
     )
     # The permutations of the canaries cannot show a smaller probability.
-    canary_alpha: Annotated[NumberValue, _make_share_field(0.001, 1)] = 0.005
+    canary_alpha: Annotated[NumberValue, _make_share_field(0.001, 0.5)] = 0.005
     # With a larger share, canaries miss an assessor that gives half of them another grade.
     max_flip_rate: Annotated[NumberValue, _make_share_field(0, 0.25)] = 0.02
     min_shift: Annotated[NonNegativeNumber, Field(description=Message("a number of grades, 0 or more"))] = 0.1
@@ -156,7 +156,11 @@ class NightlyConfig:
         Message("When the assessor has changed: stop judges nothing more; all judges the whole night."),
         default="stop",
     )
-    accept_names: _Patterns = ()
+    accept_names: _Patterns = _option(
+        Message("Served model names that are no change of the assessor while no canary shows one."),
+        default=(),
+        example='["qwen-plus-*"]',
+    )
     webhook: _Webhook = _option(
         Message("Where to send a notice; url_env names the variable with the address."),
         example='{ kind = "slack", url_env = "JUDGE_WEBHOOK" }',

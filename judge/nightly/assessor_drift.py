@@ -178,10 +178,21 @@ def find_assessor_changes(tonight: CanaryGrades, before: CanaryGrades, rules: Ni
     accepts = comparison.compared and not moved
     new = sorted(name for name in tonight.served - before.served if not (accepts and rules.accepts(name)))
     if new and before.served:
-        yield Message(
+        change = Message(
             "the served model changed: the server names {now} tonight, {before} at the baseline",
             now=NameList(new),
             before=NameList(sorted(before.served)),
+        )
+        names = ", ".join(f'"{name}"' for name in new)
+        yield (
+            Message(
+                "{change}. No canary shows another assessor: to accept the name, write"
+                " nightly.accept_names = [{names}] in the configuration file",
+                change=change,
+                names=names,
+            )
+            if accepts
+            else change
         )
     yield from moved
 
@@ -193,9 +204,12 @@ def _find_unreadable(tonight: CanaryGrades, before: CanaryGrades, margin: float)
     )
     if share - share_before > margin:
         yield Message(
-            "{share:.0%} of the canaries' replies have no verdict, {before:.0%} at the baseline",
-            share=share,
-            before=share_before,
+            "{count:,} of {replies:,} replies to the canaries have no verdict, at the baseline"
+            " {count_before:,} of {replies_before:,}",
+            count=tonight.unreadable,
+            replies=tonight.judged + tonight.unreadable,
+            count_before=before.unreadable,
+            replies_before=before.judged + before.unreadable,
         )
 
 

@@ -63,7 +63,8 @@ def test_the_examples_and_the_tables_are_valid(tmp_path: Path) -> None:
     collect = CollectConfig.load(file)
     assert (collect.engines, collect.depth, collect.rate) == (("searxng", "brave"), 10, 1)
     nightly = NightlyConfig.load(read_section(file, "nightly"))
-    assert nightly == NightlyConfig(webhook=WebhookOptions(kind="slack", url_env="JUDGE_WEBHOOK"))
+    webhook = WebhookOptions(kind="slack", url_env="JUDGE_WEBHOOK")
+    assert nightly == NightlyConfig(webhook=webhook, accept_names=("qwen-plus-*",))
 
 
 def test_comments_have_the_language_of_messages(tmp_path: Path) -> None:

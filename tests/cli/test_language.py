@@ -197,7 +197,7 @@ def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:
     [
         ("run", "repeats = 0", "：repeats 的值为 0；不能小于 1"),
         ("run", "model = lexical", "：不是 TOML：值无效（第 1 行第 9 列）"),
-        ("nightly", "[nightly]\nalpha = 3", "：[nightly] alpha 的值为 3；应为 0.0001 到 1 之间的比例"),
+        ("nightly", "[nightly]\nalpha = 3", "：[nightly] alpha 的值为 3；应为 0.0001 到 0.5 之间的比例"),
         (
             "nightly",
             "[nightly.webhook]\nkind = 'x'",

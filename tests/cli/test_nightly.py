@@ -126,7 +126,7 @@ def test_an_assessor_with_unreadable_replies_is_drift(project: NightlyProject) -
     project.judge.mumbles = True
     result = project.run_night(project.begin_day())
     assert result["status"] == "assessor drift"
-    assert "replies have no verdict" in result["reasons"][0]
+    assert "replies to the canaries have no verdict" in result["reasons"][0]
 
 
 def test_another_assessor_in_the_options_is_drift_that_says_how_to_go_on(project: NightlyProject) -> None:

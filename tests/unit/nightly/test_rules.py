@@ -24,9 +24,9 @@ def test_what_is_not_said_goes_without_saying() -> None:
     ("table", "expected"),
     [
         ({"min_dorp": 0.1}, "unknown option 'min_dorp'; did you mean 'min_drop'?"),
-        ({"alpha": 1.5}, "alpha is 1.5; it is a share from 0.0001 to 1"),
-        ({"alpha": 0}, "alpha is 0; it is a share from 0.0001 to 1"),
-        ({"canary_alpha": 0.0004}, "canary_alpha is 0.0004; it is a share from 0.001 to 1"),
+        ({"alpha": 1.5}, "alpha is 1.5; it is a share from 0.0001 to 0.5"),
+        ({"alpha": 0}, "alpha is 0; it is a share from 0.0001 to 0.5"),
+        ({"canary_alpha": 0.0004}, "canary_alpha is 0.0004; it is a share from 0.001 to 0.5"),
         ({"min_shared": -0.1}, "min_shared is -0.1; it is a share from 0 to 1"),
         ({"max_flip_rate": 0.3}, "max_flip_rate is 0.3; it is a share from 0 to 0.25"),
         ({"alpha": True}, "alpha is true; it is a share"),
