@@ -29,7 +29,7 @@ from judge.json_text import hash_parts
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, Translator, join_messages
 from judge.models.server import redact_url
-from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
+from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, read_pointer, write_collection
 from judge.nightly.record import EngineSettings, EngineSource, NightRecord
 from judge.nightly.record_file import NIGHT_FILE
 from judge.records import EXPECTED
@@ -198,18 +198,22 @@ def find_identity(config: Config, pooled: PooledDataset) -> RunIdentity:
 def describe_ignored_changes(
     record: NightRecord, context: NightContext, toml: Path, t: Translator
 ) -> list[str]:
-    """Return a line with the changes of judge.toml since the night was finished: they have no effect."""
+    """Return a line with what has changed since the night was finished, which has no effect on it."""
     folder = context.folder.path
     changed = _describe_changed_options(context.folder, context.config)
     if test := record.regression_test:
         before = {"alpha": test.alpha, "min_drop": test.min_drop}
         now = {"alpha": context.rules.alpha, "min_drop": context.rules.min_drop}
         changed += describe_differences(before, now)
+    pointer = read_pointer(context.nights)
+    if pointer and pointer.name != context.day:
+        before_name = record.baseline.name if record.baseline else None
+        changed += describe_differences({"baseline": before_name}, {"baseline": pointer.name})
     if changed:
         return [
             t(
-                "{file} or its dataset has changed since: {changes}; the night stays as it is; to run it"
-                " again, remove {folder}",
+                "{file}, its dataset or the baseline has changed since: {changes}; the night stays as it is;"
+                " to run it again, remove {folder}",
                 file=toml,
                 changes=t("; ").join(map(t, changed)),
                 folder=folder,

@@ -235,10 +235,20 @@ def test_a_finished_night_says_that_its_dataset_has_changed(project: NightlyProj
     assert again.record == first.record
     (line,) = (line for line in again.lines if "has changed since" in line)
     assert line.startswith(
-        f"{project.toml} or its dataset has changed since: the dataset changed; the night stays as it is"
+        f"{project.toml}, its dataset or the baseline has changed since: the dataset changed; the night"
     )
     data.unlink()
     assert not any("has changed since" in line for line in job.run_nightly(project.toml, day).lines)
+
+
+def test_a_finished_night_says_that_another_baseline_was_set(project: NightlyProject) -> None:
+    days = [project.begin_day(), project.begin_day()]
+    for day in days:
+        assert job.run_nightly(project.toml, day).record.status == "no baseline"
+    job.set_baseline(project.nights / days[0], project.nights)
+    assert not any("has changed since" in line for line in job.run_nightly(project.toml, days[0]).lines)
+    (line,) = (line for line in job.run_nightly(project.toml, days[1]).lines if "has changed since" in line)
+    assert f"baseline was not set, now '{days[0]}'; the night stays as it is" in line
 
 
 def test_a_changed_dataset_in_trec_form_is_named_where_a_file_is_newer_than_the_night(tmp_path: Path) -> None:
