@@ -192,7 +192,9 @@ ERROR_RULES = (
         code=r"invalid_?api_?key|access_?denied|authentication|unauthorized|permission",
         says=r"incorrect api key|invalid api.?key|api.?key (?:not valid|is invalid)"
         r"|access token (?:invalid|expired)",
-        hint=Message("check the key and that it may use this model at this address"),
+        hint=Message(
+            "check that the variable with the key is set, and that the key may use this model at this address"
+        ),
     ),
     ErrorRule(
         "auth",
