@@ -69,7 +69,7 @@ class NightTrend:
 class EngineTrend:
     """An engine's value on each night, and its last change from the current baseline.
 
-    `first`, `last`, `min` and `max` leave out nights whose grades are of another assessor.
+    `first`, `last`, `min` and `max` leave out nights that are not comparable with the others.
     """
 
     values: tuple[TrendValue | None, ...]
@@ -84,7 +84,7 @@ class EngineTrend:
 class Trend:
     """The trend by one measure; values and `canaries` (the unchanged share) are in the order of `nights`.
 
-    `left_out` tells whether nights are of another assessor than that of the ends of the engines' trends.
+    `left_out` tells whether nights are not comparable and left out of the ends of trends.
     """
 
     measure: str
@@ -202,10 +202,17 @@ def _make_engine_trend(
 
 
 def _mark_counted_nights(nights: Sequence[NightRecord]) -> list[bool]:
-    """Return for each night whether its grades are of the assessor of the last night without drift."""
+    """Return for each night whether it is comparable with the others.
+
+    That is a night with all grades, with the queries of its baseline, and with the assessor of the last
+    night without drift.
+    """
     names = _name_assessors(nights)
     last = [name for name, night in zip(names, nights, strict=True) if night.status != "assessor drift"][-1:]
-    return [[name] == last for name in names]
+    return [
+        [name] == last and night.status not in ("incomplete", "queries changed")
+        for name, night in zip(names, nights, strict=True)
+    ]
 
 
 def _name_assessors(nights: Sequence[NightRecord]) -> list[str]:

@@ -51,7 +51,9 @@ def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
     if trend.kind == "change":
         what += t(", change from the baseline on one pool")
     elif trend.measure:
-        what += t(", which needs no pool, so nights compare; for others: --measure NAME")
+        what += t(
+            ", which does not depend on the pool, so nights can be compared; for others: --measure NAME"
+        )
     yield t(
         "{nights}, {first} to {last}: {what}",
         nights=t.translate_plural("{count:,} night", "{count:,} nights", len(trend.nights)),
@@ -119,7 +121,10 @@ def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
     if any(row.to_baseline for row in trend.engines.values()):
         yield t("to baseline: the change on the last night that was compared with the baseline")
     if trend.left_out:
-        yield t("first, last, min and max of engines are without nights whose grades are of another assessor")
+        yield t(
+            "first, last, min and max of engines are without nights that are incomplete, that have other"
+            " queries than their baseline, or whose grades are of another assessor"
+        )
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]
     if costs:
         unknown = len(trend.nights) - len(costs)

@@ -23,7 +23,10 @@ from judge.report.charts.plot import make_axis
 from tests.support.command_line import run_judge as run_command
 from tests.unit.nightly.records import make_canaries, make_month, make_night, make_regression, write_nights
 
-_LEFT_OUT = "first, last, min and max of engines are without nights whose grades are of another assessor"
+_LEFT_OUT = (
+    "first, last, min and max of engines are without nights that are incomplete, that have other queries than"
+    " their baseline, or whose grades are of another assessor"
+)
 
 
 def render_trend(result: Trend, t: Translator = ENGLISH) -> list[str]:
@@ -46,8 +49,8 @@ def test_a_sparkline_has_a_bar_a_night_and_a_blank_where_there_is_no_value() -> 
 def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:
     lines = render_trend(make_trend(trend.read_history(write_nights(tmp_path, make_month()))))
     assert lines[0] == (
-        "29 nights, 2026-05-01 to 2026-05-30: sDCG@10, which needs no pool, so nights compare; for others:"
-        " --measure NAME"
+        "29 nights, 2026-05-01 to 2026-05-30: sDCG@10, which does not depend on the pool, so nights can be"
+        " compared; for others: --measure NAME"
     )
     status, changed = (find_cell(lines, head, "night by night") for head in ("status", "changed"))
     assert status == "-·······~····?···!!!!!!······"
@@ -108,10 +111,18 @@ def test_ends_are_without_nights_of_another_assessor(tmp_path: Path) -> None:
         "2026-05-02  ~  assessor drift of bing",
         "2026-05-03  ·  the baseline's assessor again",
     ]
-    assert (
-        "first, last, min and max of engines are without nights whose grades are of another assessor"
-        in render_trend(result)
-    )
+    assert _LEFT_OUT in render_trend(result)
+
+
+def test_ends_are_without_nights_that_cannot_be_compared(tmp_path: Path) -> None:
+    nights = [
+        make_night("2026-05-01", {"bing": 0.61}),
+        make_night("2026-05-02", {"bing": 0.9}, status="incomplete", exit=3),
+        make_night("2026-05-03", {"bing": 0.1}, status="queries changed", exit=3),
+        make_night("2026-05-04", {"bing": 0.58}),
+    ]
+    row = make_trend(trend.read_history(write_nights(tmp_path, nights))).engines["bing"]
+    assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.61]
 
 
 def test_ends_are_of_the_new_assessor_once_its_drift_is_accepted(tmp_path: Path) -> None:
@@ -136,9 +147,7 @@ def test_ends_are_of_the_new_assessor_once_its_drift_is_accepted(tmp_path: Path)
         (),
     ]
     lines = render_trend(result)
-    assert (
-        "first, last, min and max of engines are without nights whose grades are of another assessor" in lines
-    )
+    assert _LEFT_OUT in lines
     assert any(line.startswith("2026-05-03  ~  assessor drift") for line in lines)
 
 
