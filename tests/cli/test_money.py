@@ -167,7 +167,7 @@ def test_a_limit_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
         result = run_judge(*make_words(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
         assert len(server.requests) == 7
     assert result.returncode == 3
-    assert "23 of 30 unjudged: --max-calls 7 is used up; raise it and run again" in result.stderr
+    assert "23 of 30 unjudged: --max-calls 7 is used up; run again for as many calls more" in result.stderr
 
 
 # --- caps ---------------------------------------------------------------------------------------------

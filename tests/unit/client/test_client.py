@@ -107,7 +107,7 @@ def test_a_cancelled_call_counts_as_maybe_billed() -> None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(client.complete(make_prompt("tea"), permit), 1)
             # 20 spent, 20 set aside, none in flight
-            with pytest.raises(RunIncomplete, match="used up; raise it"):
+            with pytest.raises(RunIncomplete, match="used up; run again"):
                 client.spend_limit.reserve()
         assert client.limiter.in_flight == 0
         return log.calls

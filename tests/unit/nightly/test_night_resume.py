@@ -108,8 +108,10 @@ def test_an_unfinished_night_goes_on_as_judge_toml_now_says(small_project: Night
 def test_a_limit_is_named_as_in_judge_toml_in_both_languages(small_project: NightlyProject) -> None:
     small_project.configure({"canary_repeats": 0}, "max_calls = 10")
     reason = next(iter(job.run_nightly(small_project.toml, small_project.begin_day()).record.reasons))
-    assert reason.endswith("unjudged: max_calls = 10 is used up; raise it and run again")
-    assert CHINESE(reason).endswith("max_calls = 10 已用完；请调高后再次执行")
+    assert reason.endswith(
+        "unjudged: max_calls = 10 is used up; run again for as many calls more, or raise it"
+    )
+    assert CHINESE(reason).endswith("max_calls = 10 已用完；再次执行可继续同样次数的调用，也可调高该值")
 
 
 def test_canaries_of_an_assessor_that_was_asked_by_mistake_do_not_count(project: NightlyProject) -> None:
