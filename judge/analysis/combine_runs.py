@@ -196,7 +196,8 @@ def _choose_measures(
     )
     if unequal:
         problem = Message(
-            "the runs were {unequal}, so only measures that no pool divides can be compared", unequal=unequal
+            "the runs were {unequal}, so only measures that do not depend on the pool can be compared",
+            unequal=unequal,
         )
     listing = " ".join(names)
     raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=listing)
@@ -397,7 +398,10 @@ def _write_notes(
             by_run=by_run,
         )
     if any(run.spec.repeats != repeats for run in runs.values()):
-        yield Message("compared on as many repeats as every run has: {repeats:,}", repeats=repeats)
+        yield Message(
+            "the runs have different numbers of repeats: only the first {repeats:,} of each are compared",
+            repeats=repeats,
+        )
     shared, by_assessor, by_people = _count_regraded(runs, queries, repeats)
     for differing, cause in (
         (
@@ -416,7 +420,7 @@ def _write_notes(
             )
     if unequal:
         yield Message(
-            "the runs were {unequal}: only measures that no pool divides are compared, and a difference may"
-            " come from the grades instead of the engines",
+            "the runs were {unequal}: only measures that do not depend on the pool are compared, and a"
+            " difference may come from the grades instead of the engines",
             unequal=unequal,
         )

@@ -38,7 +38,8 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
     text_files.check_is_file(path)
     if text_files.find_format(path) not in readers:
         raise InputError(
-            "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files",
+            "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files (--topics, --docs,"
+            " --run)",
             file=path,
             suffix=text_files.find_format(path),
             types=FILE_TYPES,

@@ -137,7 +137,8 @@ def describe_trend(mean: str, kind: Kind, changes: Sequence[Sequence[Change]]) -
         )
     else:
         description = make_text(
-            "Mean {mean} of each engine; this measure needs no pool, so nights of one assessor compare.",
+            "Mean {mean} of each engine; this measure does not depend on the pool, so nights of one assessor"
+            " can be compared.",
             mean=mean,
         )
     return make_text(

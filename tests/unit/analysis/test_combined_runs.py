@@ -180,9 +180,9 @@ def test_the_order_of_the_runs_changes_no_number() -> None:
 
 
 def is_pool_free(result: CombinedRuns) -> bool:
-    """Whether only measures that no pool divides are left, and a note says so."""
+    """Whether only measures that do not depend on the pool are left, and a note says so."""
     left = [str(measure) for measure in result.run.spec.measures]
-    text = any("only measures that no pool divides" in note for note in result.notes)
+    text = any("only measures that do not depend on the pool" in note for note in result.notes)
     assert left == (["P@5", "sDCG@5"] if text else ["nDCG@5", "AP@5", "P@5", "sDCG@5"])
     return text
 
@@ -342,7 +342,9 @@ def test_measures_that_not_all_runs_have_are_computed_after_the_common_ones() ->
     runs["one"] = run(make_list("A", [0, 3]), measures="AP@5 P@5 RR@5")
     assert list(map(str, combine_runs(runs, parse_measures("P@5")).run.spec.measures)) == ["RR@5", "P@5"]
     runs["one"] = run(make_list("A", [0, 3]), measures="RR@5", assessor="other")
-    with pytest.raises(InputError, match="so only measures that no pool divides can be compared; choose"):
+    with pytest.raises(
+        InputError, match="so only measures that do not depend on the pool can be compared; choose"
+    ):
         combine_runs(runs, parse_measures("P@5 nDCG@5"))
 
 
@@ -373,7 +375,9 @@ def test_repeats_that_not_all_have_are_left_out() -> None:
     )
     assert result.run.spec.repeats == 2
     assert sorted(each.repeat for each in result.run.judgments) == [1, 1, 2, 2]
-    assert result.notes[0] == "compared on as many repeats as every run has: 2"
+    assert (
+        result.notes[0] == "the runs have different numbers of repeats: only the first 2 of each are compared"
+    )
 
 
 def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -> None:
