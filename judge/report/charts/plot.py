@@ -150,16 +150,21 @@ class PlotArea:
         return draw_inset(self.x, self.width, *parts)
 
     def draw_grid(self, *, signed: bool = False, ends: bool = False) -> Markup:
-        """Return the grid lines and the numbers under them; `ends` writes the first and last number only."""
+        """Return the grid lines and the numbers under them; `ends` writes the first and last number only.
+
+        Where the page is narrow, every other number is left out; the one of a tick at 0 stays.
+        """
         ticks = self.scale.ticks
+        kept = ticks.index(0.0) % 2 if 0.0 in ticks else 0
         numbers = zip((ticks[0], ticks[-1]), ("start", "end"), strict=True)
         parts = []
         for tick in ticks:
             at, kind = self.scale.locate(tick), "zero" if signed and tick == 0 else "grid"
             parts.append(draw_line(at, at, self.top, self.bottom, kind))
-        for tick, anchor in numbers if ends else ((tick, "middle") for tick in ticks):
+        for at, (tick, anchor) in enumerate(numbers if ends else ((tick, "middle") for tick in ticks)):
             number = self.scale.format_tick(tick, signed=signed, short=ends)
-            parts.append(draw_text(number, "tick", self.scale.locate(tick), self.bottom + 15, anchor))
+            kind = "tick" if ends or at % 2 == kept else "tick ample"
+            parts.append(draw_text(number, kind, self.scale.locate(tick), self.bottom + 15, anchor))
         return self.place(parts)
 
     def list_rows(self, count: int) -> list[float]:
