@@ -275,6 +275,11 @@ def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> b
 
 
 _MARKS = f"[{re.escape(AROUND)}]{{0,4}}"
+#: The words of a sentence that states a value and nothing else: "Ok, 3 it is.", "I go with 1 after all".
+_FILLER = (
+    r"(?:ok|okay|well|so|then|final|finally|really|it|is|be|i|go|going|with|after|all|would|say|settle|for|on|now"
+    r"|let['’]?s|i['’](?:d|ll|m)|it['’]s|call|just|take|choose|pick|my|answer|to|an?)"
+)
 #: A clause that is nothing but a value between two of the scale, or a doubt.
 _UNCERTAIN = re.compile(
     rf"(?:^|[.。!?;,]|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))"
@@ -317,6 +322,15 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
     )
 
 
+def _compile_sentence_pattern(values: str) -> re.Pattern[str]:
+    """Return the pattern of a sentence with one of `values`, an alternation, and filling words alone."""
+    return re.compile(
+        rf"(?:^|[.。!?](?![0-9]))\W{{0,4}}(?:{_FILLER}\b\W{{1,3}}){{0,6}}(?P<value>{values})"
+        rf"(?:\W{{1,3}}{_FILLER}){{0,5}}[^\w.]{{0,3}}(?=\.(?![0-9])|!|$)",
+        re.MULTILINE,
+    )
+
+
 @cache
 def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a value without a label."""
@@ -325,9 +339,10 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         value = r"(?P<value>(?:yes|no)(?![A-Za-z])|[是否](?![\u4e00-\u9fff]))"
         start = (
             r"(?:^|[.。!?;:,=>→{(\[【]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|"
-            r"to)\b|或者?|所以|因此|[是为成])"
+            r"to)\b|或者?|所以|因此|[是为成判评])"
         )
         return (
+            _compile_sentence_pattern("yes|no"),
             re.compile(rf"{start}[,\s]{{0,2}}{_MARKS}{value}{stop}", re.MULTILINE),
             re.compile(
                 rf"(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|no|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}】]?$",
@@ -344,10 +359,11 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         r"|say)\s(?P<value>zero|one|two|three)" + stop
     )
     return (
+        _compile_sentence_pattern("[0-9]|zero|one|two|three"),
         re.compile(rf"{number}(?:{stop}|{copula})", re.MULTILINE),
         re.compile(spelled, re.MULTILINE),
         re.compile(
-            r"(?:[评给判]为?|符合\s?)(?P<value>[零一二两三0-3])\s?(?=[。,;!]|$|[分级]?的(?:标准|要求|定义))",
+            r"(?:[评给判按]为?|符合\s?)(?P<value>[零一二两三0-3])\s?(?=[。,;!]|计(?:[。,;!]|$)|$|[分级]?的(?:标准|要求|定义))",
             re.MULTILINE,
         ),
         re.compile(r"^\W{0,4}(?P<value>zero|one|two|three)[.!]?$", re.MULTILINE),

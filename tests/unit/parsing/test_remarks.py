@@ -127,3 +127,39 @@ def test_a_hope_that_the_answer_helps_states_no_verdict() -> None:
 
 def test_an_apostrophe_in_a_word_opens_no_object() -> None:
     assert parse_grade('2分 - it\'s about another city, "grade": 1}', GRADED) is None
+
+
+@check_each(
+    ("text", "scale"),
+    [
+        *((f"{GRADE}\nI'd go with 3 after all.", GRADED), (f"{GRADE}\nI go with 1 after all.", GRADED)),
+        *(
+            (f"{GRADE}\nOk, 3 it is.", GRADED),
+            (f"{GRADE}\n3 then.", GRADED),
+            (f"{GRADE}\nFinal: one", GRADED),
+        ),
+        *((f"{GRADE}\nFinal: three.", GRADED), (f"{GRADE}\nZero, really.", GRADED)),
+        *((f"{GRADE}\nLowered by one.", GRADED), (f"{GRADE}\n按1计。", GRADED)),
+        *((f"{VERDICT}\nI'd go with no after all.", BINARY), (f"{VERDICT}\n判否。", BINARY)),
+    ],
+)
+def test_a_sentence_with_another_value_and_nothing_else_refuses_the_object(text: str, scale: Scale) -> None:
+    assert parse_grade(text, scale) is None
+
+
+@check_each(
+    "line",
+    [
+        "[1] https://knit.example/a#3",
+        "Rubric: https://knit.example/rubric#3",
+        "References: [1] [2] [3]",
+        "来源：[1]",
+    ],
+)
+def test_a_line_of_sources_changes_nothing(line: str) -> None:
+    assert parse_grade(f"{GRADE}\n\n{line}", GRADED) == 2
+    assert parse_grade(f"{GRADE}\n{line}\nNo, 3.", GRADED) is None
+
+
+def test_a_number_in_brackets_is_no_source() -> None:
+    assert parse_grade(f"{GRADE}\n[3]", GRADED) is None
