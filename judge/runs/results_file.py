@@ -185,7 +185,8 @@ def open_results(
     such as one that another program wrote again, is read whole. Raise InputError, also for a query, when the
     file is damaged.
     """
-    lines = (text for _, text in RunFolder(path.parent).read_texts(path.name))
+    folder = RunFolder(path.parent)
+    lines = (text for _, text in folder.read_texts(path.name))
     head = []
     for line in lines:
         head.append(line)
@@ -195,8 +196,8 @@ def open_results(
             queries = (_parse_entry(path, index, text) for index, text in texts if index in indices)
             break
     else:
-        results = parse_run_json(str(path), "".join(head))
-        values = results.get("queries") if isinstance(results, dict) else None
+        results = folder.parse_object(str(path), "".join(head))
+        values = results.get("queries")
         if not isinstance(values, list):
             raise make_damage_error(
                 "{place}: field 'queries' is {values!r:.60}, not a list", place=path, values=values
