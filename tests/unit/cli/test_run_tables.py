@@ -15,6 +15,7 @@ from rich.text import Text
 
 import judge
 from judge import example
+from judge.analysis.summary import LabelUse
 from judge.cli.render.comparison_tables import print_comparison
 from judge.cli.render.run_tables import print_run
 from judge.cli.render.screen import Screen
@@ -104,6 +105,14 @@ def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show
     assert [line for line in printed if line in warnings] == warnings
     on_the_page = list(list_page_warnings(ENGLISH, summary))
     assert [line for line in on_the_page if line in warnings] == warnings
+
+
+def test_a_run_of_labels_is_not_called_one_of_term_overlap(demo: RunResult) -> None:
+    most = LabelUse("labels.txt", demo.summary.pairs - 1, 0, None)
+    for labels, is_warned in ((None, True), (most, False)):
+        summary = replace(demo.summary, labels=labels)
+        warnings = list(filter(None, list_page_warnings(ENGLISH, summary)))
+        assert any("term overlap" in warning for warning in warnings) == is_warned
 
 
 def test_a_long_line_keeps_its_indentation() -> None:
