@@ -304,7 +304,8 @@ def _describe_orders(orders: EngineOrders, measure: str, t: Translator) -> Itera
         yield t("{name}: the orders of the engines can't be compared: {why}", name=name, why=why)
         return
     yield t(
-        "{name} on {queries}{partly}: people's grades give {people}, the assessor's {assessor}",
+        "means of {name} on {queries}{partly}, highest first: {people} by people's grades, {assessor} by the"
+        " assessor's",
         name=name,
         queries=count_queries(t, orders.queries),
         partly=t(", partly labelled") if orders.partly_labelled else "",

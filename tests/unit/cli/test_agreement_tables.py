@@ -71,7 +71,7 @@ def test_the_answer_comes_in_sentences(unfair_agreement: dict[str, Any]) -> None
         "The assessor is more generous than people:"
         f" it grades {relevant[1]:.1%} of the pairs as relevant, people {relevant[0]:.1%}.",
         "The assessor favours B over A by 1.000 grades per result",
-        "nDCG@3 on 60 queries: people's grades give A > B, the assessor's B > A",
+        "means of nDCG@3 on 60 queries, highest first: A > B by people's grades, B > A by the assessor's",
         "people's order, which the assessor reverses: A > B",
         "nDCG@3 by people's grades on all 120 queries, estimated from the 60 queries",
         "This holds if the labelled queries were drawn at random (judge agree RUN --plan).",
@@ -235,7 +235,7 @@ def test_what_the_orders_are_over_is_said(unfair_agreement: dict[str, Any]) -> N
         return render_tables({**unfair_agreement, "orders": {"nDCG@3": {**order, **changes}}}, "nDCG@3")
 
     assert "partly labelled" not in render_tables(unfair_agreement)
-    assert "nDCG@3 on 60 queries, partly labelled: people's grades give" in render_with_order(
+    assert "means of nDCG@3 on 60 queries, partly labelled, highest first: " in render_with_order(
         partly_labelled=True
     )
     text = render_with_order(left_out=["x\x07", *"cdefgh"])
@@ -314,7 +314,7 @@ def test_many_engines_are_not_all_named() -> None:
     truth = {(f"q{q}", f"{engine} {q}"): 3 * good for engine, good in chosen.items() for q in range(2)}
     run = make_run(shown, {key: 3 - grade for key, grade in truth.items()}, measures="P@1")
     text = render_tables(measure_agreement(run, make_people(run, truth)))
-    assert "give engine5 = engine6 = engine7 = engine8 > engine0 = engine1 > 3 more, the assessor's" in text
+    assert "engine5 = engine6 = engine7 = engine8 > engine0 = engine1 > 3 more by people's grades, " in text
     assert "the assessor reverses: engine5 > engine0; engine5 > engine1; engine5 > engine2" in text
     assert "; 14 more" in text
 
