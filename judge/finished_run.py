@@ -11,7 +11,7 @@ from pathlib import Path
 from judge.analysis.judged_run import JudgedRun, analyse_run
 from judge.analysis.summary import Summary
 from judge.cache import FileCache
-from judge.dimensions.catalogue import DimensionOptions, measure_dimensions
+from judge.dimensions.dimension_table import DimensionOptions, measure_dimensions
 from judge.measure.measures import resolve_measures
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors

@@ -27,7 +27,7 @@ from judge.completeness import check_run
 from judge.config.run import Config
 from judge.dataset.label_files import read_feedback
 from judge.dataset.stored_dataset import PooledDataset
-from judge.dimensions.catalogue import (
+from judge.dimensions.dimension_table import (
     DIMENSIONS,
     DimensionOptions,
     ask_questions,

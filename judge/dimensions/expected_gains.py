@@ -13,7 +13,7 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.pool import list_firsts
-from judge.dimensions.catalogue import DimensionOptions
+from judge.dimensions.dimension_table import DimensionOptions
 from judge.measure.formulas import (
     Floats,
     apply_formula,

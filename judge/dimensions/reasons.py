@@ -23,7 +23,7 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.assess.text_assessor import Asker, QuestionKind
-from judge.dimensions.catalogue import DimensionOptions
+from judge.dimensions.dimension_table import DimensionOptions
 from judge.dimensions.questions import QuestionCount, is_readable, make_question_pair
 from judge.measure.score import compute_nan_mean
 from judge.messages import MeasureName, Message, join_messages

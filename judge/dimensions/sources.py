@@ -26,7 +26,7 @@ from publicsuffixlist import PublicSuffixList
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dataset.pool import canonicalise_url
-from judge.dimensions.catalogue import DimensionOptions
+from judge.dimensions.dimension_table import DimensionOptions
 from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, ListKey
 

@@ -155,7 +155,7 @@ class PlotArea:
         Where the page is narrow, every other number is left out; the one of a tick at 0 stays.
         """
         ticks = self.scale.ticks
-        kept = ticks.index(0.0) % 2 if 0.0 in ticks else 0
+        parity = ticks.index(0.0) % 2 if 0.0 in ticks else 0
         numbers = zip((ticks[0], ticks[-1]), ("start", "end"), strict=True)
         parts = []
         for tick in ticks:
@@ -163,7 +163,7 @@ class PlotArea:
             parts.append(draw_line(at, at, self.top, self.bottom, kind))
         for at, (tick, anchor) in enumerate(numbers if ends else ((tick, "middle") for tick in ticks)):
             number = self.scale.format_tick(tick, signed=signed, short=ends)
-            kind = "tick" if ends or at % 2 == kept else "tick ample"
+            kind = "tick" if ends or at % 2 == parity else "tick ample"
             parts.append(draw_text(number, kind, self.scale.locate(tick), self.bottom + 15, anchor))
         return self.place(parts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspect import signature
 
-from judge.dimensions.catalogue import DIMENSIONS
+from judge.dimensions.dimension_table import DIMENSIONS
 from tests.support.cases import check_each
 
 
