@@ -54,7 +54,7 @@ _MISSING_TEXT_REASONS = {
     TEXT_MISSING: Message("the dataset does not say what the engine showed"),
     TEXT_CUT: Message("nothing can be read in the part of the text that max_chars leaves; raise max_chars"),
 }
-#: What the row of the store has, which needs a grade, beside a reply that answers another question.
+#: The verdict of a reply that gives no grade but an answer in words: a row of the store needs one.
 NO_VERDICT = Verdict(0, "")
 _EMPTY_REASONS: Mapping[Lang, str] = {
     "zh": "摘要为空，没有可读的内容。",

@@ -220,7 +220,7 @@ class BatchRunner:
             return _Submission(left_out, is_short=bool(planned))
         self._costs[batch_id] = reserved[:count]
         self.status = Message("submitting a batch of {count:,} requests", count=count)
-        is_withdrawn = True  # before the file is at the server, nothing can be paid for
+        may_be_charged = False  # not before the file is at the server, nor for a batch that it refuses
         try:
             with TemporaryFile() as file:
                 file.writelines(lines[key].content for key in planned[:count])
@@ -230,14 +230,14 @@ class BatchRunner:
                     return await self.api.upload(batch_id, file)
 
                 file_id = await self._retry(upload)
-            is_withdrawn = False
+            may_be_charged = True
             await self.table.record_upload(batch_id, file_id)
             batch_status = await self._retry(lambda: self._create(batch_id, file_id))
         except (AccountError, RequestRejected) as error:
-            is_withdrawn = True
+            may_be_charged = False
             raise _explain_refusal(error, self.client.model.endpoint) from error
         finally:
-            if is_withdrawn:
+            if not may_be_charged:
                 await self.table.remove(batch_id)
                 self.client.spend_limit.settle_batch(self._costs.pop(batch_id), (), None)
         await self.table.record_creation(batch_id, batch_status.id)

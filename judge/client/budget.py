@@ -54,7 +54,7 @@ class SpendLimit:
         self._in_flight = 0
         #: The most that the calls in flight can cost.
         self._reserved = 0.0
-        #: The highest cost of a call so far, outside of a batch.
+        #: The highest cost of a call so far; that of a request in a batch is what it costs without one.
         self.highest_cost = 0.0
         self._waiters: list[asyncio.Future[None]] = []
         self._maybe_billed = 0.0

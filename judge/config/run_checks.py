@@ -189,6 +189,7 @@ def check_tables(unknown: Set[str]) -> None:
     """Raise InputError for an option of another table among the `unknown` keys outside of tables."""
     if not unknown:
         return
+    # Most files have no such key, and these take time to import.
     from judge.config.collect import CollectConfig
     from judge.config.nightly import NightlyConfig
 
