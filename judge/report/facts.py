@@ -12,6 +12,7 @@ from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.pricing.costs import RunCost
+from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.display_text import (
     count_pairs,
@@ -43,7 +44,8 @@ class ReportExtras:
     """What a report shows besides the run: what labels say, how the run was asked, its night.
 
     `prompts` are the names of the prompts by language, `dataset` the file and the digest of the dataset,
-    `night` is about the night that the run belongs to.
+    `night` is about the night that the run belongs to. `min_coverage` is the share of pairs that must have a
+    grade.
     """
 
     agreement: LabelAgreement | None = None
@@ -51,6 +53,7 @@ class ReportExtras:
     prompts: Mapping[str, str] = field(default_factory=dict)
     dataset: tuple[str, ...] = ()
     night: NightBanner = NightBanner()
+    min_coverage: float = MIN_COVERAGE
 
 
 def list_facts(
