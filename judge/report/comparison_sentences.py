@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import sqrt
+from math import floor, log10, sqrt
 from statistics import median
 
 from judge.analysis.summary import Summary
@@ -59,14 +59,16 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         for each in comparisons
     ]
     detectable, doubled = map(median, zip(*scaled, strict=True))
+    # Both have as many decimals as the smaller one needs for its first digit, and two at least.
+    decimals = max(2, -floor(log10(doubled))) if doubled else 2
     return t(
-        "With {queries}, a test detects a true difference of about {detectable:.2g} between two engines in"
-        " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled:.2g} (medians over the pairs of"
+        "With {queries}, a test detects a true difference of about {detectable} between two engines in"
+        " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (medians over the pairs of"
         " engines, by {measure}).",
         queries=count_queries(t, n),
-        detectable=detectable,
+        detectable=f"{detectable:.{decimals}f}",
         doubled_n=2 * n,
-        doubled=doubled,
+        doubled=f"{doubled:.{decimals}f}",
         measure=name_mean(measure),
     )
 
@@ -218,7 +220,7 @@ def list_differences(t: Translator, comparisons: Sequence[PairComparison], most:
 
 
 def _format_difference(t: Translator, difference: float | None, interval: Interval | None) -> str:
-    return f"{difference:+z.4f}{format_interval(t, interval)}"  # z: no −0.0000
+    return f"{difference:+z.4f}{format_interval(t, interval, 'z.4f')}"  # z: no −0.0000
 
 
 def is_unsure(comparison: PairComparison) -> bool:

@@ -121,7 +121,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
         pairs=agreement.pairs,
         source=source,
         kappa=kappa.value,
-        interval=build_text(format_interval, kappa.ci95),
+        interval=build_text(format_interval, kappa.ci95, "z.3f"),
     )
     if kappa.ci95 and agreement.queries < assessor_sentences.FEW_FOR_BCA:
         yield build_text(assessor_sentences.warn_narrow_intervals)
@@ -145,7 +145,7 @@ def _describe_order(order: PlannedComparison) -> Iterator[Text]:
             b=isolate(row.b),
             measure=name_mean(order.measure),
             difference=format_number(row.difference, "+.4f"),
-            interval=build_text(format_interval, row.ci95),
+            interval=build_text(format_interval, row.ci95, "z.4f"),
             labels=row.labelled,
             outcome=OUTCOMES[row.outcome],
         )

@@ -30,7 +30,14 @@ from judge.report.comparison_sentences import (
     describe_power,
     describe_segment_differences,
 )
-from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
+from judge.report.display_text import (
+    fit_on_line,
+    format_number,
+    make_labels,
+    mark_names,
+    mark_row_name,
+    use_display_names,
+)
 from judge.report.facts import NightBanner, ReportExtras
 from judge.report.kind_names import ERRORS, FLAGS
 from judge.report.payload import PageLimits, dump_script_json, select_queries
@@ -192,7 +199,9 @@ def open_templates(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters.update(marked=mark_names, fit_on_line=fit_on_line)
+    templates.filters.update(
+        marked=mark_names, row_name=mark_row_name, number=format_number, fit_on_line=fit_on_line
+    )
     return templates
 
 

@@ -57,6 +57,18 @@ def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(recorded_page:
     assert find_violations(recorded_page.page) == []
 
 
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_every_negative_number_has_a_minus_sign(browser: Browser, demo: Path, locale: str) -> None:
+    with open_page(browser, make_file_url(demo), locale=locale) as result:
+        for details in result.page.locator("details").all():
+            details.evaluate("(details) => { details.open = true; }")
+        text = result.page.locator("#answer, #charts").all_inner_texts()
+        titles = result.page.locator("svg.chart title").all_text_contents()
+    shown = "\n".join((*text, *titles))
+    assert re.findall(r"(?<![\w.-])-\d", shown) == []
+    assert shown.count("−0.0437") > 1
+
+
 def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser, demo: Path) -> None:
     from playwright.sync_api import expect
 

@@ -87,7 +87,7 @@ def test_first_last_least_most_and_the_way_to_the_baseline(tmp_path: Path) -> No
     assert row.to_baseline == TrendValue(-0.03, (-0.045, -0.015), 100)
     (line,) = [line for line in render_trend(result) if line.startswith("bing")]
     assert line.split()[1:6] == ["▄█▁", "0.610", "0.580", "0.580", "0.660"]
-    assert line.endswith("−0.030 (−0.045 … −0.015)")
+    assert line.endswith("-0.030 (-0.045 to -0.015)")
 
 
 def test_the_change_of_an_engine_that_stayed_the_same_has_no_interval(tmp_path: Path) -> None:
