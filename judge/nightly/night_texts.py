@@ -54,7 +54,7 @@ _ENGINES_IN_TITLE = 2
 
 
 def make_headline(nights: Sequence[NightRecord | NightTrend]) -> Text:
-    """Return the status of the last night, for how long nights are fine, and the last alarm."""
+    """Return the status of the last night, for how long nights are fine, and the last regression."""
     return build_text(write_headline, nights)
 
 
@@ -73,7 +73,7 @@ def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) ->
     if alarm is last:
         sentence = t("{sentence} of {engines}", sentence=sentence, engines=engines)
     elif alarm:
-        sentence += t("; last alarm {date}: {engines}", date=alarm.date, engines=engines)
+        sentence += t("; last regression {date}: {engines}", date=alarm.date, engines=engines)
     return t("{sentence}.", sentence=sentence)
 
 

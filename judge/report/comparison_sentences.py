@@ -105,7 +105,7 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     first, second = (summary.engines[engine].measures[measure].mean for engine in order[:2])
     if first is None:
         return t("No engine is best by {measure}{which}: none has a value on any query.", **values)
-    reasons = list(_list_obstacles(t, comparisons, best))
+    reasons = list(_list_obstacles(t, comparisons, order))
     if wins[best]:
         reasons.append(
             t.translate_plural("is ahead of {count} other", "is ahead of {count} others", wins[best])
@@ -128,14 +128,18 @@ _OBSTACLES = {
 }
 
 
-def _list_obstacles(t: Translator, comparisons: Sequence[PairComparison], best: str) -> Iterator[str]:
-    """Yield clauses on the engines that keep `best`, which has the highest mean, from being best."""
+def _list_obstacles(
+    t: Translator, comparisons: Sequence[PairComparison], order: Sequence[str]
+) -> Iterator[str]:
+    """Yield clauses on the engines, in `order`, that keep the first one from being best."""
+    best = order[0]
     names: dict[str, list[str]] = {outcome: [] for outcome in _OBSTACLES}
     for comparison in comparisons:
         if best in (comparison.a, comparison.b) and comparison.winner != best:
             outcome = "behind" if comparison.winner else comparison.outcome if comparison.n else "apart"
             names[outcome].append(comparison.b if comparison.a == best else comparison.a)
-    for obstacle, engines in names.items():
+    for obstacle, unordered in names.items():
+        engines = sorted(unordered, key=order.index)
         if len(engines) > 4:
             more = len(engines) - 3
             engines = [

@@ -130,7 +130,7 @@ def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
 
 
 def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
-    """Yield the last alarm, which nights the numbers leave out, what all cost, the signs, what happened."""
+    """Yield the last regression, the nights that numbers leave out, the cost, the signs, what happened."""
     yield format_plain(write_headline(t, trend.nights))
     if any(row.to_baseline for row in trend.engines.values()):
         yield t("to baseline: the change on the last night that was compared with the baseline")
