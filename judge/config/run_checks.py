@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from judge.config.option_checks import is_day, list_keys
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName
-from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
+from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, LOCAL_MODELS, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
     from judge.config.run import Config
@@ -59,10 +59,9 @@ def check_together(config: Config) -> None:
 def describe_needed_model(models: Iterable[str], option: str) -> Message | None:
     """Return which kind of model takes an option, None if one of `models` does or none is named."""
     names = [*filter(None, models)]
-    local = (LEXICAL, EXPECTED, f"{RERANKER}local:")
     if option == "rerank_thresholds" and names and not any(name.startswith(RERANKER) for name in names):
         return Message("a reranker")
-    if option == "base_url" and names and all(name.startswith(local) for name in names):
+    if option == "base_url" and names and all(name.startswith(LOCAL_MODELS) for name in names):
         return Message("a model at a server")
     return None
 
