@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import takewhile
 from typing import Protocol
 
 from judge.records import Judgment, RepeatProgress, Scale
@@ -29,7 +30,7 @@ class ProgressListener(Protocol):
         return
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
-        """The last pair of a repeat is there; only with several repeats."""
+        """The last pair of a repeat and of those before it is there; only with several repeats."""
         return
 
     def end(self) -> None:
@@ -42,25 +43,30 @@ class NullProgress(ProgressListener):
 
 
 class RepeatCounter:
-    """Counts the judgments of every repeat."""
+    """Counts the judgments of every repeat; repeats end in the order of their numbers."""
 
     def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
         self._pairs = pairs
         self._scale = scale
         self._repeats = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
+        self._ended = 0
 
     def count_judgments(self, judgments: Iterable[Judgment]) -> list[RepeatProgress]:
-        """Count `judgments`; return the repeats that they complete, none if there is only one repeat."""
-        ended = []
-        for judgment in judgments if len(self._repeats) > 1 else ():
+        """Count `judgments`; return the repeats that end with them, none if there is only one repeat.
+
+        A repeat whose last judgment comes before that of an earlier one ends with the earlier one.
+        """
+        if len(self._repeats) == 1:
+            return []
+        for judgment in judgments:
             repeat, grade = self._repeats[judgment.repeat - 1], judgment.grade
-            repeat = replace(
+            self._repeats[judgment.repeat - 1] = replace(
                 repeat,
                 judged=repeat.judged + (grade is not None),
                 failed=repeat.failed + (grade is None),
                 relevant=repeat.relevant + (grade is not None and grade >= self._scale.relevant_from),
             )
-            self._repeats[judgment.repeat - 1] = repeat
-            if repeat.judged + repeat.failed == self._pairs:
-                ended.append(repeat)
+        following = self._repeats[self._ended :]
+        ended = list(takewhile(lambda repeat: repeat.judged + repeat.failed == self._pairs, following))
+        self._ended += len(ended)
         return ended

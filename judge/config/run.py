@@ -50,6 +50,7 @@ from judge.records import (
     EXPECTED,
     EXPLAIN_QUERIES,
     GRADED,
+    MIN_COVERAGE,
     RERANKER,
     LangChoice,
     Sampling,
@@ -212,7 +213,7 @@ class Config:
     min_coverage: ShareValue = option(
         "Share of pairs, and of a dimension's questions, that must be answered (default 0.99).",
         MEASURING,
-        0.99,
+        MIN_COVERAGE,
     )
     diversity: bool = _free_dimension(
         "Also measure distinct sites, near-duplicates and similarity of each list; free."

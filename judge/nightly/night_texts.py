@@ -31,7 +31,7 @@ from judge.report.display_text import (
     count_queries,
     describe_unanswered_calls,
     format_cost,
-    format_number,
+    format_plain_number,
     isolate,
     truncate_with_ellipsis,
 )
@@ -54,7 +54,7 @@ _ENGINES_IN_TITLE = 2
 
 
 def make_headline(nights: Sequence[NightRecord | NightTrend]) -> Text:
-    """Return the status of the last night, for how long nights are fine, and the last alarm."""
+    """Return the status of the last night, for how long nights are fine, and the last regression."""
     return build_text(write_headline, nights)
 
 
@@ -73,7 +73,7 @@ def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) ->
     if alarm is last:
         sentence = t("{sentence} of {engines}", sentence=sentence, engines=engines)
     elif alarm:
-        sentence += t("; last alarm {date}: {engines}", date=alarm.date, engines=engines)
+        sentence += t("; last regression {date}: {engines}", date=alarm.date, engines=engines)
     return t("{sentence}.", sentence=sentence)
 
 
@@ -202,8 +202,8 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
         "{engine} {verdict}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
         **subject,
         change=_format_signed(outcome.change),
-        before=format_number(outcome.baseline),
-        after=format_number(outcome.tonight),
+        before=format_plain_number(outcome.baseline),
+        after=format_plain_number(outcome.tonight),
         interval=interval,
         certainty=certainty,
         queries=count_queries(t, outcome.n),
@@ -255,8 +255,8 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
     engines: dict[str, list[str]] = {}
     for outcome in record.outcomes:
         if outcome.change is not None:
-            score = f"{outcome.mean_name} {format_number(outcome.tonight)} ({_format_signed(outcome.change)})"
-            engines.setdefault(outcome.engine, []).append(score)
+            tonight, change = format_plain_number(outcome.tonight), _format_signed(outcome.change)
+            engines.setdefault(outcome.engine, []).append(f"{outcome.mean_name} {tonight} ({change})")
     for engine, scores in engines.items():
         yield t("{name}: {value}", name=isolate(engine), value=t(", ").join(scores))
     alpha = test.alpha if test else 0.0
@@ -287,7 +287,7 @@ def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[
     if len(counts) > 1:
         queries = t("{count:,} or more queries", count=min(counts))
     drops = t(" or ").join(
-        t("of {measure} by about {drop}", measure=measure, drop=format_number(drop))
+        t("of {measure} by about {drop}", measure=measure, drop=format_plain_number(drop))
         for measure, drop in largest.items()
     )
     yield t(
@@ -311,7 +311,7 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
         "canaries: {pairs}{judged}, mean grade {grade}",
         pairs=pairs,
         judged=judged if canaries.failed else "",
-        grade=format_number(canaries.mean_grade, ".2f"),
+        grade=format_plain_number(canaries.mean_grade, ".2f"),
     )
     if canaries.compared:
         text += t(
@@ -349,4 +349,4 @@ def _shorten_sentence(text: str) -> str:
 
 
 def _format_signed(value: float | None) -> str:
-    return format_number(value, "+.3f")
+    return format_plain_number(value, "+.3f")
