@@ -159,7 +159,7 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     if (
         is_disowned(gaps[-1])
         or any(is_disowned(gap, is_last=False) for gap in between)
-        or any(map(has_correction, gaps[1:]))
+        or any(has_correction(gap, grade, scale) for gap in gaps[1:])
     ):
         raise ReplyParseError(
             "ambiguous", "the text behind an object corrects it, or attributes it to another"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from judge.parsing.contradictions import drop_input
+from judge.parsing.contradictions import simplify_around
 from judge.parsing.remarks import is_offset
-from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import ANSWER_WORDS, AROUND
+from judge.records import Scale
 
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i"
@@ -89,6 +89,12 @@ _CORRECTION = re.compile(
     re.MULTILINE,
 )
 
+#: What says that nothing is to be corrected.
+_NO_CHANGE = re.compile(
+    r"(?:无[需须]|不需要?|不用|不必|没有必要)(?:再|[作做进]行?)?(?:任何)?(?:修改|更改|改动|调整|更正|订正)"
+    r"|\bno (?:further |other )?(?:changes?|corrections?|edits?|revisions?|updates?)(?: (?:is|are))? (?:needed|required|necessary)"
+)
+
 
 def is_refusal(text: str, *, is_lead: bool = False) -> bool:
     """Return True when prose begins by declining to judge.
@@ -101,6 +107,7 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
     return _REFUSAL.match(flat) is not None
 
 
-def has_correction(text: str) -> bool:
-    """Return True when prose behind an answer corrects it or takes it back."""
-    return is_offset(text) or _CORRECTION.search(drop_input(simplify_prose(text))) is not None
+def has_correction(text: str, grade: int, scale: Scale) -> bool:
+    """Return True when prose behind an answer with `grade` corrects it or takes it back."""
+    flat = _NO_CHANGE.sub(" ", simplify_around(text, grade, scale))
+    return is_offset(flat) or _CORRECTION.search(flat) is not None

@@ -155,7 +155,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         or is_offset(parts)
         or (scale.name == "graded" and is_rounded(parts))
         or is_disowned("\n".join(line for line in stated.trail.split("\n") if not _is_reason(line)))
-        or has_correction(stated.trail)
+        or has_correction(stated.trail, stated.grade, scale)
         or contradicts(flat, stated.grade, scale)
         or names_other_scale(lead, scale)
         or names_other_scale(trail, scale)
