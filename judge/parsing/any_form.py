@@ -17,9 +17,9 @@ from itertools import pairwise, takewhile
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts
-from judge.parsing.corrections import has_correction, is_refusal
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
+from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
 from judge.parsing.stated_scale import is_other_scale, names_other_scale
 from judge.parsing.tolerant_json import (

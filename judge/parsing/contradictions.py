@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.parsing.remarks import is_rounded
+from judge.parsing.remarks import is_rounded, simplify_around
 from judge.parsing.stated_scale import RUBRIC, drop_own_scale
-from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
     ANY_WORD,
     AROUND,
@@ -63,16 +62,6 @@ _DEMANDED = re.compile(
     r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导"
     r"|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
 )
-#: The query, the snippet or the reference once more, whose numbers are no values.
-_INPUT = re.compile(
-    r"(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
-    r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
-    r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?"
-    r"|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
-    re.MULTILINE,
-)
-#: What is in each match of `_INPUT`.
-_INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
 _ANY_GRADE = re.compile("[0-3]")
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
 _THRESHOLD = re.compile(
@@ -95,12 +84,6 @@ _THRESHOLD = re.compile(
     r"|才)?可[以]?[评给]\s?[0-3]\s?[分级]?|(?<!不)[高优]于\s?[0-3]\s?[分级]?"
     r"|(?<!不)[低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
     re.MULTILINE,
-)
-#: A grade that would be too high or too low.
-_REJECTED = re.compile(
-    r"(?:\b(?:an?|grade|score|of|it|giving) ){0,3}[给评判打]?为?(?<![0-9.])(?P<value>[0-3])\s?(?:(?:would be|is"
-    r"|seems) (?:(?:far|much|clearly|a bit) )?too (?:high|low|generous|harsh|strict|lenient|kind)\b"
-    r"|[分级]?[则会就也]?(?:[太偏]|过于?)[高低宽严])"
 )
 #: What makes a second answer the last one.
 _SEQUENCE = r"评|\b(?:first|initial|second|now|then|later|after|again|on re|overall|final)|总|最[初终后]|现在|再[看读想]|重新|起初"
@@ -232,18 +215,6 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
         or (grade != scale.top and _states(_TOP, _DENIES_EXTREME, flat))
         or (grade != 0 and _states(_LOWEST, _DENIES_EXTREME, flat))
     )
-
-
-def simplify_around(text: str, grade: int | None, scale: Scale) -> str:
-    """Return prose simplified, without what it repeats of the input, and without grades that it rejects.
-
-    A rejected grade is another one than `grade`: "3 would be too generous".
-    """
-    flat = simplify_prose(text)
-    flat = _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
-    if grade is None or scale.name != "graded":
-        return flat
-    return _REJECTED.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
 
 
 def _simplify(text: str, grade: int | None, scale: Scale) -> str:

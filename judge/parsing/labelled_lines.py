@@ -11,9 +11,8 @@ from itertools import takewhile
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
 from judge.parsing.contradictions import contradicts, find_stated_values
-from judge.parsing.corrections import has_correction
 from judge.parsing.final_answer import strip_fence
-from judge.parsing.remarks import is_offset, is_rounded
+from judge.parsing.remarks import has_correction, is_offset, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
