@@ -26,7 +26,6 @@ from judge.cli.terminal import (
     print_error,
     print_message,
 )
-from judge.config.config_source import name_keys
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
 from judge.errors import ErrorKind, InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
 _SELFTEST_OUT = Option(
-    help="A run folder; the result is written beside it, for the runs there (runs/…).", group=FILES, type=Path
+    help="A run folder; the result is written beside it, for the runs there (runs/…).", group=FILES
 )
 _PANEL = Option(
     help=f"{FORMS}; repeat for a panel (NAME@URL: a model with its own server).",
@@ -143,6 +142,7 @@ def _format_option(
     """Yield the text of an option, and a line with its default or an example."""
     from judge.config.option_checks import list_fields, list_options, list_toml_words
     from judge.config.run import MAX_TOKENS
+    from judge.config.toml_file import name_keys
     from judge.measure.measures import DEFAULT_MEASURES
 
     words = list_toml_words(model, list_options(model))

@@ -101,10 +101,7 @@ def align(
     dimension_tables.print_alignment(summary, run, make_console(), get_ui_translator())
 
 
-def report(
-    run: RunFolderArgument,
-    opens: OpenOption = False,
-) -> None:
+def report(run: RunFolderArgument, opens: OpenOption = False) -> None:
     """Write the run's report.html again."""
     from judge.finished_run import rewrite_report
 

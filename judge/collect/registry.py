@@ -17,13 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from judge.collect.engines import (
-    MAX_CONCURRENT_QUERIES,
-    SLOTS,
-    EngineDefinition,
-    HttpEngine,
-    ResultSource,
-)
+from judge.collect.engines import MAX_CONCURRENT_QUERIES, SLOTS, EngineDefinition, HttpEngine, ResultSource
 from judge.collect.responses import ResponseShape
 from judge.config.collect import CollectConfig
 from judge.config.option_checks import STRICT, CountValue, OneOrMore, VariableName, validate_table

@@ -12,19 +12,19 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from judge.config.config_source import ConfigSource
 from judge.config.option_checks import (
     STRICT,
     NonNegativeNumber,
     NumberValue,
+    Options,
     ShareValue,
     TextValue,
     VariableName,
     option,
-    raise_input_errors,
     validate_table,
 )
 from judge.config.option_record import NIGHTS, NIGHTS_FOLDER
+from judge.config.toml_file import ConfigSource
 from judge.messages import Message
 
 #: The command that makes a run the baseline.
@@ -102,7 +102,7 @@ _Webhook = Annotated[
 
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
-class NightlyConfig:
+class NightlyConfig(Options):
     """The options of the nightly job.
 
     `folder` holds the nights. `measures` are those of the regression test; None takes AP@10 and sDCG@10.
@@ -128,8 +128,6 @@ class NightlyConfig:
 
     `webhook` is the chat or server that gets a message about each night.
     """
-
-    _raise_input_errors = raise_input_errors()
 
     folder: Annotated[TextValue, Field(min_length=1, description=Message("a path in quotes"))] = _option(
         Message("Folder of the nights."), default=NIGHTS_FOLDER
@@ -184,5 +182,6 @@ class NightlyConfig:
     @classmethod
     def load(cls, table: Mapping[str, Any], toml: Path | None = None) -> Self:
         """Return the options of the table of `toml`; raise InputError that names both if one is invalid."""
-        with ConfigSource(toml, "nightly").add_error_context():
-            return cls(**table)
+        source = ConfigSource(toml, "nightly")
+        with source.add_error_context():
+            return cls(**{"source": source, **table})

@@ -118,11 +118,7 @@ def gather_evidence(
 
 
 def _compare(
-    context: NightContext,
-    run: JudgedRun,
-    baseline: Baseline,
-    evidence: Evidence,
-    check: CanaryCheck | None,
+    context: NightContext, run: JudgedRun, baseline: Baseline, evidence: Evidence, check: CanaryCheck | None
 ) -> Evidence:
     """Return the evidence with the outcomes of the regression test, or with possible drops."""
     rules = context.rules

@@ -17,7 +17,6 @@ from judge.analysis.summary import Summary
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
-from judge.config.config_source import ConfigSource
 from judge.config.environment import copy_environment
 from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.option_checks import is_day
@@ -37,12 +36,7 @@ from judge.nightly.assessor_drift import (
     make_canary_config,
     summarise_canaries,
 )
-from judge.nightly.baseline import (
-    BaselinePointer,
-    freeze_baseline,
-    list_served_models,
-    load_baseline,
-)
+from judge.nightly.baseline import BaselinePointer, freeze_baseline, list_served_models, load_baseline
 from judge.nightly.context import (
     NightContext,
     collect_dataset,
@@ -104,7 +98,7 @@ def run_nightly(
     context, environ = load_context(toml, day), copy_environment()
     folder, webhook = context.folder, context.rules.webhook
     if webhook:
-        with ConfigSource(toml).add_error_context():
+        with context.rules.source.add_error_context():
             notifications.Webhook.from_options(webhook, environ)  # raises before anything is paid
     with lock_nights(context.nights, f"judge nightly --date {day}"):
         record = read_record_if_there(folder)

@@ -257,12 +257,7 @@ def _read_secret(environ: Mapping[str, str], name: str) -> str:
 
 
 def post_message(
-    webhook: Webhook,
-    text: str,
-    record: NightRecord,
-    *,
-    pause: float = 1.0,
-    timeout: float = _TIMEOUT,
+    webhook: Webhook, text: str, record: NightRecord, *, pause: float = 1.0, timeout: float = _TIMEOUT
 ) -> str:
     """Post the text about a night, with retries; return the error, empty without one.
 
