@@ -17,12 +17,12 @@ import typer
 
 from judge.characters import split_lines
 from judge.cli.options import RunFolderArgument, list_typed_options, make_option, takes_options
-from judge.cli.streams import print_command
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
     make_progress_listener,
     parse_measure_names,
+    print_command,
     print_error,
     print_message,
 )
