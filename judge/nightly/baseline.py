@@ -8,12 +8,13 @@ night names the one that it was compared with.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
+
+from pydantic import Field
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
@@ -30,13 +31,7 @@ from judge.nightly.assessor_drift import (
     list_finished_canary_runs,
     load_canary_grades,
 )
-from judge.nightly.record import (
-    QUARANTINED_STORE,
-    BaselineReference,
-    EngineSettings,
-    NightRecord,
-    make_name_validator,
-)
+from judge.nightly.record import QUARANTINED_STORE, BaselineReference, EngineSettings, NightRecord
 from judge.nightly.record_file import (
     NIGHT_FILE,
     parse_record,
@@ -52,9 +47,8 @@ _BASELINE_FOLDER = "baseline"
 _COLLECTION_FILE = "collected.json"
 _POINTER_FILE = "baseline.json"
 #: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
-_FOLDER_NAME = re.compile(r"(?=.{1,255}\Z)[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*", re.DOTALL)
-_FolderName = Annotated[str, make_name_validator(_FOLDER_NAME)]
-_StoreName = Annotated[str, make_name_validator(QUARANTINED_STORE)]
+_FolderName = Annotated[str, Field(max_length=255, pattern=r"^[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*$")]
+_StoreName = Annotated[str, Field(pattern=f"^{QUARANTINED_STORE.pattern}$")]
 _FILES = (CONFIG_FILE, "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
 _OPTIONAL_FILES = ("members.jsonl", _COLLECTION_FILE)

@@ -156,8 +156,9 @@ def _find_new_models(
         new = frozenset(name for name in new if not rules.accepts(name))
     if not new or not served:
         return []
-    names = NameList(sorted(new))
-    return [Message("a model graded tonight that is not in the baseline: {names}", names=names)]
+    return [
+        Message("a model graded tonight that is not in the baseline: {names}", names=NameList(sorted(new)))
+    ]
 
 
 def collect_remarks(
@@ -292,10 +293,10 @@ def find_without_text(
 def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
     for engine in sorted({*baseline} - {*tonight}):
-        reason = Message("{engine}: is in the baseline and not in this night's dataset", engine=engine)
         yield Message(
-            "{reason}; if it was removed permanently, make this night the baseline: {command}",
-            reason=reason,
+            "{engine}: is in the baseline and not in this night's dataset; if it was removed permanently,"
+            " make this night the baseline: {command}",
+            engine=engine,
             command=command,
         )
 
@@ -361,14 +362,11 @@ def describe_new_empty_lists(
 def find_query_changes(drift: QueryDrift, rules: NightlyConfig, command: str) -> Iterator[str]:
     """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
     if not drift.shared or drift.shared_share < rules.min_shared:
-        reason = Message(
+        yield Message(
             "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
-            " less than min_shared {least:.0%}: scores over different queries cannot be compared",
+            " less than min_shared {least:.0%}: scores over different queries cannot be compared; use the"
+            " same queries, or make a night with the new ones the baseline: {command}",
             drift=drift,
             least=rules.min_shared,
-        )
-        yield Message(
-            "{reason}; use the same queries, or make a night with the new ones the baseline: {command}",
-            reason=reason,
             command=command,
         )

@@ -25,17 +25,8 @@ from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH, Translator
-from judge.nightly import notifications, stores
-from judge.nightly.assessor_drift import (
-    CANARIES_FOLDER,
-    CANARY_STORE_FILE,
-    CanaryCheck,
-    check_canaries,
-    list_canary_runs,
-    load_canary_grades,
-    make_canary_config,
-    summarise_canaries,
-)
+from judge.nightly import assessor_drift, notifications, stores
+from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import BaselinePointer, freeze_baseline, list_served_models, load_baseline
 from judge.nightly.context import (
     NightContext,
@@ -64,8 +55,7 @@ from judge.nightly.record import (
     NightRecord,
     RegressionTest,
 )
-from judge.nightly.record_file import NIGHT_FILE, read_record_if_there, write_record
-from judge.nightly.stores import count_night_calls, make_call_cost, start_counting, sum_call_costs
+from judge.nightly.record_file import NIGHT_FILE, read_record_if_there, record_to_json
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -181,11 +171,11 @@ def run_night(
     """
     config, rules = context.config, context.rules
     identity, missing = _read_dataset(context)
-    canary_config = make_canary_config(
-        config, context.folder.path / CANARIES_FOLDER, rules.canary_repeats or 1
+    canary_config = assessor_drift.make_canary_config(
+        config, context.folder.path / assessor_drift.CANARIES_FOLDER, rules.canary_repeats or 1
     )
     # Records what an earlier start of this night spent, before a store of it is removed.
-    count_night_calls(context.folder, config, canary_config)
+    stores.count_night_calls(context.folder, config, canary_config)
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
         stores.promote_store(context.nights / name, choose_store_path(context.config))
@@ -200,20 +190,20 @@ def run_night(
     run = None
     if not missing and not stopped:
         store = stores.choose_store(context, identity, check, drifted=drifted)
-        start_counting(context.folder, store)
+        stores.start_counting(context.folder, store)
         update_identity(context.folder, identity)
         result = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
         quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
         run = NightRun(result, quarantined)
         missing = explain_incomplete(result, check)
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
-    cost_total = count_night_calls(context.folder, config, canary_config)
+    cost_total = stores.count_night_calls(context.folder, config, canary_config)
     if run and run.quarantined_store is None:
         stores.keep_verdicts(context, check, is_changed=bool(evidence.assessor_changes))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))
-    write_record(context.folder, record)
+    context.folder.write_json(NIGHT_FILE, record_to_json(record))
     if run:
         store_files.remove_store(stores.make_night_store_path(context.nights, context.day))
     return record
@@ -236,27 +226,31 @@ def _judge_canaries(
         return None
     folder = RunFolder(_choose_canary_folder(context))
     folder.check_no_link()
-    start_counting(context.folder, folder.path / CANARY_STORE_FILE)
-    config = make_canary_config(context.config, folder.path, repeats)
+    stores.start_counting(context.folder, folder.path / assessor_drift.CANARY_STORE_FILE)
+    config = assessor_drift.make_canary_config(context.config, folder.path, repeats)
     if read_config_if_there(folder):
         update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
     run = pipeline.run(config, progress=progress, spend_limit=spend_limit)
-    return check_canaries(run, context.baseline.canaries if context.baseline else None, context.rules)
+    return assessor_drift.check_canaries(
+        run, context.baseline.canaries if context.baseline else None, context.rules
+    )
 
 
 def _choose_canary_folder(context: NightContext) -> Path:
     """Return the folder of this night's canaries: a new one where another assessor may judge the rest."""
     night = context.folder.path
-    past = list_canary_runs(night)
+    past = assessor_drift.list_canary_runs(night)
     if not past:
-        return night / CANARIES_FOLDER
+        return night / assessor_drift.CANARIES_FOLDER
     last = past[-1]
     finished = (last / "results.json").exists()
-    if not finished or not load_canary_grades(RunFolder(last)).is_available(context.rules):
+    if not finished or not assessor_drift.load_canary_grades(RunFolder(last)).is_available(context.rules):
         # Another assessor may continue than the one that began.
-        store_files.remove_store(last / CANARY_STORE_FILE)
+        store_files.remove_store(last / assessor_drift.CANARY_STORE_FILE)
         return last
-    return night / f"{CANARIES_FOLDER}-{len(past) + 1}" if _has_unpaid_judgments(context) else last
+    if not _has_unpaid_judgments(context):
+        return last
+    return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}"
 
 
 def _has_unpaid_judgments(context: NightContext) -> bool:
@@ -312,11 +306,11 @@ def _make_record(
         engines=_select_engine_results(summary) if summary else {},
         baseline=context.baseline.reference if context.baseline else None,
         regression_test=test if evidence.query_drift else None,
-        canaries=summarise_canaries(check) if check else None,
+        canaries=assessor_drift.summarise_canaries(check) if check else None,
         query_drift=evidence.query_drift,
         engine_settings=context.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
-        cost=sum_call_costs(make_call_cost(part.cost) for part in summaries),
+        cost=stores.sum_call_costs(part.cost for part in summaries),
     )
 
 
