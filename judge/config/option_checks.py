@@ -78,7 +78,9 @@ def _check_variable(name: str) -> str:
 
 
 #: The name of an environment variable, or no text.
-VariableName = Annotated[str, AfterValidator(_check_variable)]
+VariableName = Annotated[
+    str, AfterValidator(_check_variable), Field(description=Message("the name of an environment variable"))
+]
 #: Takes a text as a list of one.
 OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
 WholeNumber = Annotated[int, BeforeValidator(_read_whole_number)]
@@ -210,9 +212,7 @@ def _describe_invalid(
     detail = next((each for each in details if each["type"] in _UNKNOWN), details[0])
     name = str(detail["loc"][0])
     if detail["type"] in _UNKNOWN:
-        keys = [
-            field.title or other for other, field in fields.items() if field.annotation is not ConfigSource
-        ]
+        keys = [each.title or key for key, each in fields.items() if each.annotation is not ConfigSource]
         listing = Message("; known are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.messages import Message
+from judge.nightly.baseline import SET_BASELINE_COMMAND
 from judge.nightly.record import QueryDrift, RegressionOutcome, Status
 
 

@@ -20,7 +20,7 @@ from judge.measure.engine_summary import EngineResult, compute_no_snippet_shares
 from judge.messages import Message, NameList
 from judge.nightly import regression_test
 from judge.nightly.assessor_drift import CanaryCheck
-from judge.nightly.baseline import Baseline, list_served_models
+from judge.nightly.baseline import Baseline, list_served_models, make_set_command
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
@@ -66,7 +66,7 @@ def gather_evidence(
 ) -> Evidence:
     """Return all evidence of the night; `missing` says why judgments are missing."""
     baseline, rules = context.baseline, context.rules
-    command = rules.make_set_command(context.folder.path)
+    command = make_set_command(context.folder.path)
     depth = context.config.depth
     depth_at_baseline = baseline.run.pool.depth if baseline else depth
     evidence = Evidence(

@@ -18,7 +18,6 @@ from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
 from judge.config.environment import copy_environment
-from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.option_checks import is_day
 from judge.config.toml_file import read_section
 from judge.errors import InputError, StoreError
@@ -27,7 +26,13 @@ from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH, Translator
 from judge.nightly import assessor_drift, notifications, stores
 from judge.nightly.assessor_drift import CanaryCheck
-from judge.nightly.baseline import BaselinePointer, freeze_baseline, list_served_models, load_baseline
+from judge.nightly.baseline import (
+    SET_BASELINE_COMMAND,
+    BaselinePointer,
+    freeze_baseline,
+    list_served_models,
+    load_baseline,
+)
 from judge.nightly.context import (
     NightContext,
     collect_dataset,
@@ -108,9 +113,8 @@ def run_nightly(
         # A process can end between judging and notifying, so a finished night is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
-            advice = t(
-                " (to let the night write its files again, remove {file})", file=folder.path / NIGHT_FILE
-            )
+            file = folder.path / NIGHT_FILE
+            advice = t(" (to let the night write its files again, remove {file})", file=file)
             notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t, advice)
         lines = notifications.publish(folder.path, record, environ, webhook, t)
         notes += _try_to_draw("trend", lambda: write_trend_page(context.nights), t)
@@ -231,9 +235,8 @@ def _judge_canaries(
     if read_config_if_there(folder):
         update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
     run = pipeline.run(config, progress=progress, spend_limit=spend_limit)
-    return assessor_drift.check_canaries(
-        run, context.baseline.canaries if context.baseline else None, context.rules
-    )
+    at_baseline = context.baseline.canaries if context.baseline else None
+    return assessor_drift.check_canaries(run, at_baseline, context.rules)
 
 
 def _choose_canary_folder(context: NightContext) -> Path:

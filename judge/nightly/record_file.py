@@ -55,9 +55,8 @@ def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
             newest=NIGHT_SCHEMA_VERSION,
             advice=_RUN_AGAIN,
         )
-    return parse_record(
-        NightRecord, _convert_version_1(values) if version == 1 else values, source, _RUN_AGAIN
-    )
+    values = _convert_version_1(values) if version == 1 else values
+    return parse_record(NightRecord, values, source, _RUN_AGAIN)
 
 
 def parse_record(kind: type[Record], values: object, source: str, advice: str = "") -> Record:

@@ -38,9 +38,8 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     InputError when `kind` is not one of `KINDS`, `toml` is wrong, or a path has a line break.
     """
     if kind not in KINDS:
-        raise InputError(
-            "--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=SeparatedNames(KINDS)
-        )
+        kinds = SeparatedNames(KINDS)
+        raise InputError("--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=kinds)
     here = Path.cwd()
     language = ["--ui-lang", t.language] if t.language != ENGLISH.language else []
     words = (sys.executable, "-m", "judge", "nightly", str(toml), *language)

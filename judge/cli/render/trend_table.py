@@ -12,8 +12,7 @@ from rich.text import Text
 from judge.cli.render.tables import escape_line, make_table, measure_width, print_lines, print_table
 from judge.measure.measures import name_mean
 from judge.messages import Translator
-from judge.nightly.message_formats import format_plain
-from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, write_headline
+from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import Change, NightTrend, Trend, make_axes
 from judge.nightly.trend_drawing import format_value
