@@ -174,7 +174,6 @@ def _find_exit_code(arguments: Sequence[str]) -> int:
 
 
 def _report(error: JudgeError) -> int:
-    """Print `error` and return its exit code."""
     print_error(error)
     if isinstance(error, Interrupted):
         return _EXIT_INTERRUPTED

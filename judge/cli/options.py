@@ -89,7 +89,6 @@ def list_typed_options(context: typer.Context) -> dict[str, Any]:
 
 
 def _annotate(name: str, option: Option, field_type: Any) -> Any:  # noqa: ANN401 - types
-    """Return the annotation from which typer makes an option."""
     info = (
         typer.Argument(help=option.help)
         if option.place == "argument"

@@ -308,7 +308,6 @@ def _print_result(result: CollectResult) -> None:
 
 
 def _describe_tally(tally: EngineTally, t: Translator) -> str:
-    """Return the counts of an engine in one line."""
     total = tally.answered + tally.failed
     parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=total)]
     if tally.empty:

@@ -290,7 +290,6 @@ def _draw_for_labelling(
     measure: str | None,
     out: Path | None,
 ) -> None:
-    """Draw queries or pairs for people to label."""
     draws_pairs = size.labels is not None or size.half_width is not None
     if bool(plan) == draws_pairs or (size.labels is not None and size.half_width is not None):
         raise InputError(

@@ -160,7 +160,6 @@ class _Outlet(io.RawIOBase):
         return memoryview(data).nbytes
 
     def writable(self) -> bool:
-        """Return True."""
         return True
 
     def fileno(self) -> int:
@@ -168,7 +167,6 @@ class _Outlet(io.RawIOBase):
         return self._raw.fileno()
 
     def isatty(self) -> bool:
-        """Return whether the stream is a terminal."""
         return self._raw.isatty()
 
 

@@ -229,19 +229,12 @@ def _describe_invalid(
         )
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
-        value = _format_toml(detail["input"])
-        expected = _EXPECTED[detail["type"]]
-        return Message(
-            "{key} is {value:.80}; it is {expected}",
-            key=f"{key}.{detail['loc'][1]}",
-            value=value,
-            expected=expected,
-        )
+        key, value = f"{key}.{detail['loc'][1]}", detail["input"]
+        requirement = Message("it is {expected}", expected=_EXPECTED[detail["type"]])
+    else:
+        value = values[name]
     return Message(
-        "{key} is {value:.80}; {requirement}",
-        key=key,
-        value=_format_toml(values[name]),
-        requirement=requirement,
+        "{key} is {value:.80}; {requirement}", key=key, value=_format_toml(value), requirement=requirement
     )
 
 

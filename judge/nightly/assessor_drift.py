@@ -128,7 +128,6 @@ def load_canary_grades(folder: RunFolder) -> CanaryGrades:
 
 
 def _collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrades:
-    """Return the grades in the judgments of canaries; `requested` is how many were asked for."""
     grades: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None:

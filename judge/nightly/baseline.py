@@ -11,7 +11,7 @@ import hashlib
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -46,14 +46,14 @@ from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, re
 SET_BASELINE_COMMAND = "judge baseline set RUN"
 _BASELINE_FOLDER = "baseline"
 #: What is stored about the requests to engines, beside the dataset of a night.
-_COLLECTION_FILE = "collected.json"
+COLLECTION_FILE = "collected.json"
 _POINTER_FILE = "baseline.json"
 #: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
 _FolderName = Annotated[str, Field(max_length=255, pattern=r"^[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*$")]
 _StoreName = Annotated[str, Field(pattern=f"^{QUARANTINED_STORE.pattern}$")]
 _FILES = (CONFIG_FILE, "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
-_OPTIONAL_FILES = ("members.jsonl", _COLLECTION_FILE)
+_OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)
 #: The least share of its pairs that a baseline must have judged.
 _MIN_COVERAGE = 0.99
 
@@ -100,15 +100,10 @@ class CollectionInfo:
 
 def read_collection(folder: RunFolder) -> CollectionInfo:
     """Return what collected.json holds, nothing without the file; raise InputError when it is damaged."""
-    values = folder.read_if_there(_COLLECTION_FILE) or {}
+    values = folder.read_if_there(COLLECTION_FILE) or {}
     # Version 1 calls the settings "asked".
     values = {"engine_settings": values.get("asked"), **values}
-    return parse_record(CollectionInfo, values, str(folder.path / _COLLECTION_FILE))
-
-
-def write_collection(folder: RunFolder, info: CollectionInfo) -> None:
-    """Write collected.json; raise StoreError when the disk does not take it."""
-    folder.write_json(_COLLECTION_FILE, asdict(info))
+    return parse_record(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
 
 
 def make_set_command(night: Path) -> str:

@@ -67,18 +67,12 @@ def gather_evidence(
     """Return all evidence of the night; `missing` says why judgments are missing."""
     baseline, rules = context.baseline, context.rules
     command = make_set_command(context.folder.path)
-    depth = context.config.depth
-    depth_at_baseline = baseline.run.pool.depth if baseline else depth
     evidence = Evidence(
         has_baseline=baseline is not None,
         set_baseline_command=command,
         assessor_changes=[*assessor_setting_changes, *(check.reasons if check else ())],
         missing=missing,
-        engine_setting_changes=find_engine_setting_changes(
-            context.engine_settings,
-            baseline.engine_settings if baseline else None,
-            (depth_at_baseline, depth),
-        ),
+        engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
     if run is None and missing:
         return replace(evidence, set_baseline_command="")  # there is no run that could be the baseline
@@ -101,7 +95,8 @@ def gather_evidence(
         dropped=tuple(find_dropped(engines, baseline.engines, command)),
         query_drift=query_drift,
     )
-    if evidence.query_changes or assessor_setting_changes or depth != depth_at_baseline:
+    has_same_depth = context.config.depth == baseline.run.pool.depth
+    if evidence.query_changes or assessor_setting_changes or not has_same_depth:
         evidence = replace(evidence, remarks=(*describe_coverage(query_drift), _SUSPENDED))
     else:
         evidence = _compare(context, run.result, baseline, evidence, check)
@@ -156,9 +151,8 @@ def _find_new_models(
         new = frozenset(name for name in new if not rules.accepts(name))
     if not new or not served:
         return []
-    return [
-        Message("a model graded tonight that is not in the baseline: {names}", names=NameList(sorted(new)))
-    ]
+    names = NameList(sorted(new))
+    return [Message("a model graded tonight that is not in the baseline: {names}", names=names)]
 
 
 def collect_remarks(

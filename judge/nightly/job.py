@@ -155,13 +155,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
                 file=toml,
             )
         return context
-    data, info = collect_dataset(toml, context.folder)
-    return replace(
-        context,
-        config=replace(context.config, data=str(data)),
-        remarks=info.remarks,
-        engine_settings=info.engine_settings,
-    )
+    return collect_dataset(toml, context)
 
 
 def run_night(
@@ -271,7 +265,6 @@ def _make_record(
     evidence: Evidence,
     check: CanaryCheck | None,
 ) -> NightRecord:
-    """Return the record of the night, without its cost and its banner."""
     config, scale = context.config, context.config.grading
     decision, rules = decide(evidence), context.rules
     test = RegressionTest(
@@ -318,7 +311,6 @@ def _make_record(
 
 
 def _select_engine_results(summary: Summary) -> dict[str, NightEngineResult]:
-    """Return the results of each engine that a night records."""
     names = [each.name for each in fields(NightEngineResult) if each.name != "measures"]
     return {
         engine: NightEngineResult(

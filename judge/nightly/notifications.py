@@ -181,7 +181,6 @@ def _add_case(suite: ET.Element, title: tuple[str, str], result: str | None, kin
 
 
 def _is_github_actions(environ: Mapping[str, str]) -> bool:
-    """Return whether this is a job of GitHub Actions."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 

@@ -108,7 +108,6 @@ class _JobNeeds:
 
 
 def _read_needs(toml: Path) -> _JobNeeds:
-    """Return what the nights of `toml` need; raise InputError when it is missing or wrong."""
     if not toml.exists():
         raise InputError("{file}: no such file; the schedule is made from this file", file=toml)
     config = Config.load(toml)
@@ -171,7 +170,6 @@ def _list_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterato
 
 
 def _list_extras(config: Config, collect: Mapping[str, object]) -> set[str]:
-    """Return the extras of the package that the models, the engines and the dataset need."""
     providers = (find_provider(spec)[0] for spec in (config.model, *config.panel))
     extras = {provider.extra for provider in providers if provider} - {""}
     engines = collect.get("engine", ())
