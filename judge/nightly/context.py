@@ -197,8 +197,8 @@ def find_identity(config: Config, pooled: PooledDataset) -> RunIdentity:
 
 def describe_ignored_changes(
     record: NightRecord, context: NightContext, toml: Path, t: Translator
-) -> list[str]:
-    """Return a line with what has changed since the night was finished, which has no effect on it."""
+) -> Iterator[str]:
+    """Yield a line with what has changed since the night was finished, which has no effect on it."""
     folder = context.folder.path
     changed = _describe_changed_options(context.folder, context.config)
     if test := record.regression_test:
@@ -210,24 +210,19 @@ def describe_ignored_changes(
         before_name = record.baseline.name if record.baseline else None
         changed += describe_differences({"baseline": before_name}, {"baseline": pointer.name})
     if changed:
-        return [
-            t(
-                "{file}, its dataset or the baseline has changed since: {changes}; the night stays as it is;"
-                " to run it again, remove {folder}",
-                file=toml,
-                changes=t("; ").join(map(t, changed)),
-                folder=folder,
-            )
-        ]
-    if record.status != "fine" and toml.stat().st_mtime > (folder / NIGHT_FILE).stat().st_mtime:
-        return [
-            t(
-                "{file} is newer than this night, which stays as it is; to run it again, remove {folder}",
-                file=toml,
-                folder=folder,
-            )
-        ]
-    return []
+        yield t(
+            "{file}, its dataset or the baseline has changed since: {changes}; the night stays as it is;"
+            " to run it again, remove {folder}",
+            file=toml,
+            changes=t("; ").join(map(t, changed)),
+            folder=folder,
+        )
+    elif record.status != "fine" and toml.stat().st_mtime > (folder / NIGHT_FILE).stat().st_mtime:
+        yield t(
+            "{file} is newer than this night, which stays as it is; to run it again, remove {folder}",
+            file=toml,
+            folder=folder,
+        )
 
 
 def _describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
@@ -278,27 +273,21 @@ def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> li
     return [Message("engine settings changed since the baseline: {changes}", changes=changes)]
 
 
-def _describe_engine_settings(tonight: EngineSettings, baseline: EngineSettings) -> list[str]:
-    changed = list(describe_differences(asdict(baseline), asdict(tonight), free={"engines"}))
+def _describe_engine_settings(tonight: EngineSettings, baseline: EngineSettings) -> Iterator[str]:
+    yield from describe_differences(asdict(baseline), asdict(tonight), free={"engines"})
     for engine in sorted(baseline.engines.keys() & tonight.engines.keys()):
         before, now = baseline.engines[engine], tonight.engines[engine]
         if before.address != now.address:
-            changed.append(
-                Message(
-                    "{engine}'s address was {before.address}, now {now.address}",
-                    engine=engine,
-                    before=before,
-                    now=now,
-                )
+            yield Message(
+                "{engine}'s address was {before.address}, now {now.address}",
+                engine=engine,
+                before=before,
+                now=now,
             )
         parts = sorted(before.table.keys() | now.table.keys())
         if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
-            changed.append(
-                Message(
-                    "{names} changed in [collect.engines.{engine}]", names=NameList(different), engine=engine
-                )
-            )
-    return changed
+            names = NameList(different)
+            yield Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
 
 
 def collect_dataset(toml: Path, context: NightContext) -> NightContext:

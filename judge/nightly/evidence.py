@@ -191,32 +191,30 @@ def collect_remarks(
     yield from run.result.warnings if run else ()
 
 
-def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
-    """Return why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
+def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
+    """Yield why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.is_available(rules):
-        return []
+        return
     incomplete = check.run.incomplete
     why = incomplete.message if incomplete else Message("canaries are missing")
     if isinstance(incomplete, LimitReached):
-        return [
-            Message(
-                "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
-                " canary_repeats in [nightly]",
-                why=why,
-            )
-        ]
-    return [Message("the assessor did not answer the canaries: {why}", why=why)]
+        yield Message(
+            "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
+            " canary_repeats in [nightly]",
+            why=why,
+        )
+    else:
+        yield Message("the assessor did not answer the canaries: {why}", why=why)
 
 
-def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> list[str]:
-    """Return why the run ended early."""
+def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> Iterator[str]:
+    """Yield why the run ended early."""
     if result.incomplete is None:
-        return []
-    why = result.incomplete.message
-    if check is None or not check.run.calls_made or not isinstance(result.incomplete, LimitReached):
-        return [why]
-    calls = check.run.calls_made
-    return [Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)]
+        return
+    why, calls = result.incomplete.message, check.run.calls_made if check else 0
+    if calls and isinstance(result.incomplete, LimitReached):
+        why = Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)
+    yield why
 
 
 # Sentences about engines and queries that differ from those of the baseline
@@ -295,18 +293,16 @@ def find_dropped(tonight: Collection[str], baseline: Collection[str], command: s
         )
 
 
-def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float) -> list[str]:
-    """Return a sentence for each engine that did not answer on a night without a baseline."""
-    return [
-        Message(
-            "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
-            " errors, {now.absent:,} not asked)",
-            engine=engine,
-            now=results,
-        )
-        for engine, results in sorted(engines.items())
-        if results.unanswered > max_missing * results.queries
-    ]
+def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float) -> Iterator[str]:
+    """Yield a sentence for each engine that did not answer on a night without a baseline."""
+    for engine, results in sorted(engines.items()):
+        if results.unanswered > max_missing * results.queries:
+            yield Message(
+                "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
+                " errors, {now.absent:,} not asked)",
+                engine=engine,
+                now=results,
+            )
 
 
 def describe_unanswered_queries(

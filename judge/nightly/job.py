@@ -107,7 +107,7 @@ def run_nightly(
             )
         if record and (not record.finished or (record.stopped and context.rules.judge_on_drift == "all")):
             record = None
-        notes = describe_ignored_changes(record, context, toml, t) if record else []
+        notes = [*describe_ignored_changes(record, context, toml, t)] if record else []
         if record is None:
             record = run_night(_prepare(context, toml), progress, canary_progress)
         # A process can end between judging and notifying, so a finished night is notified again.
@@ -193,7 +193,7 @@ def run_night(
         result = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
         quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
         run = NightRun(result, quarantined)
-        missing = explain_incomplete(result, check)
+        missing = [*explain_incomplete(result, check)]
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
     cost_total = stores.count_night_calls(context.folder, config, canary_config)
     if run and run.quarantined_store is None:
