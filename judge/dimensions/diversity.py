@@ -27,8 +27,8 @@ from judge.analysis.summary import (
 from judge.dimensions.dimension_table import DimensionOptions
 from judge.dimensions.sources import find_site
 from judge.errors import InputError
+from judge.measure.engine_agreement import rbo
 from judge.measure.formulas import Floats, find_largest_value
-from judge.measure.rank_correlation import rbo
 from judge.messages import Message
 from judge.records import ListKey, Snippet
 
