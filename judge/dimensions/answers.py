@@ -16,8 +16,14 @@ from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
-from judge.dimensions.dimension_table import DimensionOptions
-from judge.dimensions.questions import MAX_LINE, QuestionCount, is_readable, make_question_pair, show_snippet
+from judge.dimensions.dimension_table import (
+    MAX_LINE,
+    DimensionOptions,
+    QuestionCount,
+    is_readable,
+    make_question_pair,
+    show_snippet,
+)
 from judge.measure.formulas import Floats, divide
 from judge.measure.resampling import estimate_statistic
 from judge.messages import Message

@@ -21,8 +21,13 @@ from judge.assess.text_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated
-from judge.dimensions.dimension_table import DimensionOptions
-from judge.dimensions.questions import QuestionCount, is_readable, make_question_pair, show_snippet
+from judge.dimensions.dimension_table import (
+    DimensionOptions,
+    QuestionCount,
+    is_readable,
+    make_question_pair,
+    show_snippet,
+)
 from judge.flags import EMPTY_SNIPPET
 from judge.measure.agreement import GradesByPair, compute_median_grades
 from judge.measure.formulas import Floats, compute_alpha_ndcg

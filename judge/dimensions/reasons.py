@@ -23,8 +23,7 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.assess.text_assessor import Asker, QuestionKind
-from judge.dimensions.dimension_table import DimensionOptions
-from judge.dimensions.questions import QuestionCount, is_readable, make_question_pair
+from judge.dimensions.dimension_table import DimensionOptions, QuestionCount, is_readable, make_question_pair
 from judge.measure.score import compute_nan_mean
 from judge.messages import MeasureName, Message, join_messages
 from judge.records import Dataset, Judgment, Lang, ListKey, PairKey, Pool, Ranking

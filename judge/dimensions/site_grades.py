@@ -15,8 +15,7 @@ from typing import Literal, get_args
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.assess.text_assessor import Asker, QuestionKind
-from judge.dimensions.dimension_table import DimensionOptions
-from judge.dimensions.questions import QuestionCount, make_question_pair
+from judge.dimensions.dimension_table import DimensionOptions, QuestionCount, make_question_pair
 from judge.dimensions.sources import (
     NO_URL,
     UNKNOWN,
