@@ -35,7 +35,7 @@ from judge.client.cancel import CancelToken
 from judge.completeness import check_answers, describe_unanswered_questions
 from judge.config.run import Config
 from judge.config.run_checks import check_text_model
-from judge.dimensions.dimension_table import is_readable, make_question_pair, show_snippet
+from judge.dimensions.dimension_table import is_readable, make_question_pair, show_snippets
 from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
 from judge.measure.resampling import MIN_DIFFERING
@@ -120,11 +120,7 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
             equal.append(query_id)
             continue
         for engine, order in ((a, lists), (b, lists[::-1])):
-            lines = [
-                show_snippet(f"{name}{rank}", snippet)
-                for name, snippets in zip("AB", order, strict=True)
-                for rank, snippet in enumerate(snippets, start=1)
-            ]
+            lines = [*show_snippets(order[0], "A"), *show_snippets(order[1], "B")]
             to_ask[query_id, engine] = make_question_pair(query, lines)
     return ListComparison(a, b, tuple(equal), to_ask)
 

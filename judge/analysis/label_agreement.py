@@ -315,11 +315,7 @@ _GRADED = ""
 
 
 def run_from_labels(
-    assessor: LabelSet,
-    people: LabelSet,
-    runs: Iterable[Ranking],
-    depth: int,
-    measures: Sequence[Measure],
+    assessor: LabelSet, people: LabelSet, runs: Iterable[Ranking], depth: int, measures: Sequence[Measure]
 ) -> tuple[JudgedRun, agreement.GradesByPair]:
     """Return a run as if `assessor` had judged the lists of `runs` down to `depth`, and ungraded documents.
 

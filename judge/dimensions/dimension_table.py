@@ -104,8 +104,9 @@ def measure_dimensions(
             names=SeparatedNames(DIMENSIONS),
         )
     results = dict(run.dimensions)
-    for name in (each for each in DIMENSIONS if each in names):
-        row = DIMENSIONS[name]
+    for name, row in DIMENSIONS.items():
+        if name not in names:
+            continue
         if row.needs_option and not getattr(options, name):
             raise InputError("the dimension {name!r} needs the option of its name", name=name)
         measure = row.load(row.measure)
@@ -163,9 +164,12 @@ def make_question_pair(query: Query, lines: Iterable[str]) -> Pair:
     return Pair(query, Snippet(digest, text, raw_text=text))
 
 
-def show_snippet(name: object, snippet: Snippet) -> str:
-    """Return a snippet as a line that begins with its name, such as a number."""
-    return f"{name} | {snippet.title} | {snippet.text}" if snippet.title else f"{name} | {snippet.text}"
+def show_snippets(snippets: Iterable[Snippet], name: str = "", start: int = 1) -> list[str]:
+    """Return a line for each snippet, which begins with `name` and its number from `start`."""
+    return [
+        " | ".join(filter(None, (f"{name}{number}", each.title))) + f" | {each.text}"
+        for number, each in enumerate(snippets, start)
+    ]
 
 
 def is_readable(text: str, max_chars: int) -> bool:

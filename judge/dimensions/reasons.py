@@ -53,7 +53,7 @@ CLASSIFY_REASONS = QuestionKind(
 )
 
 
-def count_failure_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
+def count_failure_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: all results of a query are not relevant, with reasons of 60 tokens."""
     pairs = Counter(pair.query.id for pair in pool.pairs)
     questions = sum(-(-count // _MAX_SHOWN) for count in pairs.values())
@@ -61,7 +61,7 @@ def count_failure_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> I
     return [QuestionCount(CLASSIFY_REASONS, questions, tokens, 5 * _MAX_SHOWN)]
 
 
-def measure_failures(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
+def measure_failures(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
     """Return the share of each list's results, down to the depth of the run, in each class.
 
     A list with an ungraded result, or with a reason that has no class, has no value; an empty one neither.

@@ -297,4 +297,4 @@ def _find_lowest_tau(means: Floats) -> float | None:
         return None
     taus = [tau(one, two) for one, two in combinations(ranked.T, 2)]
     defined = [value for value in taus if value is not None]
-    return min(defined) if defined and len(defined) == len(taus) else None
+    return min(defined) if len(defined) == len(taus) else None
