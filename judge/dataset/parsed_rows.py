@@ -183,9 +183,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
     rank = row.values.get("rank") if has_snippet else None
     title, url, date = (_read_text_field(row, name) for name in ("title", "url", "date"))
     docno = validation.parse_text(
-        row.location,
-        row.find_column("docno"),
-        validation.restore_whole_number(row.values.get("docno")),
+        row.location, row.find_column("docno"), validation.restore_whole_number(row.values.get("docno"))
     )
     return ParsedRow(
         number=number,
