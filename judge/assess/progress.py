@@ -1,12 +1,18 @@
-"""The progress of judging: what a listener learns while it goes on."""
+"""The progress of judging: judgments are added to the log of the run, and a listener learns of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from judge.records import Judgment, RepeatProgress, Scale
+from judge.assess.assessor import AssessorAnswer
+from judge.assess.question_plan import QuestionPlan, VerdictRequest
+from judge.client.budget import SpendLimit
+from judge.judgment_log import JudgmentLog
+from judge.records import Judgment, RepeatProgress
+from judge.store.store import StoredAnswer, VerdictStore
 
 
 class ProgressListener(Protocol):
@@ -41,26 +47,54 @@ class NullProgress(ProgressListener):
     """A listener that does nothing."""
 
 
-class RepeatCounter:
-    """Counts the judgments of every repeat."""
+class JudgmentRecorder:
+    """Adds the judgments of the questions in `plan` to `log`, and tells the listener."""
 
-    def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
-        self._pairs = pairs
-        self._scale = scale
-        self._repeats = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
+    def __init__(
+        self, plan: QuestionPlan, spend_limit: SpendLimit, log: JudgmentLog, progress: ProgressListener
+    ) -> None:
+        #: The time of the last judgment.
+        self.added_at = time.monotonic()
+        self._plan = plan
+        self._spend_limit = spend_limit
+        self._log = log
+        self._progress = progress
+        numbers = range(1, plan.repeats + 1)
+        self._repeats = [RepeatProgress(number, plan.repeats, 0, 0, 0) for number in numbers]
 
-    def count_judgments(self, judgments: Iterable[Judgment]) -> list[RepeatProgress]:
-        """Count `judgments`; return the repeats that they complete, none if there is only one repeat."""
-        ended = []
-        for judgment in judgments if len(self._repeats) > 1 else ():
+    def begin(self, store: VerdictStore, member: str = "") -> None:
+        """Add the judgments that need no call; `member` is the one that judges, for the listener."""
+        ended: list[RepeatProgress] = []
+        for judgments in self._plan.find_known_judgments(store):
+            self._log.add(judgments.keys(), judgments.values())
+            ended += self._count(judgments.values())
+        self.added_at = time.monotonic()
+        self._progress.begin(len(self._plan), len(self._log), self._plan.assessor.subject, member)
+        for repeat in ended:
+            self._progress.end_repeat(repeat)
+
+    def add(self, request: VerdictRequest, answer: AssessorAnswer | StoredAnswer) -> None:
+        """Add a judgment for each question of `request`."""
+        self.added_at = time.monotonic()
+        questions = request.questions
+        judgments = [self._plan.assessor.make_judgment(question, answer) for _, question in questions]
+        self._log.add((index for index, _ in questions), judgments)
+        for judgment in judgments:
+            self._progress.add_judgment(judgment, self._spend_limit.usd)
+        for repeat in self._count(judgments):
+            self._progress.end_repeat(repeat)
+
+    def _count(self, judgments: Collection[Judgment]) -> Iterator[RepeatProgress]:
+        """Count `judgments`; yield the repeats that they complete, none if there is only one repeat."""
+        for judgment in judgments if self._plan.repeats > 1 else ():
             repeat, grade = self._repeats[judgment.repeat - 1], judgment.grade
+            relevant_from = self._plan.assessor.scale.relevant_from
             repeat = replace(
                 repeat,
                 judged=repeat.judged + (grade is not None),
                 failed=repeat.failed + (grade is None),
-                relevant=repeat.relevant + (grade is not None and grade >= self._scale.relevant_from),
+                relevant=repeat.relevant + (grade is not None and grade >= relevant_from),
             )
             self._repeats[judgment.repeat - 1] = repeat
-            if repeat.judged + repeat.failed == self._pairs:
-                ended.append(repeat)
-        return ended
+            if (repeat.judged + repeat.failed) * self._plan.repeats == len(self._plan):
+                yield repeat

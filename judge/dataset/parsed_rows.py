@@ -22,7 +22,7 @@ from judge.dataset.rows import InputRow, parse_row_json
 from judge.dataset.validation import make_query_id, normalise_text, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
-from judge.stored_lines import TemporaryLines, decode_line, encode_line
+from judge.stored_records import TemporaryLines, decode_line, encode_line
 
 #: The engine of rows that name none.
 ONLY_ENGINE = "engine"

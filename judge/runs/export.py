@@ -41,7 +41,7 @@ from judge.runs.results_file import (
     SnippetEntry,
 )
 from judge.runs.run_result import RunResult
-from judge.stored_lines import TemporaryLines
+from judge.stored_records import TemporaryLines
 
 _CHUNK = 1 << 16
 #: The judgments of each (query_id, snippet_id), one a repeat.
