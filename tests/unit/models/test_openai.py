@@ -11,7 +11,7 @@ import pytest
 
 from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
 from judge.models.openai_sdk import open_client
-from judge.models.providers import DASHSCOPE, OPENAI, Service, open_openai
+from judge.models.providers import DASHSCOPE, OPENAI, Model, Service, open_openai
 from judge.models.server import ServerAccess, build_thinking_params
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
