@@ -22,11 +22,7 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
-from judge.config.environment import (
-    copy_environment,
-    quiet_deepeval,
-    set_up_ray_in_environment,
-)
+from judge.config.environment import copy_environment, quiet_deepeval, set_up_ray_in_environment
 from judge.config.run import Config
 from judge.config.toml_file import read_table_rows
 from judge.dataset.label_files import read_examples
