@@ -17,16 +17,15 @@ import typer
 
 from judge.characters import split_lines
 from judge.cli.options import RunFolderArgument, list_typed_options, make_option, takes_options
-from judge.cli.streams import print_command
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
     make_progress_listener,
     parse_measure_names,
+    print_command,
     print_error,
     print_message,
 )
-from judge.config.config_source import name_keys
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
 from judge.errors import ErrorKind, InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
 _SELFTEST_OUT = Option(
-    help="A run folder; the result is written beside it, for the runs there (runs/…).", group=FILES, type=Path
+    help="A run folder; the result is written beside it, for the runs there (runs/…).", group=FILES
 )
 _PANEL = Option(
     help=f"{FORMS}; repeat for a panel (NAME@URL: a model with its own server).",
@@ -145,6 +144,7 @@ def _format_option(
     """Yield the text of an option, and a line with its default or an example."""
     from judge.config.option_checks import list_fields, list_options, list_toml_words
     from judge.config.run import MAX_TOKENS
+    from judge.config.toml_file import name_keys
     from judge.measure.measures import DEFAULT_MEASURES
 
     words = list_toml_words(model, list_options(model))
@@ -313,7 +313,6 @@ def _print_result(result: CollectResult) -> None:
 
 
 def _describe_tally(tally: EngineTally, t: Translator) -> str:
-    """Return the counts of an engine in one line."""
     total = tally.answered + tally.failed
     parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=total)]
     if tally.empty:

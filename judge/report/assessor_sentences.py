@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from judge.analysis.summary import SelfTestFigures, Summary
-from judge.measure.bias import SharedVendor
+from judge.measure.engine_agreement import SharedVendor
 from judge.measure.measures import name_mean
 from judge.measure.panel_agreement import Member, MemberPair, PanelResult
 from judge.measure.resampling import CountedShare, StatisticValue

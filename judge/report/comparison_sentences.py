@@ -16,9 +16,9 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval
-from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import (
     OwnListReversal,
+    SegmentResult,
 )
 from judge.messages import Translator, make_text
 from judge.report.display_text import (

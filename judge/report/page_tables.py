@@ -10,7 +10,7 @@ from judge.analysis.summary import DimensionMean, DimensionNote, Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean
-from judge.measure.segments import SegmentMean, SegmentResult
+from judge.measure.sensitivity import SegmentMean, SegmentResult
 from judge.messages import Text, Translator, build_text, make_text
 from judge.report.comparison_sentences import is_unsure
 from judge.report.display_text import (

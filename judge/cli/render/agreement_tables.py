@@ -14,9 +14,9 @@ from judge.analysis.planned_order import PlannedComparison, PlannedDifference
 from judge.cli.render.tables import escape_line, format_decimal, format_decimal_range, make_table, print_lines
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
+from judge.measure.engine_agreement import EngineOrders
 from judge.measure.measures import name_mean, parse_measure
 from judge.measure.ppi import CorrectedDifference, MeasureCalibration
-from judge.measure.rank_correlation import EngineOrders
 from judge.measure.resampling import MIN_DIFFERING, StatisticValue
 from judge.messages import Message, SeparatedNames, Translator
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals

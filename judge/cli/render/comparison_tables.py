@@ -25,7 +25,7 @@ from judge.cli.render.tables import (
 )
 from judge.measure.compare import PairComparison
 from judge.measure.measures import name_mean
-from judge.measure.segments import SegmentResult
+from judge.measure.sensitivity import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
 from judge.report import assessor_sentences

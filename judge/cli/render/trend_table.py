@@ -20,8 +20,7 @@ from judge.cli.render.tables import (
 )
 from judge.measure.measures import name_mean
 from judge.messages import Translator
-from judge.nightly.message_formats import format_plain
-from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, write_headline
+from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import Change, NightTrend, Trend, TrendValue, make_axes
 from judge.report.charts.plot import Axis, make_axis

@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 
 from judge.config.nightly import WebhookOptions
 from judge.nightly import notifications
-from judge.nightly.message_formats import format_markdown, format_plain
-from judge.nightly.night_texts import make_message
+from judge.nightly.night_texts import format_markdown, format_plain, make_message
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.nightly.records import (

@@ -9,8 +9,7 @@ from typing import Any
 from judge.messages import CHINESE, ENGLISH
 from judge.nightly import notifications
 from judge.nightly.decision import Evidence, decide
-from judge.nightly.message_formats import format_terminal
-from judge.nightly.night_texts import make_banner, make_message
+from judge.nightly.night_texts import format_terminal, make_banner, make_message
 from judge.nightly.record import NightRecord, translate_reasons
 from judge.nightly.record_file import record_to_json
 from tests.unit.nightly.records import make_night, make_regression, make_row, parse_record

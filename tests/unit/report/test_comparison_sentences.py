@@ -14,8 +14,7 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, compare_engines, describe_outcome
 from judge.measure.engine_summary import average_engines
 from judge.measure.resampling import StatisticValue
-from judge.measure.segments import SegmentContrast, SegmentResult
-from judge.measure.sensitivity import OwnListReversal
+from judge.measure.sensitivity import OwnListReversal, SegmentContrast, SegmentResult
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.pricing.costs import RunCost
