@@ -294,7 +294,7 @@ _UNNATURAL = re.compile("等级制|构件|产物|评分员|评分者|评审员")
 
 @check_each("message", load_catalogue().values())
 def test_names_stand_apart_from_chinese_and_terms_are_those_of_the_docs(message: Message) -> None:
-    chinese = message.string if isinstance(message.string, str) else message.string[0]
+    chinese = message.string if isinstance(message.string, str) else "".join(message.string or ())
     assert _RUN_IN.findall(chinese) == []
     assert _UNNATURAL.findall(chinese) == []
 
