@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from judge.errors import ReplyParseError
-from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, may_wrap
+from judge.parsing.attribution import is_disowned, may_wrap
 from judge.parsing.contradictions import contradicts
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
-from judge.parsing.stated_scale import is_other_scale, names_other_scale
+from judge.parsing.stated_scale import is_other_scale
+from judge.parsing.surroundings import find_doubt
 from judge.parsing.tolerant_json import (
     FENCE,
     JsonObject,
@@ -155,15 +156,6 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.list_gaps(len(answer))]
     gaps[-1] = "\n".join(line for line in gaps[-1].split("\n") if not _CITATION.fullmatch(line))
-    between = gaps[echoes + 1 : -1]
-    if (
-        is_disowned(gaps[-1])
-        or any(is_disowned(gap, is_last=False) for gap in between)
-        or any(has_correction(gap, grade, scale) for gap in gaps[1:])
-    ):
-        raise ReplyParseError(
-            "ambiguous", "the text behind an object corrects it, or attributes it to another"
-        )
     _check_prose(gaps[echoes:], grade, scale, cut=cut)
     reason, flags = _find_reason(claims)
     strict = all(is_strict(answer[span.start : span.end]) for span in objects.objects)
@@ -282,21 +274,20 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
 
     `gaps` are the stretches before, between and behind the objects.
     """
-    lead, trail = gaps[0], gaps[-1]
+    lead, *between, trail = gaps
     if is_refusal(lead, is_lead=True):
         raise ReplyParseError("refusal", f"the reply declines before it answers: {lead[:80]!r}")
-    if (
-        any(contradicts(gap, grade, scale) for gap in gaps)
-        or names_other_scale(trail, scale)
-        or names_other_scale(lead[-MAX_LEAD:], scale, alone=True)
-    ):
-        raise ReplyParseError("ambiguous", "the text around the object states another value")
     # What leads to the first of two objects with nothing between them leads to both.
     nearest = next(
         (gap for gap in reversed(gaps[:-1]) if any(map(str.isalnum, re.sub(FENCE, "", gap)))), gaps[-2]
     )
-    if is_attributed(nearest) or is_embedded(nearest, trail):
-        raise ReplyParseError("ambiguous", "the object may be an example, or the answer of another")
+    if any(
+        is_disowned(gap, is_last=False) or has_correction(gap, grade, scale) or contradicts(gap, grade, scale)
+        for gap in between
+    ):
+        raise ReplyParseError("ambiguous", "the text between two objects leaves doubt about them")
+    if doubt := find_doubt(lead, trail, grade, scale, nearest=[nearest]):
+        raise ReplyParseError("ambiguous", doubt)
     if cut and any(map(str.isalnum, trail)):
         raise ReplyParseError("truncated", "the reply was cut off behind the object")
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from judge.errors import ReplyParseError
-from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
+from judge.parsing.attribution import is_disowned, may_wrap
 from judge.parsing.contradictions import contradicts
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.stated_scale import is_other_scale
+from judge.parsing.surroundings import find_doubt
 from judge.parsing.tolerant_json import FENCE, PROSE_BRACES, Scan, flatten, unescape
 from judge.parsing.vocabulary import (
     ANY_KEY,
@@ -58,16 +59,15 @@ _QUOTED_MEMBER = re.compile(
     rf"(?<!\\)[{QUOTES}](?P<key>[^{QUOTES}:\n]{{1,48}})[{QUOTES}](?=\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE}))"
 )
 _LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
-#: A value that begins an answer without a brace: "3, it names the shop."
-_VALUE_FIRST = re.compile(
-    rf"\A\s{{0,8}}(?:{FENCE}\s{{0,8}})?(?P<value>[^\s,.;:{{}}\[\]{QUOTES}]{{1,12}})\s?[,.;]"
+#: A value outside the object: one that begins an answer without a brace ("3, it names the shop."), one that ends
+#: a tuple or a list (("the reason", "no")), and the first cell of a row of a table (| 3 | the reason |).
+_VALUES_BESIDE = (
+    re.compile(rf"\A\s{{0,8}}(?:{FENCE}\s{{0,8}})?(?P<value>[^\s,.;:{{}}\[\]{QUOTES}]{{1,12}})\s?[,.;]"),
+    re.compile(
+        rf"[{QUOTES}]\s{{0,8}}[,，]\s{{0,8}}[{QUOTES}](?P<value>[^{QUOTES}]{{1,12}})[{QUOTES}]\s{{0,8}}[)\]）]\s{{0,8}}\Z"
+    ),
+    re.compile(r"^\s{0,8}\|\s{0,8}(?P<value>[^|\s]{1,12})\s{0,8}\|", re.MULTILINE),
 )
-#: A value that ends an answer as the last member of a tuple or a list: ("the reason", "no")
-_VALUE_LAST = re.compile(
-    rf"[{QUOTES}]\s{{0,8}}[,，]\s{{0,8}}[{QUOTES}](?P<value>[^{QUOTES}]{{1,12}})[{QUOTES}]\s{{0,8}}[)\]）]\s{{0,8}}\Z"
-)
-#: The first cell of a row of a table: | 3 | the reason |
-_VALUE_IN_ROW = re.compile(r"^\s{0,8}\|\s{0,8}(?P<value>[^|\s]{1,12})\s{0,8}\|", re.MULTILINE)
 #: A question mark behind an object, whether its brace is there or not.
 _IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?[\s}}\])`~]{{0,8}}\Z")
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
@@ -144,17 +144,12 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
         states_another(*member, grade, scale) or is_other_scale(*member, grade, scale) for member in members
     ):
         raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
-    first = _VALUE_FIRST.match(flat)
-    if first and find_value(first["value"], scale) not in (None, grade):
-        raise ReplyParseError("ambiguous", "the answer begins with another value than its object has")
-    last = _VALUE_LAST.search(flat)
-    if last and find_value(last["value"], scale) not in (None, grade):
-        raise ReplyParseError("ambiguous", "the answer ends with another value than its object has")
+    beside = (match["value"] for form in _VALUES_BESIDE for match in form.finditer(flat))
+    if any(find_value(text, scale) not in (None, grade) for text in beside):
+        raise ReplyParseError("ambiguous", "the answer has another value than its object")
     for prose in _PROSE_IN_OBJECT.finditer(flat):
         if may_wrap(prose["name"] or "result") and contradicts(prose["text"] or prose["prose"], grade, scale):
             raise ReplyParseError("ambiguous", "prose in an outer object states another value")
-    if any(find_value(row["value"], scale) not in (None, grade) for row in _VALUE_IN_ROW.finditer(flat)):
-        raise ReplyParseError("ambiguous", "a row of a table has another value than the object")
     if _LIST.search(flat):
         raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
     if _IN_QUESTION.search(flat):
@@ -268,13 +263,7 @@ def _may_contain(before: str) -> bool:
 def _stands_alone(leads: Sequence[str], behind: str, grade: int, scale: Scale) -> bool:
     """Return True when the prose around the object makes it the answer and states nothing else."""
     return not (
-        is_disowned(behind)
-        or any(map(is_attributed, leads))
-        or is_embedded(leads[0], behind)
-        or is_refusal(leads[0], is_lead=True)
-        or contradicts(leads[0], grade, scale)
-        or contradicts(behind, grade, scale)
-        or has_correction(behind, grade, scale)
+        is_refusal(leads[0], is_lead=True) or find_doubt(leads[0], behind, grade, scale, nearest=leads)
     )
 
 
