@@ -53,21 +53,19 @@ from judge.records import Scale, Verdict, is_complete_reply
 _UNESCAPED_MARK = re.compile(r'(?<!\\)"')
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
-_BRACELESS = re.compile(rf"\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
+_BRACELESS = re.compile(rf"(?i)\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})")
 #: A line of sources, which models with web search write behind their answer.
 _CITATION = re.compile(
-    r"[\s*>-]{0,8}(?:\[[0-9]{1,2}\]:?\s{0,3}https?://\S{1,500}|(?:references?|sources?|citations?|rubric|来源|引用"
-    r"|参考(?:资料|文献))\s?[:：]\s?(?:(?:\[[0-9]{1,2}\]|https?://\S{1,500})[\s,，]{0,3}){1,20})\s{0,8}",
-    re.IGNORECASE,
+    r"(?i)[\s*>-]{0,8}(?:\[[0-9]{1,2}\]:?\s{0,3}https?://\S{1,500}|(?:references?|sources?|citations?|rubric|来源|引用"
+    r"|参考(?:资料|文献))\s?[:：]\s?(?:(?:\[[0-9]{1,2}\]|https?://\S{1,500})[\s,，]{0,3}){1,20})\s{0,8}"
 )
 #: A comment behind a value of an object, without a number or a quotation, which could be another value.
 _COMMENT = re.compile(
-    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}(?:(?://"
-    rf"|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
+    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}(?:(?://|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
     rf"|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)(?=\s*[}}｝{QUOTES}])"
 )
 _COMMENT_DOUBTS = re.compile(
-    r"\b(?:zero|one|two|three|or|not|maybe|perhaps|actually)\b|[零一二两三或不非]|可能|也许", re.IGNORECASE
+    r"(?i)\b(?:zero|one|two|three|or|not|maybe|perhaps|actually)\b|[零一二两三或不非]|可能|也许"
 )
 _JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 #: Between two objects of a list, or two members of an object whose brace is lost.

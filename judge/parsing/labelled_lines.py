@@ -32,63 +32,48 @@ _AROUND_REASON = AROUND + ".;,。()"
 _TAG = re.compile(r"<([A-Za-z_\u4e00-\u9fff]{1,20})>([^<>]{0,4000})</\1>")
 #: A quoted line ("> Grade: 2") is not a bullet: it may be the text of another.
 _BULLET = re.compile(r"\s*(?:[-*•+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]))?\s*")
-_REASON = re.compile(rf"(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)", re.IGNORECASE)
+_REASON = re.compile(rf"(?i)(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)")
 #: A comma with an explanation behind it, not with another value.
 _COMMA = (
-    r",\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not(?! (?:an? )?[0-3]\b)|yes|"
-    r"no|only if|但|不过|可|或|是|否|也)(?![A-Za-z]))"
+    r",\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not(?! (?:an? )?[0-3]\b)|yes|no|only if|但|不过|可|或|是|否"
+    r"|也)(?![A-Za-z]))"
 )
 #: What separates a value from a comment on it.
 _COMMENT = re.compile(
-    r"\s?[(;]|\s[-–—]+\s|\s?[-–—]{2,}\s?(?=[^\W0-9])|\.\s(?!\s{0,4}[0-9])|。|\s(?=because|since|as\b)"
-    rf"|{_COMMA}",
-    re.IGNORECASE,
+    rf"(?i)\s?[(;]|\s[-–—]+\s|\s?[-–—]{{2,}}\s?(?=[^\W0-9])|\.\s(?!\s{{0,4}}[0-9])|。|\s(?=because|since|as\b)|{_COMMA}"
 )
-_REASON_ON_LINE = re.compile(
-    rf"(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])", re.IGNORECASE
-)
-_ROW = re.compile(
-    r"^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE
-)
+_REASON_ON_LINE = re.compile(rf"(?i)(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])")
+_ROW = re.compile(r"(?m)^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$")
 #: Prose in front of the first row of a table, on the same line.
-_BEFORE_TABLE = re.compile(r"^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)", re.MULTILINE)
+_BEFORE_TABLE = re.compile(r"(?m)^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)")
 #: An answer that begins with a word that is not a value of a scale, and goes on in the same line.
 _NO_VALUE_FIRST = re.compile(
-    r"\W{0,8}(?:null|none|nil|n/?a|nope|unknown|unclear|unsure|uncertain|undecided|partly|partially|maybe|无"
-    r"|未知|不详|不确定|不一定|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)",
-    re.IGNORECASE,
+    r"(?i)\W{0,8}(?:null|none|nil|n/?a|nope|unknown|unclear|unsure|uncertain|undecided|partly|partially|maybe|无|未知|不详|不确定|不一定"
+    r"|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)"
 )
 #: "Answer: No, you cannot": the answer to a question of the query, unless it speaks of the snippet.
 _ANSWERS_QUERY = re.compile(
-    rf"\W{{0,8}}(?:the )?(?:answer|答案)\s?(?:[:=]|is|是|为)\s{{0,3}}(?:yes|no|是的?|不是|否)(?:\s?[,(]"
-    rf"|\s(?=because))(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))",
-    re.IGNORECASE | re.DOTALL,
+    r"(?is)\W{0,8}(?:the )?(?:answer|答案)\s?(?:[:=]|is|是|为)\s{0,3}(?:yes|no|是的?|不是|否)(?:\s?[,(]"
+    rf"|\s(?=because))(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))"
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    rf"[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s"
-    rf"|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
-    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}"
-    r"|(?<=\D)(?=[^\W\d_]).{4,})\Z",
-    re.IGNORECASE | re.DOTALL,
+    rf"(?is)[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
+    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z"
 )
 _ABOUT_SNIPPET = re.compile(
-    r"(?:the|this|that|both) (?:\w+ )?(?:snippet|page|result|text|passage|content|query)\b"
-    r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers|describes"
-    r"|explains|shows|states|only|does)\b|(?:该|此|这|本)?(?:条|个)?(?:摘要|网页|页面|内容|结果)"
-    r"|与(?:用户)?(?:的)?查询",
-    re.IGNORECASE,
+    r"(?i)(?:the|this|that|both) (?:\w+ )?(?:snippet|page|result|text|passage|content|query)\b"
+    r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers|describes|explains|shows|states|only|does)\b"
+    r"|(?:该|此|这|本)?(?:条|个)?(?:摘要|网页|页面|内容|结果)|与(?:用户)?(?:的)?查询"
 )
 _ABOUT_GRADE = re.compile(
-    r"[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b"
-    r"|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助|离题|回答|问题|需求)",
-    re.IGNORECASE,
+    r"(?i)[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助"
+    r"|离题|回答|问题|需求)"
 )
 _BOXED = re.compile(r"\$?\\boxed\s?\{\s?(?:\\text\{)?([^{}\n]{1,12})\}{1,2}\$?")
 #: A table with a row of labels above one row of values.
 _TABLE = re.compile(
-    r"^\|([^\n]{1,200})\|[ \t]*\n\|[\s:|-]{3,80}\|[ \t]*\n\|([^\n]{1,2000})\|[ \t]*(?=\n|\Z)(?!\n\|)",
-    re.MULTILINE,
+    r"(?m)^\|([^\n]{1,200})\|[ \t]*\n\|[\s:|-]{3,80}\|[ \t]*\n\|([^\n]{1,2000})\|[ \t]*(?=\n|\Z)(?!\n\|)"
 )
 _CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"
 #: A sentence in which the assessor gives a grade, up to it; the grade ends the clause, or a scale follows.
@@ -104,9 +89,7 @@ _I_GRADE = re.compile(
 )
 #: What makes a grade in front of it no single one.
 _HEDGE = re.compile(
-    r"\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b|至少|至多|最多|如果"
-    r"|的话|或",
-    re.IGNORECASE,
+    r"(?i)\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b|至少|至多|最多|如果|的话|或"
 )
 #: A sentence in which the assessor says yes or no.
 _I_JUDGE = re.compile(
@@ -167,7 +150,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
 def _list_cells(table: re.Match[str], scale: Scale) -> str:
     """Return a table of one row as labelled lines, if its header consists of labels; else the table."""
     header, cells = ([cell.strip() for cell in row.split("|")] for row in table.groups())
-    label = re.compile(rf"(?:{REASON_LABELS}|{build_label_pattern(scale.name)})", re.IGNORECASE)
+    label = re.compile(rf"(?i)(?:{REASON_LABELS}|{build_label_pattern(scale.name)})")
     if len(header) != len(cells) or not all(label.fullmatch(name) for name in header):
         return table[0]
     return "\n".join(f"{name}: {cell}" for name, cell in zip(header, cells, strict=True))
@@ -209,9 +192,7 @@ def _join_headings(lines: list[str], scale: Scale) -> list[str]:
 
 @cache
 def _compile_heading_pattern(scale_name: ScaleName) -> re.Pattern[str]:
-    return re.compile(
-        rf"[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale_name)})[\]】]?\s{{0,4}}:?", re.IGNORECASE
-    )
+    return re.compile(rf"(?i)[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale_name)})[\]】]?\s{{0,4}}:?")
 
 
 def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
@@ -227,19 +208,17 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
 def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     """Return the pattern of the places between sentences, and in front of a label; "No. 1" has none."""
     return re.compile(
-        rf"(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{{1,4}}[0-9])(?=\s)"
-        rf"|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=为])",
-        re.IGNORECASE,
+        r"(?i)(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{1,4}[0-9])(?=\s)"
+        rf"|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=为])"
     )
 
 
 @cache
 def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     return re.compile(
-        rf"[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
-        r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|(?<=[\u4e00-\u9fff])(?=[0-9]\s?[分级]?\s?(?:\Z|[。.;,(]))"
-        r"|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
-        re.IGNORECASE,
+        rf"(?i)[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}(?:[:=→]|(?<=[\]】])\s?(?=\S)"
+        r"|(?<=[\u4e00-\u9fff])(?=[0-9]\s?[分级]?\s?(?:\Z|[。.;,(]))|\s[-–—]{1,2}\s|(?:is|为"
+        r"|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}"
     )
 
 

@@ -33,7 +33,7 @@ _END = re.compile(r"(?:```|~~~)?\s*\Z")
 PROSE_BRACES = re.compile(r"\{[^{}\"'“”„＂‘’＇:\\]{1,80}\}")
 #: A template's escape that a model copied: "{{" for "{".
 _DOUBLED = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPE = re.compile(r"(?s)\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 
 _TAG = re.compile(r"<[^<>\n=]{1,30}>")
