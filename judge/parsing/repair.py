@@ -32,10 +32,7 @@ from judge.parsing.vocabulary import (
 from judge.records import Scale, Verdict
 
 _CURLY = QUOTES.replace('"', "").replace("'", "")
-_VALUE = (
-    rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]"
-    rf"|[^\s,{{}}\[\]{QUOTES}]{{0,40}}"
-)
+_VALUE = rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]|[^\s,{{}}\[\]{QUOTES}]{{0,40}}"
 #: What may follow a comma: a comment, then a closer or another member.
 _MEMBER = rf"(?:\s{{0,8}}(?://|#)[^\n]{{0,200}}\n)?\s{{0,64}}(?:[{QUOTES}}}]|[^\s,:={QUOTES}]{{1,20}}[{QUOTES}]?\s?[:=]|[^\w\s{QUOTES}]\s{{0,4}}[{QUOTES}])"
 #: What may follow a complete value: a closer, a comma with more of the object behind it, or the next key.
@@ -44,17 +41,14 @@ _DELIMITER = re.compile(rf"\s{{0,64}}(?:,(?={_MEMBER})|\}}|[{QUOTES}](?:{ANY_KEY
 _GOES_ON = re.compile(r"\s{0,8}(?:,\s{0,8}[0-9]|[|/~+*^%→–—-]|to\b|or\b|或|到|至)")
 #: The end of an object behind a value: simple members, then the closer.
 _END_OF_OBJECT = re.compile(
-    rf"(?:\s*,\s*[{QUOTES}][^{QUOTES}{{}}]{{1,30}}[{QUOTES}]\s*:\s*"
-    rf"(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]|[\w.+%-]{{1,20}})){{0,8}}\s*(?:,\s*)?\}}[\s}}\])]*"
+    rf"(?:\s*,\s*[{QUOTES}][^{QUOTES}{{}}]{{1,30}}[{QUOTES}]\s*:\s*(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]"
+    r"|[\w.+%-]{1,20})){0,8}\s*(?:,\s*)?\}[\s}\])]*"
 )
-_KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}[:=]|\b(?:{ANY_REASON_KEY})\s{{0,4}}:", re.IGNORECASE)
+_KEY = re.compile(rf"(?i)[{QUOTES}]\s{{0,4}}[:=]|\b(?:{ANY_REASON_KEY})\s{{0,4}}:")
 _WRAPPER = re.compile(
-    rf"(?:(?<!\w)[{QUOTES}](?P<quoted>[\w\u4e00-\u9fff]{{1,30}})[{QUOTES}]"
-    rf"|(?<=\{{)\s{{0,8}}(?P<bare>\w{{1,30}}))\s{{0,8}}[:=]\s{{0,8}}\{{"
+    rf"(?:(?<!\w)[{QUOTES}](?P<quoted>[\w\u4e00-\u9fff]{{1,30}})[{QUOTES}]|(?<=\{{)\s{{0,8}}(?P<bare>\w{{1,30}}))\s{{0,8}}[:=]\s{{0,8}}\{{"
 )
-_REASON = re.compile(
-    rf"[{QUOTES}]?(?:{ANY_REASON_KEY})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?", re.IGNORECASE
-)
+_REASON = re.compile(rf"(?i)[{QUOTES}]?(?:{ANY_REASON_KEY})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?")
 _QUOTED_MEMBER = re.compile(
     rf"(?<!\\)[{QUOTES}](?P<key>[^{QUOTES}:\n]{{1,48}})[{QUOTES}](?=\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE}))"
 )
@@ -66,7 +60,7 @@ _VALUES_BESIDE = (
     re.compile(
         rf"[{QUOTES}]\s{{0,8}}[,，]\s{{0,8}}[{QUOTES}](?P<value>[^{QUOTES}]{{1,12}})[{QUOTES}]\s{{0,8}}[)\]）]\s{{0,8}}\Z"
     ),
-    re.compile(r"^\s{0,8}\|\s{0,8}(?P<value>[^|\s]{1,12})\s{0,8}\|", re.MULTILINE),
+    re.compile(r"(?m)^\s{0,8}\|\s{0,8}(?P<value>[^|\s]{1,12})\s{0,8}\|"),
 )
 #: A question mark behind an object, whether its brace is there or not.
 _IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?[\s}}\])`~]{{0,8}}\Z")
@@ -79,7 +73,7 @@ _PROSE_IN_OBJECT = re.compile(
 )
 #: What leads to an object within another one that is not a part of a text.
 _LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
-_BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
+_BARE_REASON = re.compile(rf"(?i)\s*[{QUOTES}]?(?:{ANY_REASON_KEY})")
 _BEHIND_MEMBER = re.compile(rf"[{QUOTES},{{\[\]}}]\s*\Z")
 #: In a word, as in "it's", this mark quotes nothing.
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
@@ -160,9 +154,7 @@ def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
     """Return the places where the key stands in quotes, or bare where a member may begin."""
     keys = "|".join(KEYS[scale.name])
     pattern = re.compile(
-        rf"(?:(?<!\\)[{QUOTES}]\s?(?:{keys})\s{{0,4}}[{QUOTES}]|(?<=[{{,(])\s{{0,64}}(?P<bare>{keys}))"
-        rf"\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})",
-        re.IGNORECASE,
+        rf"(?i)(?:(?<!\\)[{QUOTES}]\s?(?:{keys})\s{{0,4}}[{QUOTES}]|(?<=[{{,(])\s{{0,64}}(?P<bare>{keys}))\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})"
     )
     return [
         _Mention(
