@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 
 from judge.errors import ReplyParseError
@@ -29,7 +29,7 @@ from judge.parsing.vocabulary import (
     parse_value,
     states_another,
 )
-from judge.records import Scale, Verdict
+from judge.records import Scale, ScaleName, Verdict
 
 _CURLY = QUOTES.replace('"', "").replace("'", "")
 _VALUE = rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]|[^\s,{{}}\[\]{QUOTES}]{{0,40}}"
@@ -82,17 +82,6 @@ _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
 _MAX_MENTIONS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class _Mention:
-    """A place where the scale's key is followed by a value; `complete`: the value cannot go on."""
-
-    start: int
-    end: int
-    value: str
-    complete: bool
-    quoted: bool
-
-
 def is_damaged(answer: str, scan: Scan) -> bool:
     """Return True when an answer holds JSON, or remains of it, outside the objects that could be read."""
     if scan.broken is not None:
@@ -109,35 +98,35 @@ def is_damaged(answer: str, scan: Scan) -> bool:
 def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     """Return the verdict of a damaged answer; raise ReplyParseError if its value or place is not certain."""
     flat = flatten(answer)
-    mentions = _find_mentions(flat, scale)
+    mentions = list(islice(_compile_member(scale.name).finditer(flat), _MAX_MENTIONS + 1))
     if len(mentions) > _MAX_MENTIONS:
         raise ReplyParseError("malformed", f"the value is stated more than {_MAX_MENTIONS} times")
+    complete = [each for each in mentions if each["value"][-1:] != "." and _DELIMITER.match(flat, each.end())]
     unclosed = cut or flat.count("{") > flat.count("}")
     if not mentions:
         raise ReplyParseError("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
-    if unclosed and not any(mention.complete for mention in mentions):
+    if unclosed and not complete:
         raise ReplyParseError("truncated", f"the reply ends within the value: {answer[-80:]!r}")
     grade = _agree_on_grade(flat, mentions, scale)
     _check_rest(flat, grade, scale)
-    for mention in mentions:
-        if not mention.complete:
-            continue
-        for place in (
-            _place_first(flat, mention, grade, scale, cut=cut),
-            _place_last(flat, mention, cut=cut),
-        ):
-            if place is not None and _stands_alone(*place, grade, scale):
+    for mention in complete:
+        first = _place_first(flat, mention, grade, scale, cut=cut)
+        last = None if cut else _place_last(flat, mention)
+        for leads, behind in filter(None, (first, last)):
+            if not (
+                is_refusal(leads[0], is_lead=True)
+                or find_doubt(leads[0], behind, grade, scale, nearest=leads)
+            ):
                 return _make_verdict(answer, flat, mention, grade)
     raise ReplyParseError("truncated" if unclosed else "malformed", "the value may be part of the reason")
 
 
 def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     """Raise ReplyParseError when another member, a list or a question makes `grade` uncertain."""
-    members = [(each["key"], each["value"].strip(QUOTES)) for each in _QUOTED_MEMBER.finditer(flat)]
-    if any(
-        states_another(*member, grade, scale) or is_other_scale(*member, grade, scale) for member in members
-    ):
-        raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
+    for member in _QUOTED_MEMBER.finditer(flat):
+        stated = member["key"], member["value"].strip(QUOTES), grade, scale
+        if states_another(*stated) or is_other_scale(*stated):
+            raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
     beside = (match["value"] for form in _VALUES_BESIDE for match in form.finditer(flat))
     if any(find_value(text, scale) not in (None, grade) for text in beside):
         raise ReplyParseError("ambiguous", "the answer has another value than its object")
@@ -150,31 +139,23 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
         raise ReplyParseError("ambiguous", "a question mark follows the object")
 
 
-def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
-    """Return the places where the key stands in quotes, or bare where a member may begin."""
-    keys = "|".join(KEYS[scale.name])
-    pattern = re.compile(
-        rf"(?i)(?:(?<!\\)[{QUOTES}]\s?(?:{keys})\s{{0,4}}[{QUOTES}]|(?<=[{{,(])\s{{0,64}}(?P<bare>{keys}))\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})"
+@cache
+def _compile_member(scale_name: ScaleName) -> re.Pattern[str]:
+    """Return the pattern of the scale's key, in quotes or bare where a member may begin, with its value."""
+    keys = "|".join(KEYS[scale_name])
+    return re.compile(
+        rf"(?i)(?:(?<!\\)[{QUOTES}]\s?(?:{keys})\s{{0,4}}[{QUOTES}]|(?<=[{{,(])\s{{0,64}}(?P<bare>{keys}))"
+        rf"\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})"
     )
-    return [
-        _Mention(
-            match.start(),
-            match.end(),
-            match["value"],
-            complete=not match["value"].endswith(".") and _DELIMITER.match(flat, match.end()) is not None,
-            quoted=match["bare"] is None,
-        )
-        for match in islice(pattern.finditer(flat), _MAX_MENTIONS + 1)
-    ]
 
 
-def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> int:
+def _agree_on_grade(flat: str, mentions: Sequence[re.Match[str]], scale: Scale) -> int:
     """Return the one grade that all mentions state, and all keys that lack a quote."""
-    if any(_GOES_ON.match(flat, mention.end) for mention in mentions):
+    if any(_GOES_ON.match(flat, mention.end()) for mention in mentions):
         raise ReplyParseError("malformed", "text behind a value makes it another one")
-    grades = {find_value(mention.value, scale) for mention in mentions}
+    grades = {find_value(mention["value"], scale) for mention in mentions}
     if grades == {None}:
-        parse_value(mentions[0].value, scale)
+        parse_value(mentions[0]["value"], scale)
     grade = grades.pop()
     if grades or grade is None:
         raise ReplyParseError("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
@@ -189,13 +170,11 @@ def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> in
 
 
 def _place_first(
-    flat: str, mention: _Mention, grade: int, scale: Scale, *, cut: bool
+    flat: str, mention: re.Match[str], grade: int, scale: Scale, *, cut: bool
 ) -> tuple[list[str], str] | None:
     """Return the prose before and behind the object if the value is its first member, else None."""
-    before, after = flat[: mention.start], flat[mention.end :]
-    lead, brace, inner = before.rpartition("{")
-    if not brace:
-        lead, inner = before, ""
+    before, after = flat[: mention.start()], flat[mention.end() :]
+    lead, brace, inner = before.rpartition("{") if "{" in before else (before, "", "")
     head = _WRAPPER.sub("{", before)
     end = len(before.rstrip())
     if not brace and end and before[end - 1] not in ":>`([" and "\n" not in before[end:]:
@@ -221,19 +200,14 @@ def _place_first(
     return [lead, before], behind
 
 
-def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], str] | None:
+def _place_last(flat: str, mention: re.Match[str]) -> tuple[list[str], str] | None:
     """Return the prose before and behind the object if the value is its last member, else None."""
-    before = flat[: mention.start]
-    end = _END_OF_OBJECT.match(flat, mention.end)
+    before = flat[: mention.start()]
+    end = _END_OF_OBJECT.match(flat, mention.end())
     inner = _APOSTROPHE.sub("", before.rpartition("{")[2])
-    if (
-        cut
-        or end is None
-        or not _may_contain(before)
-        or not (set(inner) & set(QUOTES) and any(map(str.isalnum, inner)))
-    ):
-        return None
-    if not (mention.quoted or _BARE_REASON.match(inner)):
+    has_reason = set(inner) & set(QUOTES) and any(map(str.isalnum, inner))
+    is_member = mention["bare"] is None or _BARE_REASON.match(inner)
+    if end is None or not (has_reason and is_member and _may_contain(before)):
         return None
     behind = flat[end.end() :]
     if re.search(r'[{}"“”„＂]', behind):
@@ -252,20 +226,13 @@ def _may_contain(before: str) -> bool:
     return all(may_wrap(match["quoted"] or match["bare"]) for match in _WRAPPER.finditer(before))
 
 
-def _stands_alone(leads: Sequence[str], behind: str, grade: int, scale: Scale) -> bool:
-    """Return True when the prose around the object makes it the answer and states nothing else."""
-    return not (
-        is_refusal(leads[0], is_lead=True) or find_doubt(leads[0], behind, grade, scale, nearest=leads)
-    )
-
-
-def _make_verdict(answer: str, flat: str, mention: _Mention, grade: int) -> Verdict:
+def _make_verdict(answer: str, flat: str, mention: re.Match[str], grade: int) -> Verdict:
     """Return the verdict with the part of its reason that can be read."""
     match = _REASON.search(flat)
     if not match:
         return Verdict(grade, "", ("repaired", "no_reason"))
-    if match.start() < mention.start:
-        raw, closed = answer[match.end() : mention.start], True
+    if match.start() < mention.start():
+        raw, closed = answer[match.end() : mention.start()], True
     else:
         end = flat.rfind("}")
         closed = end > match.end()
