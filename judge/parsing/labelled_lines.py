@@ -75,39 +75,33 @@ _BOXED = re.compile(r"\$?\\boxed\s?\{\s?(?:\\text\{)?([^{}\n]{1,12})\}{1,2}\$?")
 _TABLE = re.compile(
     r"(?m)^\|([^\n]{1,200})\|[ \t]*\n\|[\s:|-]{3,80}\|[ \t]*\n\|([^\n]{1,2000})\|[ \t]*(?=\n|\Z)(?!\n\|)"
 )
+#: How a sentence begins in which the assessor gives a grade.
 _CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"
-#: A sentence in which the assessor gives a grade, up to it; the grade ends the clause, or a scale follows.
+_GIVES = r"(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award)\b"
+_GIVES_ZH = r"(?:给出|给|评为|判为|评定为|判定为|打)"
+#: Such a sentence up to the grade, which ends the clause, or a scale follows.
 _I_GRADE = re.compile(
-    _CONCLUDES + r"(?:(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award) "
-    r"(?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){0,4}(?:as "
-    r"|at )?(?:an? )?(?:(?:grade|score|rating) )?(?:of )?|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将)?(?:给出"
-    r"|给|评为|判为|评定为|判定为|打)(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
-    rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?"
-    r"(?=\s{0,4}(?:\Z|[.,:](?![0-9])|[。;!(]|[-–—]\s|因为|由于|(?:because|since|as|out of) "
-    r"|on (?:an? |the )[^.]{0,20}scale))",
-    re.IGNORECASE,
+    rf"(?i){_CONCLUDES}(?:{_GIVES} (?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){{0,4}}(?:as |at )?(?:an? )?"
+    rf"(?:(?:grade|score|rating) )?(?:of )?|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将)?{_GIVES_ZH}(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
+    rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?(?=\s{{0,4}}(?:\Z|[.,:](?![0-9])|[。;!(]|[-–—]\s|因为|由于"
+    r"|(?:because|since|as|out of) |on (?:an? |the )[^.]{0,20}scale))"
 )
 #: What makes a grade in front of it no single one.
 _HEDGE = re.compile(
     r"(?i)\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b|至少|至多|最多|如果|的话|或"
 )
 #: A sentence in which the assessor says yes or no.
-_I_JUDGE = re.compile(
-    _CONCLUDES + r"(?:(?:i|we)(?:['’]d|"
-    r" would| will)? (?:give|assign|rate|grade|score|award)\b|我?(?:给出|给|评为|判为|评定为|打"
-    r"|判定为)(?!予))",
-    re.IGNORECASE,
-)
+_I_JUDGE = re.compile(rf"(?i){_CONCLUDES}(?:{_GIVES}|我?{_GIVES_ZH}(?!予))")
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """The grade that an answer states, the text in front of it and behind it, and the reason."""
+    """The grade that an answer states, the text in front of it and behind it, and the reason (None: behind it)."""
 
     grade: int
-    lead: str
-    trail: str
-    reason: str
+    lead: str = ""
+    trail: str = ""
+    reason: str | None = None
 
 
 def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
@@ -144,7 +138,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         or is_attributed(lead + "\n\n")
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
-    return stated.grade, stated.reason
+    return stated.grade, stated.trail.strip(_AROUND_REASON) if stated.reason is None else stated.reason
 
 
 def _list_cells(table: re.Match[str], scale: Scale) -> str:
@@ -158,7 +152,7 @@ def _list_cells(table: re.Match[str], scale: Scale) -> str:
 
 def _parse_lines(text: str, scale: Scale) -> _Statement | None:
     """Return what the lines that begin with a label state, None when there is none."""
-    lines = _join_headings(_split_lines(text), scale)
+    lines = _list_lines(text, scale)
     labelled = [_split_label(flatten(line), scale) for line in lines]
     places = [index for index, each in enumerate(labelled) if each]
     grades = {parse_value(each[0], scale) for each in labelled if each}
@@ -172,27 +166,17 @@ def _parse_lines(text: str, scale: Scale) -> _Statement | None:
     return _Statement(grades.pop(), "\n".join(lines[: places[0]]), trail, _find_reason(rest))
 
 
-def _split_lines(text: str) -> list[str]:
-    """Return the lines that hold text, without bullets and emphasis around labels."""
-    text = _ROW.sub(r"\1: \2", _BEFORE_TABLE.sub(r"\1\n", text))
-    lines = (_BULLET.sub("", line.replace("**", "").replace("__", ""), count=1) for line in text.splitlines())
-    return [line.strip() for line in lines if line.strip(AROUND + "-=#")]
-
-
-def _join_headings(lines: list[str], scale: Scale) -> list[str]:
-    """Return the lines with each label that stands alone joined with the line behind it."""
-    joined: list[str] = []
-    for line in lines:
-        if joined and _compile_heading_pattern(scale.name).fullmatch(flatten(joined[-1])):
-            joined[-1] = joined[-1].rstrip(" :：") + ": " + line
-        else:
-            joined.append(line)
-    return joined
-
-
-@cache
-def _compile_heading_pattern(scale_name: ScaleName) -> re.Pattern[str]:
-    return re.compile(rf"(?i)[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale_name)})[\]】]?\s{{0,4}}:?")
+def _list_lines(text: str, scale: Scale) -> list[str]:
+    """Return the lines with text, without bullets; a label that stands alone has the line behind it."""
+    alone = rf"(?i)[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale.name)})[\]】]?\s{{0,4}}:?"
+    lines: list[str] = []
+    for each in _ROW.sub(r"\1: \2", _BEFORE_TABLE.sub(r"\1\n", text)).splitlines():
+        line = _BULLET.sub("", each.replace("**", "").replace("__", ""), count=1).strip()
+        if lines and line.strip(AROUND + "-=#") and re.fullmatch(alone, flatten(lines[-1])):
+            lines[-1] = lines[-1].rstrip(" :：") + ": " + line
+        elif line.strip(AROUND + "-=#"):
+            lines.append(line)
+    return lines
 
 
 def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
@@ -235,22 +219,23 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
     ):
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
-        return _Statement(direct, "", comment, comment.strip(_AROUND_REASON))
+        return _Statement(direct, trail=comment)
     if explained := _VALUE_FIRST.match(own):
         subject = _ABOUT_SNIPPET if scale.name == "binary" else _ABOUT_GRADE
         value, comment = find_value(explained["value"], scale), explained["comment"]
         if value is not None and subject.match(comment):
-            return _Statement(value, "", comment, comment.strip(_AROUND_REASON))
+            return _Statement(value, trail=comment)
     sentences = [part for part in _compile_sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)) if sentences else ():
         lead = re.sub(r"[,;]\s*\Z", ".", "".join(sentences[:index]))
         stated = _find_statement(sentences[index].strip(), scale)
         if stated and lead.count('"') % 2 == 0:  # else the sentence is quoted
-            trail = stated[1] + "".join(sentences[index + 1 :])
-            return _Statement(parse_value(stated[0], scale), lead, trail, trail.strip(_AROUND_REASON))
+            return _Statement(
+                parse_value(stated[0], scale), lead, stated[1] + "".join(sentences[index + 1 :])
+            )
     if len(bare) > 24 or re.search(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w", bare):
         raise ReplyParseError("malformed", f"prose without a verdict: {flat[:80]!r}")
-    return _Statement(parse_value(bare, scale), "", "", "")
+    return _Statement(parse_value(bare, scale))
 
 
 def _find_statement(sentence: str, scale: Scale) -> tuple[str, str] | None:

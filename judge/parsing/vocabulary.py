@@ -61,17 +61,7 @@ _NO_VALUE = ("", "null", "None", "none", "无")
 _YES = ("yes", "是", "是的", "相关", "相關", "relevant", "true")
 _NO = ("no", "否", "不是", "不相关", "不相關", "无关", "無關", "irrelevant", "not relevant", "false")
 _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
-SPELLED_GRADES = {
-    "zero": "0",
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "零": "0",
-    "一": "1",
-    "二": "2",
-    "两": "2",
-    "三": "3",
-}
+SPELLED_GRADES = dict(zip("zero one two three 零 一 二 两 三".split(), "012301223", strict=True))
 #: As alternatives of a regular expression, longer ones first.
 ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
@@ -79,9 +69,9 @@ _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
 #: "yes(相关)" and "Yes, relevant": a word and another one for the same.
 _TWICE = re.compile(r"([^(),0-9]{1,12}?)\s?(?:\(([^(),0-9]{1,12})\)|,\s?([^(),0-9]{1,12}))")
 #: "等级为1": a label and its value in one string.
-_LABELLED: dict[ScaleName, re.Pattern[str]] = {
-    "binary": re.compile(r"(?i)(?:判定|结论|verdict)\s?(?:为|是(?!否)|is|[:=])\s?(.{1,12})"),
-    "graded": re.compile(r"(?i)(?:等级|评分|分数|得分|grade|score)\s?(?:为|是(?!否)|is|[:=])\s?(.{1,12})"),
+_LABELLED = {
+    scale: re.compile(rf"(?i)(?:{labels})\s?(?:为|是(?!否)|is|[:=])\s?(.{{1,12}})")
+    for scale, labels in {"binary": "判定|结论|verdict", "graded": "等级|评分|分数|得分|grade|score"}.items()
 }
 _PLACEHOLDER = re.compile(
     r"(?i)<.*>|\.{2,4}|…{1,2}|int(?:eger)?|str(?:ing)?|0\s?[-~–—/|到至]\s?3|0([|/,])\s?1\1\s?2\1\s?3|\"?yes\"?\s?(?:[|/]|or)\s?\"?no\"?"
