@@ -87,7 +87,15 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None = "stop") -> Ve
     cut = not is_complete_reply(finish_reason)
     whole = extract_final_answer(text, cut=cut)
     answer = _add_braces(_move_comments(_decode(whole)), cut=cut)
-    verdict = _parse_answer(answer, scan_objects(answer), scale, cut=cut)
+    objects = scan_objects(answer)
+    if cut and "{" in flatten(answer) and not _JSON_FIRST.match(answer):
+        raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")
+    if is_damaged(answer, objects):
+        verdict = parse_damaged(answer, scale, cut=cut)
+    elif objects.objects:
+        verdict = _parse_objects(answer, objects, scale, cut=cut)
+    else:
+        verdict = parse_labelled_lines(answer, scale, cut=cut)
     flags = [*verdict.flags, *(["repaired"] if answer != whole else [])]
     if len(verdict.reason) > MAX_REASON:
         flags.append("reason_capped")
@@ -122,21 +130,6 @@ def _add_braces(answer: str, *, cut: bool) -> str:
         closed = re.sub(r"(?:```|~~~)?\Z", "}", completed.rstrip(), count=1)
         completed = closed if scan_objects(closed).broken is None else completed
     return completed if scan_objects(completed).broken is None else answer
-
-
-def _parse_answer(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
-    if cut and "{" in flatten(answer) and not _JSON_FIRST.match(answer):
-        raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")
-    if is_damaged(answer, objects):
-        return parse_damaged(answer, scale, cut=cut)
-    if objects.objects:
-        return _parse_objects(answer, objects, scale, cut=cut)
-    if is_refusal(answer):
-        raise ReplyParseError("refusal", f"the reply declines: {answer[:80]!r}")
-    if cut:
-        raise ReplyParseError("truncated", f"the reply was cut off: {answer[-80:]!r}")
-    grade, reason = parse_labelled_lines(answer, scale)
-    return Verdict(grade, reason, () if reason else ("no_reason",))
 
 
 def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:

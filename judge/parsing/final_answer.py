@@ -148,15 +148,15 @@ def _find_thinking_end(text: str, objects: Scan) -> int:
     if _ANY_QUOTED_KEY.search(head) or (head and _JSON_FIRST.match(head)):
         raise ReplyParseError("malformed", "thinking stands inside a damaged object")
     broken = flatten(thought[end:])
-    is_in_object = broken.count("{") > broken.count("}") and not _is_in_thinking(openers, closers, end)
+    # A closing mark in thinking that is open where the object begins is none of the object.
+    last_opener, last_closer = (
+        max((mark.start() for mark in marks if mark.start() < end), default=-1)
+        for marks in (openers, closers)
+    )
+    is_in_object = broken.count("{") > broken.count("}") and last_opener <= last_closer
     if is_in_object or (len(closers) > 1 and _ESCAPED_KEY.match(text, last.end())):
         raise ReplyParseError("malformed", "a closing mark of thinking stands inside a damaged object")
     return last.end()
-
-
-def _is_in_thinking(openers: list[re.Match[str]], closers: list[re.Match[str]], position: int) -> bool:
-    last_opener = max((mark.start() for mark in openers if mark.start() < position), default=-1)
-    return last_opener > max((mark.start() for mark in closers if mark.start() < position), default=-1)
 
 
 def _find_marks(mark: re.Pattern[str], text: str, objects: Scan, end: int) -> list[re.Match[str]]:

@@ -12,7 +12,7 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
 from judge.parsing.contradictions import contradicts, find_stated_values
 from judge.parsing.final_answer import strip_fence
-from judge.parsing.remarks import has_correction, is_offset, is_rounded
+from judge.parsing.remarks import has_correction, is_offset, is_refusal, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
@@ -25,7 +25,7 @@ from judge.parsing.vocabulary import (
     find_value,
     parse_value,
 )
-from judge.records import Scale, ScaleName
+from judge.records import Scale, ScaleName, Verdict
 
 _AROUND_REASON = AROUND + ".;,。()"
 #: "<grade>2</grade>" says the same as "grade: 2".
@@ -104,12 +104,17 @@ class _Statement:
     reason: str | None = None
 
 
-def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
-    """Return the grade and the reason of an answer that holds no object.
+def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
+    """Return the verdict of an answer that holds no object.
 
-    Raise ReplyParseError: `malformed` for prose without a statement, `not_integer` or `not_a_grade` for a
-    value that is not on the scale, `ambiguous` when the rest of the answer contradicts the value.
+    Raise ReplyParseError: `refusal` when the answer declines, `truncated` when it was `cut`, `malformed` for
+    prose without a statement, `not_integer` or `not_a_grade` for a value that is not on the scale, `ambiguous`
+    when the rest of the answer contradicts the value.
     """
+    if is_refusal(answer):
+        raise ReplyParseError("refusal", f"the reply declines: {answer[:80]!r}")
+    if cut:
+        raise ReplyParseError("truncated", f"the reply was cut off: {answer[-80:]!r}")
     text = _BOXED.sub(r"\1", _TAG.sub(r"\n\1: \2\n", strip_fence(answer))).strip()
     text = _REASON_ON_LINE.sub("\n", text)
     text = _TABLE.sub(lambda table: _list_cells(table, scale), text)
@@ -138,7 +143,8 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         or is_attributed(lead + "\n\n")
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
-    return stated.grade, stated.trail.strip(_AROUND_REASON) if stated.reason is None else stated.reason
+    reason = stated.trail.strip(_AROUND_REASON) if stated.reason is None else stated.reason
+    return Verdict(stated.grade, reason, () if reason else ("no_reason",))
 
 
 def _list_cells(table: re.Match[str], scale: Scale) -> str:

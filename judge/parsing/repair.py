@@ -52,7 +52,6 @@ _REASON = re.compile(rf"(?i)[{QUOTES}]?(?:{ANY_REASON_KEY})[{QUOTES}]?\s{{0,8}}:
 _QUOTED_MEMBER = re.compile(
     rf"(?<!\\)[{QUOTES}](?P<key>[^{QUOTES}:\n]{{1,48}})[{QUOTES}](?=\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE}))"
 )
-_LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
 #: A value outside the object: one that begins an answer without a brace ("3, it names the shop."), one that ends
 #: a tuple or a list (("the reason", "no")), and the first cell of a row of a table (| 3 | the reason |).
 _VALUES_BESIDE = (
@@ -62,8 +61,10 @@ _VALUES_BESIDE = (
     ),
     re.compile(r"(?m)^\s{0,8}\|\s{0,8}(?P<value>[^|\s]{1,12})\s{0,8}\|"),
 )
-#: A question mark behind an object, whether its brace is there or not.
-_IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?[\s}}\])`~]{{0,8}}\Z")
+#: Two objects with a comma between them, or a question mark behind an object, whether its brace is there or not.
+_LIST_OR_QUESTION = re.compile(
+    rf"\}}\s{{0,64}},\s{{0,64}}\{{|\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?[\s}}\])`~]{{0,8}}\Z"
+)
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}(?:[{QUOTES}]|\w{{1,20}}\s{{0,4}}:)")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
@@ -133,10 +134,8 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     for prose in _PROSE_IN_OBJECT.finditer(flat):
         if may_wrap(prose["name"] or "result") and contradicts(prose["text"] or prose["prose"], grade, scale):
             raise ReplyParseError("ambiguous", "prose in an outer object states another value")
-    if _LIST.search(flat):
-        raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
-    if _IN_QUESTION.search(flat):
-        raise ReplyParseError("ambiguous", "a question mark follows the object")
+    if _LIST_OR_QUESTION.search(flat):
+        raise ReplyParseError("ambiguous", "the object is one of a list, or a question mark follows it")
 
 
 @cache
