@@ -16,13 +16,12 @@ from itertools import pairwise, takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_disowned, may_wrap
-from judge.parsing.contradictions import contradicts
+from judge.parsing.contradictions import contradicts, find_doubt
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
 from judge.parsing.stated_scale import is_other_scale
-from judge.parsing.surroundings import find_doubt
 from judge.parsing.tolerant_json import (
     FENCE,
     JsonObject,

@@ -1,15 +1,17 @@
-"""The values that the prose of a reply states.
+"""Whether the prose of a reply contradicts its answer.
 
-An object or a labelled line is the answer only if no statement around it contradicts it.
+An object or a labelled line is the answer only if no statement around it states another value or the opposite.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
-from judge.parsing.remarks import is_rounded, simplify_around
-from judge.parsing.stated_scale import RUBRIC, drop_own_scale
+from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded
+from judge.parsing.remarks import has_correction, is_rounded, simplify_around
+from judge.parsing.stated_scale import RUBRIC, drop_own_scale, names_other_scale
 from judge.parsing.vocabulary import (
     ANY_WORD,
     AROUND,
@@ -63,14 +65,12 @@ _THRESHOLD = re.compile(
     r"|\b(?:decide|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of|thought about) (?:an? "
     r"|giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
     r"|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
-    r"|(?<!no )(?<!not )\bbetter than (?:an? )?[0-3]\b|(?<!no )(?<!not )\bworse than (?:an? )?[0-3]\b"
-    r"|(?<!no )(?<!not )\bmore than (?:an? )?[0-3](?=[.,;]|$)|(?<!no )(?<!not )\bless than (?:an? )?[0-3](?=[.,;]|$)"
+    r"|(?<!no )(?<!not )\b(?:(?:better|worse) than (?:an? )?[0-3]\b|(?:more|less) than (?:an? )?[0-3](?=[.,;]|$))"
     r"|\b(?:rather than|instead of) (?:an? )?[0-3](?=[,.?])|\ba full [0-3] is not\b|\b(?:stricter|harsher|more lenient"
     r"|more generous) [\w ]{1,20}(?:might|may|could|would) give (?:it )?(?:an? )?[0-3]|更(?:严格|宽松)的[^。\n]{1,10}[给评]\s?[0-3]"
     r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)"
     r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:则|就"
-    r"|才)?可[以]?[评给]\s?[0-3]\s?[分级]?|(?<!不)[高优]于\s?[0-3]\s?[分级]?|(?<!不)[低差]于\s?[0-3]\s?[分级]?"
-    r"|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)"
+    r"|才)?可[以]?[评给]\s?[0-3]\s?[分级]?|(?<!不)[高优低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)"
 )
 #: What makes a second answer the last one.
 _SEQUENCE = r"评|\b(?:first|initial|second|now|then|later|after|again|on re|overall|final)|总|最[初终后]|现在|再[看读想]|重新|起初"
@@ -154,6 +154,24 @@ _DENIES_EXTREME = re.compile(
     r"|接近|几乎"
 )
 _CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")
+
+
+def find_doubt(lead: str, trail: str, grade: int, scale: Scale, *, nearest: Sequence[str]) -> str:
+    """Return why the prose in front of an answer and behind it leaves doubt about the answer, or "".
+
+    `nearest` are the stretches that may lead to the answer, the likeliest first.
+    """
+    if is_disowned(trail) or has_correction(trail, grade, scale):
+        return "the text behind the answer corrects it, or attributes it to another"
+    if (
+        any(contradicts(text, grade, scale) for text in (lead, trail))
+        or names_other_scale(trail, scale)
+        or names_other_scale(lead[-MAX_LEAD:], scale, alone=True)
+    ):
+        return "the text around the answer states another value"
+    if any(map(is_attributed, nearest)) or is_embedded(nearest[0], trail):
+        return "the answer may be an example, or that of another"
+    return ""
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:
