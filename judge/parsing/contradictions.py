@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded
-from judge.parsing.remarks import has_correction, is_rounded, simplify_around
+from judge.parsing.remarks import TOO_HIGH_OR_LOW, drop_input, has_correction, is_rounded
 from judge.parsing.stated_scale import RUBRIC, drop_own_scale, names_other_scale
+from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
     ANY_WORD,
     AROUND,
@@ -44,6 +45,7 @@ _NO_VALUE = re.compile(
     r"|\(?\s?(?:/|out of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov"
     r"|dec)[a-z]{0,6}\.? [0-9]{1,2}(?=,? [0-9]{4}\b)|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])"
 )
+_SECOND_POINT = re.compile(r"2[.)、]\s?[^\W\d_]")
 #: What has grades of its own: "grade 3 pupils".
 _GRADED_THINGS = (
     r"(?:pupils?|students?|teachers?|class(?:es)?|hospitals?|maths?|english|reading|science|exams?|worksheets?|syllabus|pieces?|piano|ankle|sprains?"
@@ -60,7 +62,7 @@ _ANY_GRADE = re.compile("[0-3]")
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
 _THRESHOLD = re.compile(
     rf"(?m)(?:\ban? |\beven an? |^|[.,;] |\b(?:note|{REASON_LABELS}): ?|注: ?)(?:(?:full )?(?:grade|score"
-    r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|at least|needs?(?! to be)|was not given"
+    r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|needs?(?! to be)|was not given"
     r"|is not (?:justified|warranted|deserved|earned))\b|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
     r"|\b(?:decide|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of|thought about) (?:an? "
     r"|giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
@@ -72,6 +74,9 @@ _THRESHOLD = re.compile(
     r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:则|就"
     r"|才)?可[以]?[评给]\s?[0-3]\s?[分级]?|(?<!不)[高优低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)"
 )
+_IS_BETTER, _IS_WORSE = re.compile("better|more than|[高优]于"), re.compile("worse|less than|[低差]于")
+#: What a grade requires, or a choice, rejects none.
+_ONLY_REQUIRES = re.compile(r"(?<!would )\b(?:requires?|needs?)$|(?:要求|需要)$|\bdecid")
 #: What makes a second answer the last one.
 _SEQUENCE = r"评|\b(?:first|initial|second|now|then|later|after|again|on re|overall|final)|总|最[初终后]|现在|再[看读想]|重新|起初"
 #: A question or an item of a checklist with its answer, where it is not the verdict.
@@ -180,18 +185,19 @@ def find_stated_values(text: str, scale: Scale) -> set[int | None]:
     A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
     or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
-    return _find_values(_DENIED.sub(" ", _simplify(text, None, scale)), scale)
+    return _find_values(_DENIED.sub(" ", _simplify(text, scale)[0]), scale)
 
 
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
     if not re.search(r"\w", text):
         return False
-    flat = _simplify(text, grade, scale)
+    flat, rejected = _simplify(text, scale)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
     stated = _DEMANDED.sub(" ", _DENIED.sub(" ", flat) if denied else flat)
     return (
-        (scale.name == "graded" and str(grade) in denied)
+        grade in rejected
+        or (scale.name == "graded" and str(grade) in denied)
         or bool(_find_values(stated, scale) - {grade})
         or (scale.name == "graded" and is_rounded(text))
         or any(is_contrary(each["value"], grade, scale) for each in _VERDICT_LINE.finditer(flat))
@@ -203,20 +209,31 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     )
 
 
-def _simplify(text: str, grade: int | None, scale: Scale) -> str:
-    """Return simplified prose without values that say nothing of the answer.
+def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
+    """Return simplified prose without values that say nothing of the answer, and the grades that it rejects.
 
-    These are the rubric and what a grade would need, on the graded scale, and the answers of a checklist that
-    differ from each other, on the binary one.
+    Dropped are the rubric and grades that are rejected or compared, on the graded scale, and the answers of a
+    checklist that differ from each other, on the binary one.
     """
-    flat = simplify_around(text, grade, scale)
+    flat = drop_input(simplify_prose(text))
+    rejected: set[int] = set()
+
+    def reject(match: re.Match[str]) -> str:
+        grades = [int(digit) for digit in _ANY_GRADE.findall(match[0])]
+        if _IS_BETTER.search(match[0]):
+            grades = list(range(grades[0] + 1))
+        elif _IS_WORSE.search(match[0]):
+            grades = list(range(grades[0], scale.top + 1))
+        rejected.update([] if _ONLY_REQUIRES.search(match[0]) else grades)
+        return " "
+
     if scale.name == "graded":
         # Only lines with a grade: the search takes long.
-        lines = RUBRIC.sub("\n", flat).split("\n")
-        return "\n".join(_THRESHOLD.sub(" ", line) if _ANY_GRADE.search(line) else line for line in lines)
-    if len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
-        return _CHECKLIST_ITEM.sub("\n", flat)
-    return flat
+        lines = TOO_HIGH_OR_LOW.sub(reject, RUBRIC.sub("\n", flat)).split("\n")
+        flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
+    elif len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
+        flat = _CHECKLIST_ITEM.sub("\n", flat)
+    return flat, rejected
 
 
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
@@ -224,7 +241,9 @@ def _find_values(flat: str, scale: Scale) -> set[int | None]:
     labelled = {
         each["value"] for form in _compile_labelled_value_patterns(scale.name) for each in form.finditer(flat)
     }
-    flat = _NO_VALUE.sub(" ", "\n".join(map(_drop_point_numbers, flat.split("\n"))))
+    if _SECOND_POINT.search(flat):  # few replies have one, and each line takes time
+        flat = "\n".join(map(_drop_point_numbers, flat.split("\n")))
+    flat = _NO_VALUE.sub(" ", flat)
     bare = {
         each["value"] for form in _compile_bare_value_patterns(scale.name) for each in form.finditer(flat)
     }
@@ -331,7 +350,7 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         )
     number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
     copula = (
-        r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits|because|since|as|for|so|and|or|instead|rather"
+        r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits|because|since|as|for|so|and|or|instead|rather|at (?:least|most)"
         r"|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"
     )
     spelled = (

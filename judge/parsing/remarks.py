@@ -162,7 +162,7 @@ _INPUT = re.compile(
 #: What is in each match of `_INPUT`.
 _INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
 #: A grade that would be too high or too low.
-_REJECTED = re.compile(
+TOO_HIGH_OR_LOW = re.compile(
     r"(?:\b(?:an?|grade|score|of|it|giving) ){0,3}[给评判打]?为?(?<![0-9.])(?P<value>[0-3])\s?(?:(?:would be|is"
     r"|seems) (?:(?:far|much|clearly|a bit) )?too (?:high|low|generous|harsh|strict|lenient|kind)\b|[分级]?[则会就也]?(?:[太偏]|过于?)[高低宽严])"
 )
@@ -199,20 +199,15 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose behind an answer with `grade` corrects it or takes it back."""
-    flat = _NO_CHANGE.sub(" ", simplify_around(text, grade, scale))
+    flat = _NO_CHANGE.sub(" ", drop_input(simplify_prose(text)))
+    if scale.name == "graded":
+        flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
     return is_offset(flat) or _CORRECTION.search(flat) is not None
 
 
-def simplify_around(text: str, grade: int | None, scale: Scale) -> str:
-    """Return prose simplified, without what it repeats of the input, and without grades that it rejects.
-
-    A rejected grade is another one than `grade`: "3 would be too generous".
-    """
-    flat = simplify_prose(text)
-    flat = _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
-    if grade is None or scale.name != "graded":
-        return flat
-    return _REJECTED.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
+def drop_input(flat: str) -> str:
+    """Return simplified prose without what it repeats of the query, the snippet and the reference."""
+    return _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
 
 
 def _has_remark(text: str, words: re.Pattern[str] | None, *needed: re.Pattern[str]) -> bool:
