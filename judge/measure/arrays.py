@@ -70,15 +70,9 @@ class RankedLists:
 
     def select_topics(self, chosen: Bools | Ints) -> RankedLists:
         """Return the lists of the `chosen` topics, by their indexes or marks (topics,)."""
-        return RankedLists(
-            self.depth,
-            self.grade[:, chosen],
-            self.origin[:, chosen],
-            self.document[:, chosen],
-            self.snippet[:, chosen],
-            self.unjudged_index[:, chosen],
-            self.best[chosen],
-        )
+        of_lists = ("grade", "origin", "document", "snippet", "unjudged_index")
+        chosen_lists = {name: getattr(self, name)[:, chosen] for name in of_lists}
+        return RankedLists(self.depth, **chosen_lists, best=self.best[chosen])
 
     def complete(self, grades: Ints) -> RankedLists:
         """Return the lists with all grades filled in, each topic once for every column of `grades`.
@@ -105,11 +99,10 @@ class RankedLists:
         def flatten(array: Ints) -> Ints:
             return np.ascontiguousarray(array[..., :depth]).reshape(1, -1, min(depth, array.shape[-1]))
 
-        grade, origin = flatten(self.grade), flatten(self.origin)
+        arrays = self.grade, self.origin, self.snippet, self.unjudged_index
+        grade, origin, snippet, unjudged_index = map(flatten, arrays)
         best = find_best_grades(grade, origin, grade.shape[-1])
-        return RankedLists(
-            self.depth, grade, origin, origin, flatten(self.snippet), flatten(self.unjudged_index), best
-        )
+        return RankedLists(self.depth, grade, origin, origin, snippet, unjudged_index, best)
 
 
 def find_best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
@@ -185,12 +178,9 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     repeats, grades = _collect_grades(results, judgments, scale)
     times = len(repeats)
     wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
-    document, snippet = (
-        np.pad(numbers, wider, constant_values=-1) for numbers in (results.document, results.pair)
-    )
-    origin, document, snippet = (
-        np.repeat(numbers, times, axis=1) for numbers in (_find_origins(document), document, snippet)
-    )
+    padded = [np.pad(each, wider, constant_values=-1) for each in (results.document, results.pair)]
+    document, snippet = (np.repeat(numbers, times, axis=1) for numbers in padded)
+    origin = np.repeat(_find_origins(padded[0]), times, axis=1)
     # Past the end of a list the snippet has the index -1, which is the row added here.
     judged = np.append(grades, np.full((1, times), NO_GRADE, grades.dtype), axis=0)
     unjudged_index = np.full_like(judged, -1)

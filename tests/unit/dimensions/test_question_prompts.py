@@ -1,4 +1,4 @@
-"""The prompts of questions besides grades: short, fenced, the same in both languages; the table of dimensions."""
+"""The table of dimensions; the prompts of their questions: short, fenced, the same in both languages."""
 
 from __future__ import annotations
 
