@@ -112,7 +112,7 @@ def measure_answers(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
         key = ranking.key
         is_missing = not ranking.snippets or (key in answers and key not in texts)
         answer = graded.get(key)
-        grade: AnswerGrade | None = "missing" if is_missing else answer and answer.grade
+        grade: AnswerGrade | None = "missing" if is_missing else answer.grade if answer else None
         shares = {str(name): float(grade == name) if grade else None for name in _GRADE_VALUES}
         values[key] = {_SCORE: _GRADE_VALUES[grade] if grade else None, **shares}
         if answer:

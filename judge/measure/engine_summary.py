@@ -135,7 +135,7 @@ def summarise_engines(
             duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
             unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
             measures=means,
-            latency_ms=Latency(*np.percentile(latencies, [50, 95]).tolist(), latencies.size)
+            latency_ms=Latency(*np.percentile(latencies, [50, 95]).tolist(), n=latencies.size)
             if latencies.size
             else None,
             tokens=TokenCount(fmean(tokens), len(tokens)) if tokens else None,

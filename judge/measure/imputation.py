@@ -44,12 +44,11 @@ _BLOCK = 2**20
 
 def impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
     """Return the (unjudged pairs, `IMPUTATIONS`) grades, in the order of `RankedLists.unjudged_index`."""
-    lists = arrays.lists.select_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
-    engine, topic, rank = np.nonzero(lists.origin >= 0)
     results = arrays.results
+    engine, query, rank = np.nonzero(results.pair >= 0)
     discounts = np.zeros((len(results.snippet_ids), len(results.engines)))
     # A list can hold the same snippet twice.
-    np.maximum.at(discounts, (lists.snippet[engine, topic, rank], engine), 1 / np.log2(rank + 2))
+    np.maximum.at(discounts, (results.pair[engine, query, rank], engine), 1 / np.log2(rank + 2))
     return impute_grades(results.list_pairs(), arrays.grades, discounts, scale.top)
 
 

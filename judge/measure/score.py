@@ -280,7 +280,7 @@ def score_ideal_order(
     grade = np.take_along_axis(best, document, axis=1)
     origin = np.where(grade == NO_GRADE, -1, np.arange(grade.shape[1]))
     none = np.full_like(grade, -1)[None]
-    ideal = RankedLists(depth, grade[None], origin[None], document[None], none, none, best)
+    ideal = RankedLists(depth, grade[None], origin[None], document[None], none, best)
     shape = len(results.queries), len(arrays.repeats)
     coverage = arrays.coverage
     ungraded: Bools = np.equal(best, NO_GRADE).all(axis=1).reshape(shape)
