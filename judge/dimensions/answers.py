@@ -125,9 +125,8 @@ def measure_answers(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
         count=sum(bool(query.reference) for query in queries.values()),
         queries=len(queries),
     )
-    worst = tuple(note for _, note in notes[:_MAX_NOTES])
-    ranges = {_SCORE: (-1.0, 1.0)}
-    result = summarise_dimension(values, run.data.engines, (remark,), worst, ranges, largest=1.0)
+    worst = [note for _, note in notes[:_MAX_NOTES]]
+    result = summarise_dimension(values, run.data.engines, (remark,), worst, {_SCORE: (-1.0, 1.0)})
     return _add_correlations(run, result)
 
 

@@ -85,11 +85,9 @@ def measure_failures(run: JudgedRun, asker: Asker, _: object) -> DimensionResult
             query = run.data.queries[query_id]
             note = make_note(query, engine, failed[key].reason, heading=classes[key])
             examples.setdefault((engine, classes[key]), []).append(note)
-    remarks = tuple(_list_remarks(run.data.engines, examples, failed.values()))
+    remarks = _list_remarks(run.data.engines, examples, failed.values())
     most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
-    return summarise_dimension(
-        values, run.data.engines, remarks, tuple(notes[0] for notes in most_frequent), largest=1.0
-    )
+    return summarise_dimension(values, run.data.engines, remarks, (notes[0] for notes in most_frequent))
 
 
 def _list_remarks(

@@ -19,12 +19,8 @@ from judge.records import Scale
 
 #: An example of each parameter, for messages.
 PARAMETER_EXAMPLES = {
-    "own": "own",
-    "granular": "granular",
-    "rel": "rel=1",
-    "dcg": "dcg='exp-log2'",
-    "p": "p=0.8",
-}
+    "own": "own", "granular": "granular", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"
+}  # fmt: skip
 # Parameters without a value.
 _FLAGS = ("own", "granular")
 
@@ -143,14 +139,9 @@ MEASURE_KINDS = MappingProxyType({kind.name: kind for kind in _KINDS})
 
 # Other common names of measures.
 _SYNONYMS = {
-    "map": "AP",
-    "mrr": "RR",
-    "precision": "P",
-    "recall": "R",
-    **dict.fromkeys(("hit", "hits", "hitrate"), "Success"),
-    "contextprecision": "AP(own)",
-    "contextualrelevancy": "SetP",
-}
+    "map": "AP", "mrr": "RR", "precision": "P", "recall": "R", "hit": "Success", "hits": "Success",
+    "hitrate": "Success", "contextprecision": "AP(own)", "contextualrelevancy": "SetP",
+}  # fmt: skip
 
 
 def _describe_unknown_measure(name: str) -> str:
@@ -222,9 +213,6 @@ class Measure:
             raise InputError(
                 "{measure}@{cutoff}: a cutoff is a rank, 1 or more", measure=self.name, cutoff=self.cutoff
             )
-        self._check_values()
-
-    def _check_values(self) -> None:
         if self.rel is not None and self.rel < 1:
             raise InputError(
                 "{measure}(rel={rel}): rel is a grade, 1 or more; grade 0 is never relevant",
