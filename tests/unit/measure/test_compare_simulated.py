@@ -114,10 +114,7 @@ def test_good_pairs_that_are_unjudged_name_no_other_engine(datasets: int, most: 
 
 @pytest.mark.parametrize(
     ("datasets", "queries", "fewer"),
-    [
-        pytest.param(10, 120, 2, id="10"),
-        pytest.param(25, QUERIES, 5, id="25", marks=pytest.mark.slow),
-    ],
+    [pytest.param(10, 120, 2, id="10"), pytest.param(25, QUERIES, 5, id="25", marks=pytest.mark.slow)],
 )
 def test_a_few_unjudged_pairs_leave_a_difference_to_be_found(datasets: int, queries: int, fewer: int) -> None:
     """A is .05 better: complete and with 1% unjudged it is named about as often."""

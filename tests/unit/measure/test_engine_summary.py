@@ -101,14 +101,7 @@ def test_a_mean_over_nothing_is_unknown() -> None:
         mean.n,
         mean.paired,
         mean.paired_n,
-    ) == (
-        None,
-        None,
-        None,
-        0,
-        None,
-        0,
-    )
+    ) == (None, None, None, 0, None, 0)
     assert (broke.judged, broke.duplicates, broke.errors) == (None, None, 1)
 
 

@@ -240,8 +240,7 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
 
 
 @pytest.mark.parametrize(
-    ("queries", "advice"),
-    [(40, "judge agree RUN --plan 40 draws"), (19, "has only 19; judge more queries")],
+    ("queries", "advice"), [(40, "judge agree RUN --plan 40 draws"), (19, "has only 19; judge more queries")]
 )
 def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
     names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)

@@ -226,9 +226,7 @@ def draw_confusions(queries: int, seed: int) -> Floats:
 @pytest.mark.parametrize(
     "statistic", [compute_kappa, lambda sums: share(sums[..., [0, 3]])], ids=["kappa", "share"]
 )
-def test_clustered_intervals_are_scipys_on_the_same_resamples(
-    statistic: Callable[[Floats], Floats],
-) -> None:
+def test_clustered_intervals_are_scipys_on_the_same_resamples(statistic: Callable[[Floats], Floats]) -> None:
     cells = draw_confusions(60, seed=1)
 
     def compute_statistic(places: Any, axis: int) -> Floats:
