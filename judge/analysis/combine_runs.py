@@ -87,8 +87,8 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     """Return the runs as one; an engine that two runs have is named with its run.
 
     Its measures are those that all runs have, then `measures`. Repeats are cut to as many as every run has.
-    Raises InputError when the runs differ in scale or depth, share no query, ask different things under one
-    query id, or can't be compared by `measures` or by any measure.
+    Raises InputError when they differ in scale or depth, share no query, or have two queries under one id, or
+    cannot be compared by `measures` or by any measure.
     """
     runs = dict(sorted(runs.items()))
     _check(runs)
@@ -100,8 +100,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         for ranking in run.data.rankings
         if ranking.query_id in queries
     ]
-    first = next(iter(runs.values()))
-    engines = tuple(sorted({ranking.engine for ranking in rankings}))
+    first, engines = next(iter(runs.values())), tuple(sorted({ranking.engine for ranking in rankings}))
     data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
     pooled = build_pool(data, first.pool.depth)
     repeats = min(run.spec.repeats for run in runs.values())

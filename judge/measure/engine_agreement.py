@@ -302,15 +302,11 @@ def find_vendor(words: str) -> str | None:
     """Return the vendor of a model or an engine with this name, None when the name does not tell."""
     for word in re.findall(r"[^\W\d_]+", words.lower()):
         for vendor, tokens in VENDORS.items():
-            if any(_matches_word(token, word) for token in tokens):
-                return vendor
+            for token in tokens:
+                begins = token.isascii() and len(token) > 4 and word.startswith(token)
+                if word == token or begins or (not token.isascii() and token in word):
+                    return vendor
     return None
-
-
-def _matches_word(token: str, word: str) -> bool:
-    if not token.isascii():
-        return token in word
-    return word == token or (len(token) > 4 and word.startswith(token))
 
 
 def find_shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tuple[SharedVendor, ...]:

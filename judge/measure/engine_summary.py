@@ -122,6 +122,7 @@ def summarise_engines(
     for row, (engine, means) in enumerate(average_engines(scores).items()):
         returned, present = coverage.returned[row], ~coverage.without_list[row]
         latencies = results.latency_ms[row][~results.errors[row] & ~np.isnan(results.latency_ms[row])]
+        median, p95 = np.percentile(latencies, [50, 95]).tolist() if latencies.size else (0.0, 0.0)
         tokens = results.tokens[row][~np.isnan(results.tokens[row])].tolist()
         snippets = int(returned.sum())
         pairs = snippets * len(scores.repeats)
@@ -135,9 +136,7 @@ def summarise_engines(
             duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
             unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
             measures=means,
-            latency_ms=Latency(*np.percentile(latencies, [50, 95]).tolist(), n=latencies.size)
-            if latencies.size
-            else None,
+            latency_ms=Latency(median, p95, latencies.size) if latencies.size else None,
             tokens=TokenCount(fmean(tokens), len(tokens)) if tokens else None,
             no_snippet_share=no_snippet_shares[engine],
             rerank_relevancy=_measure_rerank_relevancy(results.pair[row], rerank_scores),

@@ -150,9 +150,8 @@ def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> 
         pair = np.repeat(np.arange(block.size), number)
         offset = np.arange(pair.size) - np.repeat(np.cumsum(number) - number, number)
         donor = donors[starts[query[block]][pair] + offset]
-        kernel = _compute_normal_kernel(
-            predicted[donor] - predicted[block][pair], top * _BANDWIDTH_SAME_QUERY
-        )
+        difference = predicted[donor] - predicted[block][pair]
+        kernel = _compute_normal_kernel(difference, top * _BANDWIDTH_SAME_QUERY)
         cells = np.bincount(pair * (top + 1) + grade[donor], kernel, minlength=block.size * (top + 1))
         weights[block] = cells.reshape(-1, top + 1)
     return weights
@@ -165,9 +164,8 @@ def _weigh_all_queries(grade: Ints, predicted: Floats, top: int) -> Floats:
     cells = np.bincount(point[judged] * (top + 1) + grade[judged], minlength=_GRID_POINTS * (top + 1))
     points = np.arange(_GRID_POINTS)
     kernel = _compute_normal_kernel(points / (_GRID_POINTS - 1), _BANDWIDTH_ALL)
-    weights: Floats = (kernel[np.abs(points[:, None] - points)] @ cells.reshape(_GRID_POINTS, top + 1))[
-        point[~judged]
-    ]
+    by_point = kernel[np.abs(points[:, None] - points)] @ cells.reshape(_GRID_POINTS, top + 1)
+    weights: Floats = by_point[point[~judged]]
     return weights
 
 

@@ -390,8 +390,7 @@ def resolve_measures(
 ) -> tuple[Measure, ...]:
     """Return the measures called `names`, or the defaults for `depth`; one name may list several.
 
-    Raises InputError for an unknown measure, one that looks deeper than `depth`, and one whose `rel` is above
-    the top of `scale`.
+    Raises InputError for one that is unknown, looks deeper than `depth`, or has a `rel` above the `scale`.
     """
     measures = list_default_measures(depth) if names is None else parse_measures(", ".join(names))
     check_depth(measures, depth)
