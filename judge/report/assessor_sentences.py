@@ -362,7 +362,7 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
     yield t(
         "agreement of the grades between repeats: {strength}, alpha {value}, where 1 is perfect",
         strength=name_strength(t, alpha.value),
-        value=f"{alpha.value:.3f}{format_interval(t, alpha.ci95)}",
+        value=f"{alpha.value:.3f}{format_interval(t, alpha.ci95, 'z.3f')}",
     )
 
 

@@ -128,7 +128,7 @@ def make_engines_table(summary: Summary) -> PageTable:
 
 
 def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
-    return _make_cell(mean.mean, under=format_range(mean.ci95) if mean.ci95 else "")
+    return _make_cell(mean.mean, under=format_range(mean.ci95, ".4f") if mean.ci95 else "")
 
 
 def _format_mean_and_queries(mean: DimensionMean) -> Cell:

@@ -40,6 +40,7 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
 from judge.report.page_tables import COUNT_COLUMNS
+from judge.report.run_warnings import warn_incomplete
 
 
 def print_comparison(
@@ -129,6 +130,7 @@ def _explain_tables(
 
 
 def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
+    yield warn_incomplete(t, summary)
     yield from map(t, summary.remarks)
     judged = t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
     yield t(
