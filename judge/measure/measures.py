@@ -297,7 +297,7 @@ def name_mean(measure: str) -> str:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of a text such as `nDCG@10`, `mrr` or `P(rel=2)@5`; raise `InputError` for others."""
+    """Return the measure of a text such as `nDCG@10`, `mrr`, `P(rel=2)@5`; raise `InputError` for others."""
     match = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S+?))?\s*", text)
     if match is None:
         raise InputError(
