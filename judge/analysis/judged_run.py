@@ -226,7 +226,7 @@ def score_lists(run: JudgedRun, measure: Measure) -> dict[ListKey, float | None]
     Lists of engines that failed on the query are left out.
     """
     scores = score_run(run, [measure])
-    value, _, _ = scores.average_repeats()
+    value = scores.average_repeats()
     return {
         (engine, query_id): convert_non_finite(value[row, column, 0])
         for row, engine in enumerate(scores.engines)
@@ -323,7 +323,8 @@ def list_deciding_queries(
         return None
     comparison = comparisons[0]
     measure, a, b, n = comparison.measure, comparison.a, comparison.b, comparison.n
-    value = scores.average_repeats()[0][..., list(map(str, scores.measures)).index(measure)]
+    column = list(map(str, scores.measures)).index(measure)
+    value = scores.average_repeats()[..., column]
     differences = (value[scores.engines.index(a)] - value[scores.engines.index(b)]).tolist()
     named = zip(scores.queries, differences, strict=True)
     differing = sorted((-abs(each), query_id, each) for query_id, each in named if abs(each) > TIE)

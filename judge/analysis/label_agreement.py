@@ -204,7 +204,7 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
         return 0, ""
     queries = {pair.query.id for pair in select_labellable(run.pool)}
     scores = _score_judgments(run, run.judgments, run.spec.scale, measures).select(queries=queries)
-    defined = (~np.isnan(scores.average_repeats()[0])).astype(np.int64)
+    defined = (~np.isnan(scores.average_repeats())).astype(np.int64)
     fewest = [int((defined[..., at] @ defined[..., at].T).min()) for at in range(len(measures))]
     index = int(np.argmin(fewest))
     return len(queries) - fewest[index], str(scores.measures[index])
@@ -281,7 +281,7 @@ def _calibrate_scores(
     """Return the calibrations by measure, over the queries that can be in a sample of those to label."""
     people, assessor = (each.select(queries=labelled_queries.every) for each in (people, assessor))
     fully = np.array([query in labelled_queries.fully for query in people.queries], bool)
-    theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
+    theirs, ours = people.average_repeats(), assessor.average_repeats()
     calibrations: dict[str, CalibrationResult] = {}
     for at, measure in enumerate(people.measures):
         try:

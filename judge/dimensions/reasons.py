@@ -175,7 +175,7 @@ def count_explanation_questions(
 def explain_run(run: JudgedRun, asker: Asker, options: DimensionOptions) -> DimensionResult:
     """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
     scores = score_run(run, run.spec.measures[:1])
-    values = scores.average_repeats()[0][:, :, 0]
+    values = scores.average_repeats()[:, :, 0]
     means = compute_nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
     rankings = {each.key: each for each in run.data.rankings}

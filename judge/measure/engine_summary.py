@@ -146,7 +146,7 @@ def summarise_engines(
 
 def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     """Return the means by engine and measure."""
-    value, low, high = scores.average_repeats()
+    value, low, high = scores.average_with_bounds()
     shared: Bools = np.all(~np.isnan(value), axis=0)
     intervals = _compute_t_intervals(value, np.array(scores.largest))
     return {

@@ -123,7 +123,7 @@ def _compare_segment(
     scores: Scores, ids: Collection[str], comparisons: Collection[PairComparison], families: int
 ) -> Iterator[SegmentContrast]:
     """Yield the contrast of the queries `ids` with the other ones of `scores`, by its one measure."""
-    value = scores.average_repeats()[0][..., 0]
+    value = scores.average_repeats()[..., 0]
     row = {engine: value[index] for index, engine in enumerate(scores.engines)}
     differences = np.stack([row[each.a] - row[each.b] for each in comparisons], axis=1)
     members = np.array([query in ids for query in scores.queries], bool)
@@ -213,7 +213,7 @@ def check_own_lists(
     Measures whose `list_needed_measures` are not among those of `scores` are skipped. `comparisons` tell
     whether the difference is significant.
     """
-    values, _, _ = scores.average_repeats()
+    values = scores.average_repeats()
     for measure in filter(_is_pooled, scores.measures):
         needed = (measure, *list_needed_measures([measure], depth))
         if not set(needed) <= set(scores.measures):

@@ -164,7 +164,7 @@ def list_bounds(scores: Scores) -> Floats:
 
 
 def list_differences(scores: Scores) -> Floats:
-    value = scores.average_repeats()[0]
+    value = scores.average_repeats()
     return np.stack([value[a] - value[b] for a, b in itertools.permutations(range(len(value)), 2)])
 
 
@@ -215,7 +215,7 @@ def test_many_unjudged_snippets_leave_a_wider_range() -> None:
     """With six the extremes of either engine bound the difference."""
     dataset = make_side_by_side({"A": [3, *[None] * 3], "B": [2, *[None] * 3]}, "nDCG@10 P@4 AP@10")
     scores = dataset.compute_scores()
-    low, high = scores.average_repeats()[1:]
+    low, high = scores.average_with_bounds()[1:]
     least, most = list_bounds(scores)[:, 0, 0]
     assert least.tolist() == (low[0, 0] - high[1, 0]).tolist()
     assert most.tolist() == (high[0, 0] - low[1, 0]).tolist()
