@@ -205,6 +205,8 @@ def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> Reran
 
     This is LlamaIndex's rerank relevancy. Lists without a score are left out; None when there is no other.
     """
+    if not scores:
+        return None
     lists = [[scores[pair] for pair in of_list if pair in scores] for of_list in pairs.tolist()]
     lists = list(filter(None, lists))
     if not lists:
