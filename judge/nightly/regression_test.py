@@ -219,7 +219,7 @@ def measure_changes(
     `sides` gives the names of each engine in `scores`: at the baseline and tonight. There are enough
     resamples for a p that passes Holm's first step at `alpha`.
     """
-    value, _, _ = scores.average_repeats()
+    value = scores.average_repeats()
     by_engines = {(each.measure, frozenset((each.a, each.b))): each for each in comparisons}
     resamples = max(RESAMPLES, ceil(len(by_engines) / alpha))
     changes = []
