@@ -47,14 +47,9 @@ class NightRun:
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
-    return list(
-        find_without_text(
-            compute_no_snippet_shares(results),
-            context.baseline.engines if context.baseline else {},
-            context.rules.max_empty_snippets,
-            collected=context.engine_settings is not None,
-        )
-    )
+    shares, collected = compute_no_snippet_shares(results), context.engine_settings is not None
+    baseline = context.baseline.engines if context.baseline else {}
+    return [*find_without_text(shares, baseline, context.rules.max_empty_snippets, collected=collected)]
 
 
 def gather_evidence(
@@ -74,14 +69,12 @@ def gather_evidence(
         missing=missing,
         engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
-    if run is None and missing:
-        return replace(evidence, set_baseline_command="")  # there is no run that could be the baseline
-    if run is None:
-        advice = Message(
+    if run is None:  # so nothing is judged that could be the baseline
+        again = Message(
             'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
             command=command,
         )
-        return replace(evidence, set_baseline_command=advice)
+        return replace(evidence, set_baseline_command="" if missing else again)
     engines = run.result.summary.engines
     if baseline is None:
         return replace(evidence, missing=[*missing, *find_missing_answers(engines, rules.max_missing)])
