@@ -150,10 +150,7 @@ def _check_prices(config: Config, pooled: PooledDataset) -> None:
 
 
 def _make_judged_run(
-    config: Config,
-    prepared: _PreparedRun,
-    selection: PairSelection,
-    judgments: Sequence[Sequence[Judgment]],
+    config: Config, prepared: _PreparedRun, selection: PairSelection, judgments: Sequence[Sequence[Judgment]]
 ) -> JudgedRun:
     """Return the run of the `judgments` of each assessor, with the remarks of labels and assessors."""
     labels, pooled = selection.labels, prepared.pooled

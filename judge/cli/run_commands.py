@@ -48,6 +48,8 @@ _PANEL = Option(
 )
 _TESTED_MODEL = Option(help=f"{TEXT_FORMS} or lexical.", group=ASSESSOR, flags=("--model", "-m"))
 _TEXT_MODEL = Option(help=f"{TEXT_FORMS}.", group=ASSESSOR, flags=("--model", "-m"))
+#: The exit code of a result that is incomplete.
+_INCOMPLETE = 3
 #: Options of grades, which have no meaning for a question about whole lists.
 _GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "examples", "out"})
 #: Options that the user of a new TOML file sets first, so they are not comments.
@@ -181,19 +183,22 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     config = _to_config(typed, toml)
     with raise_on_signals():
         result = pipeline.run(config, progress=make_progress_listener())
+        if result.incomplete:
+            print_error(result.incomplete)
         # Tables of a run that stopped before its first grade are empty.
         if result.incomplete is None or run_tables.has_grades(result):
             run_tables.print_run(result, make_console(), get_ui_translator())
     if hint:
         typer.echo(hint)
-    _report_incomplete(result.incomplete)
+    if result.incomplete:
+        sys.exit(_INCOMPLETE)
 
 
 def _report_incomplete(error: JudgeError | None) -> None:
     """Print why a result is incomplete and end the command with exit code 3; do nothing for None."""
     if error is not None:
         print_error(error)
-        sys.exit(3)
+        sys.exit(_INCOMPLETE)
 
 
 def _to_config(typed: dict[str, Any], toml: Path | None) -> Config:

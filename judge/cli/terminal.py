@@ -86,7 +86,7 @@ def print_error(error: JudgeError) -> None:
     from judge.models.redaction import find_secrets, redact
 
     text = redact(" ".join(get_ui_translator()(error.message).split()), *find_secrets(copy_environment()))
-    print(f"judge: {escape_controls(text)}", file=sys.stderr)  # noqa: T201
+    print(f"judge: {escape_controls(text)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def get_ui_translator() -> Translator:

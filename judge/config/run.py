@@ -45,6 +45,7 @@ from judge.records import (
     EXPECTED,
     EXPLAIN_QUERIES,
     GRADED,
+    MIN_COVERAGE,
     RERANKER,
     LangChoice,
     Sampling,
@@ -179,7 +180,7 @@ class Config(Options):
         for_scores=True,
     )
     min_coverage: ShareValue = _measuring(
-        "Share of pairs, and of a dimension's questions, that must be answered (default 0.99).", 0.99
+        "Share of pairs, and of a dimension's questions, that must be answered (default 0.99).", MIN_COVERAGE
     )
     diversity: bool = _free_dimension(
         "Also measure distinct sites, near-duplicates and similarity of each list; free."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from judge.config.option_checks import is_day, list_keys
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName
-from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
+from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, LOCAL_MODELS, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
     from judge.config.run import Config
@@ -59,9 +59,8 @@ def check_together(config: Config) -> None:
 def find_unfit_options(models: Iterable[str], options: Container[str], ignored: Container[str]) -> set[str]:
     """Return the options that none of the models takes; raise InputError for one that is not `ignored`."""
     names = [*filter(None, models)]
-    local = (LEXICAL, EXPECTED, f"{RERANKER}local:")
     needed = {}
-    if names and all(name.startswith(local) for name in names):
+    if names and all(name.startswith(LOCAL_MODELS) for name in names):
         needed["base_url"] = Message("a model at a server")
     if names and not any(name.startswith(RERANKER) for name in names):
         needed["rerank_thresholds"] = Message("a reranker")

@@ -33,7 +33,7 @@ from judge.report.display_text import (
     count_queries,
     describe_unanswered_calls,
     format_cost,
-    format_number,
+    format_plain_number,
     isolate,
     truncate_with_ellipsis,
 )
@@ -59,7 +59,7 @@ _ESCAPED = re.compile(rf"{_NAME.pattern}|[\\`*_\[\]<>&~#|]")
 
 
 def make_headline(nights: Sequence[NightRecord | NightTrend]) -> Text:
-    """Return the status of the last night, for how long nights are fine, and the last alarm."""
+    """Return the status of the last night, for how long nights are fine, and the last regression."""
     return build_text(write_headline, nights)
 
 
@@ -78,7 +78,7 @@ def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) ->
     if alarm is last:
         sentence = t("{sentence} of {engines}", sentence=sentence, engines=engines)
     elif alarm:
-        sentence += t("; last alarm {date}: {engines}", date=alarm.date, engines=engines)
+        sentence += t("; last regression {date}: {engines}", date=alarm.date, engines=engines)
     return t("{sentence}.", sentence=sentence)
 
 
@@ -216,8 +216,8 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
         "{engine} {verdict}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
         **subject,
         change=_format_signed(outcome.change),
-        before=format_number(outcome.baseline),
-        after=format_number(outcome.tonight),
+        before=format_plain_number(outcome.baseline),
+        after=format_plain_number(outcome.tonight),
         interval=interval,
         certainty=certainty,
         queries=count_queries(t, outcome.n),
@@ -264,8 +264,8 @@ def _describe_fine_night(record: NightRecord, test: RegressionTest, t: Translato
     engines: dict[str, list[str]] = {}
     for outcome in test.rows:
         if outcome.change is not None:
-            score = f"{outcome.mean_name} {format_number(outcome.tonight)} ({_format_signed(outcome.change)})"
-            engines.setdefault(outcome.engine, []).append(score)
+            tonight, change = format_plain_number(outcome.tonight), _format_signed(outcome.change)
+            engines.setdefault(outcome.engine, []).append(f"{outcome.mean_name} {tonight} ({change})")
     for engine, scores in engines.items():
         yield t("{name}: {value}", name=isolate(engine), value=t(", ").join(scores))
     for outcome in test.rows:
@@ -296,7 +296,7 @@ def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[
     if len(counts) > 1:
         queries = t("{count:,} or more queries", count=min(counts))
     drops = t(" or ").join(
-        t("of {measure} by about {drop}", measure=measure, drop=format_number(drop))
+        t("of {measure} by about {drop}", measure=measure, drop=format_plain_number(drop))
         for measure, drop in largest.items()
     )
     yield t(
@@ -320,7 +320,7 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
         "canaries: {pairs}{judged}, mean grade {grade}",
         pairs=pairs,
         judged=judged if canaries.failed else "",
-        grade=format_number(canaries.mean_grade, ".2f"),
+        grade=format_plain_number(canaries.mean_grade, ".2f"),
     )
     if canaries.compared:
         text += t(
@@ -358,7 +358,7 @@ def _shorten_sentence(text: str) -> str:
 
 
 def _format_signed(value: float | None) -> str:
-    return format_number(value, "+.3f")
+    return format_plain_number(value, "+.3f")
 
 
 def format_terminal(message: NightMessage, link: str, t: Translator = ENGLISH) -> list[str]:

@@ -19,7 +19,7 @@ from judge.characters import estimate_tokens
 from judge.dataset.pool import build_pool
 from judge.dimensions.reasons import EXPLAIN
 from judge.models.lexical import Lexical
-from judge.models.openai import OpenAI
+from judge.models.providers import open_openai
 from judge.models.server import ServerAccess
 from judge.pricing.prices import Price
 from judge.records import GRADED, Call, Pair, Query, Sampling, Snippet, Usage
@@ -36,7 +36,7 @@ VERSIONS = ASSESSOR.prompt_versions
 
 
 def make_chat_assessor(url: str, sampling: Sampling) -> Assessor:
-    model = OpenAI("m", ServerAccess(url, {"OPENAI_API_KEY": "k"}, 5.0, 8), sampling)
+    model = open_openai("m", ServerAccess(url, {"OPENAI_API_KEY": "k"}, 5.0, 8), sampling)
     return Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
 
 
