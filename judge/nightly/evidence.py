@@ -27,6 +27,7 @@ from judge.nightly.query_drift import describe_coverage, describe_query_drift, m
 from judge.nightly.record import QueryDrift
 from judge.runs.run_result import RunResult
 
+_Engines = Mapping[str, EngineResult]
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
 _SUSPENDED = Message("the regression test is suspended: this night reports no regression")
@@ -213,9 +214,7 @@ def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> Iterator
 # Sentences about engines and queries that differ from those of the baseline
 
 
-def find_unavailable(
-    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult], max_missing: float
-) -> dict[str, str]:
+def find_unavailable(tonight: _Engines, baseline: _Engines, max_missing: float) -> dict[str, str]:
     """Return a sentence for each engine that gave far fewer answers than at the baseline.
 
     A request that failed and a query without a ranking are missing answers. So are empty ones when they
@@ -244,11 +243,7 @@ def find_unavailable(
 
 
 def find_without_text(
-    shares: Mapping[str, float | None],
-    baseline: Mapping[str, EngineResult],
-    max_empty: float,
-    *,
-    collected: bool,
+    shares: Mapping[str, float | None], baseline: _Engines, max_empty: float, *, collected: bool
 ) -> Iterator[str]:
     """Yield the engines with too many empty snippets for the night to be judged.
 
@@ -286,7 +281,7 @@ def find_dropped(tonight: Collection[str], baseline: Collection[str], command: s
         )
 
 
-def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float) -> Iterator[str]:
+def find_missing_answers(engines: _Engines, max_missing: float) -> Iterator[str]:
     """Yield a sentence for each engine that did not answer on a night without a baseline."""
     for engine, results in sorted(engines.items()):
         if results.unanswered > max_missing * results.queries:
@@ -298,9 +293,7 @@ def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float
             )
 
 
-def describe_unanswered_queries(
-    engines: Mapping[str, EngineResult], errors: Mapping[str, Mapping[str, int]]
-) -> Iterator[str]:
+def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """Yield what engines left unanswered, however little: scores are over the other queries.
 
     `errors` counts each engine's failures by their message.
@@ -326,9 +319,7 @@ def describe_unanswered_queries(
             )
 
 
-def describe_new_empty_lists(
-    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult]
-) -> Iterator[str]:
+def describe_new_empty_lists(tonight: _Engines, baseline: _Engines) -> Iterator[str]:
     """Yield the engines that returned an empty list more often than at the baseline, however little."""
     for engine in sorted(baseline.keys() & tonight.keys()):
         before, now = baseline[engine], tonight[engine]
