@@ -106,8 +106,7 @@ def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JS
         return [item for item in filled if item is not None]
     if not isinstance(part, str):
         return part
-    whole = _SLOT.fullmatch(part)
-    if whole:
+    if whole := _SLOT.fullmatch(part):
         return slots[whole[1]]
     # A language or country that is not set is empty.
     return _SLOT.sub(lambda slot: "" if slots[slot[1]] is None else str(slots[slot[1]]), part)

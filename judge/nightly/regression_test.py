@@ -74,8 +74,7 @@ def describe_comparison(combined: CombinedRuns, outcomes: _Outcomes, rules: Nigh
     if not _pair_engines(combined):
         yield Message("no engine is in the baseline and in this night's dataset")
     before = {engine for run, engine in combined.names if run == _BASELINE}
-    new = sorted({engine for _, engine in combined.names} - before)
-    if new:
+    if new := sorted({engine for _, engine in combined.names} - before):
         yield Message("not in the baseline, so not compared: {engines}", engines=NameList(new))
     yield from warn_of_too_few_queries(outcomes, rules.alpha)
     yield from warn_of_hidden_drops(outcomes, rules.min_drop)

@@ -248,8 +248,7 @@ def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
 
 
 def _read_ledger(night: RunFolder) -> _CostLedger:
-    values = night.read_if_there(_LEDGER_FILE)
-    if values is None:
+    if (values := night.read_if_there(_LEDGER_FILE)) is None:
         return _CostLedger(sum_call_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}
