@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from judge.assess.assessor import Assessor
-from judge.assess.example_prompts import CACHED_PREFIX
+from judge.assess.prompts import CACHED_PREFIX
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.assess.text_assessor import Answer, Name, QuestionKind, TextAssessor, parse_answers
 from judge.cache import FileCache, make_cache_path
