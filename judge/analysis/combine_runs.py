@@ -88,10 +88,7 @@ class GradeShift:
     def description(self) -> Message:
         """The change in words, with its size and the run."""
         return Message(
-            "{change} (by {grades:.2f} grades, {run})",
-            change=self.change,
-            grades=abs(self.by),
-            run=self.run,
+            "{change} (by {grades:.2f} grades, {run})", change=self.change, grades=abs(self.by), run=self.run
         )
 
 
@@ -122,20 +119,18 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     if not unequal and shift and shift.p < ALPHA:
         unequal = shift.description
     comparable = _choose_measures(runs, tuple(measures), unequal)
-    assessor = NameList(sorted({run.spec.assessor for run in runs.values()}))
     separate, pool, judgments = _separate(runs, names, data, pooled, repeats)
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
     spec = RunSpec(
-        assessor,
+        NameList(sorted({run.spec.assessor for run in runs.values()})),
         first.spec.scale,
         repeats,
         comparable,
         selftest={name: entry for run in runs.values() for name, entry in run.spec.selftest.items()},
         labels=_combine_expected_labels(runs, separate, pool),
     )
-    run = JudgedRun(separate, pool, judgments, spec)
     pairs = _list_compared_pairs(names)
-    notes = _write_notes(runs, queries, repeats, unequal)
+    notes = tuple(_write_notes(runs, queries, repeats, unequal))
     terms = []
     if not unequal:
         terms.append(
@@ -147,7 +142,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         )
     if pairs is not None:
         terms.append(Message("engines are compared across runs; within a run: judge compare RUN"))
-    return CombinedRuns(run, pairs, tuple(notes), tuple(terms), names, shift)
+    return CombinedRuns(JudgedRun(separate, pool, judgments, spec), pairs, notes, tuple(terms), names, shift)
 
 
 def _check(runs: Mapping[str, JudgedRun]) -> None:
@@ -155,8 +150,8 @@ def _check(runs: Mapping[str, JudgedRun]) -> None:
     (name, first), *others = runs.items()
     for other, run in others:
         for what, one, two in (
-            (Message("scale"), first.spec.scale, run.spec.scale),
-            (Message("depth"), first.pool.depth, run.pool.depth),
+            (Message("scale"), _describe(first.spec.scale), _describe(run.spec.scale)),
+            (Message("depth"), str(first.pool.depth), str(run.pool.depth)),
         ):
             if one != two:
                 raise InputError(
@@ -165,9 +160,13 @@ def _check(runs: Mapping[str, JudgedRun]) -> None:
                     name=name,
                     other=other,
                     what=what,
-                    value=_describe(one),
-                    other_value=_describe(two),
+                    value=one,
+                    other_value=two,
                 )
+
+
+def _describe(scale: Scale) -> Message:
+    return Message("{scale} (relevant from {grade})", scale=scale.name, grade=scale.relevant_from)
 
 
 def _choose_measures(
@@ -188,25 +187,17 @@ def _choose_measures(
     depth = next(iter(runs.values())).pool.depth
     possible = dict.fromkeys(chain(*of_runs, list_default_measures(depth)))
     names = [str(each) for each in possible if each.compares_engines and (each.pool_free or not unequal)]
-    problem = Message(
-        "{runs} have no measure in common that compares engines"
-        if chosen
-        else "{runs} have no measure in common",
-        runs=NameList(runs),
-    )
     if unequal:
         problem = Message(
             "the runs were {unequal}, so only measures that do not depend on the pool can be compared",
             unequal=unequal,
         )
+    elif chosen:
+        problem = Message("{runs} have no measure in common that compares engines", runs=NameList(runs))
+    else:
+        problem = Message("{runs} have no measure in common", runs=NameList(runs))
     listing = " ".join(names)
     raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=listing)
-
-
-def _describe(value: object) -> str:
-    if not isinstance(value, Scale):
-        return str(value)
-    return Message("{scale} (relevant from {grade})", scale=value.name, grade=value.relevant_from)
 
 
 def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
@@ -280,21 +271,19 @@ def _separate(
     }
     graded = {judgment.key for each in used.values() for judgment in each if judgment.grade is not None}
 
-    def mark(name: str, key: PairKey) -> str:
-        return f"{name}/{key[1]}" if key in graded else key[1]
+    def mark(name: str, query_id: str, snippet_id: str) -> str:
+        return f"{name}/{snippet_id}" if (query_id, snippet_id) in graded else snippet_id
 
     def mark_snippets(ranking: Ranking) -> Ranking:
-        name, query_id = run_of[ranking.engine], ranking.query_id
-        return replace(
-            ranking,
-            snippets=tuple(replace(each, id=mark(name, (query_id, each.id))) for each in ranking.snippets),
-        )
+        run, query_id = run_of[ranking.engine], ranking.query_id
+        snippets = tuple(replace(each, id=mark(run, query_id, each.id)) for each in ranking.snippets)
+        return replace(ranking, snippets=snippets)
 
     separate = replace(data, rankings=tuple(map(mark_snippets, data.rankings)))
     judgments: dict[tuple[str, str, int], Judgment] = {}
     for name, of_run in used.items():
         for judgment in of_run:
-            marked = replace(judgment, snippet_id=mark(name, judgment.key))
+            marked = replace(judgment, snippet_id=mark(name, *judgment.key))
             judgments.setdefault((*marked.key, marked.repeat), marked)
     # A pair that two runs have was judged in both; its document stays one.
     return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), (*judgments.values(),)
@@ -363,9 +352,9 @@ def _list_grades(
     run: JudgedRun, queries: Mapping[str, Query], repeats: int
 ) -> dict[tuple[str, str, int], int]:
     return {
-        (*judgment.key, judgment.repeat): judgment.grade
-        for judgment in run.judgments
-        if judgment.grade is not None and judgment.query_id in queries and judgment.repeat <= repeats
+        (*each.key, each.repeat): each.grade
+        for each in run.judgments
+        if each.grade is not None and each.query_id in queries and each.repeat <= repeats
     }
 
 
@@ -403,13 +392,8 @@ def _write_notes(
             repeats=repeats,
         )
     shared, by_assessor, by_people = _count_regraded(runs, queries, repeats)
-    for differing, cause in (
-        (
-            by_assessor,
-            Message("the assessor's noise") if not unequal else Message("a difference of the assessors"),
-        ),
-        (by_people, Message("a change of people's labels")),
-    ):
+    of_assessor = Message("a difference of the assessors") if unequal else Message("the assessor's noise")
+    for differing, cause in ((by_assessor, of_assessor), (by_people, Message("a change of people's labels"))):
         if differing:
             yield Message(
                 "{differing:,} of {shared:,} judgments that two runs have in common differ: {cause} is part"

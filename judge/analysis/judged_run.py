@@ -39,9 +39,9 @@ from judge.measure.agreement import (
     measure_agreement,
     pair_grades,
 )
-from judge.measure.bias import find_shared_vendors
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.compare import PairComparison, compare_engines
+from judge.measure.engine_agreement import find_shared_vendors
 from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.formulas import TIE, convert_non_finite
 from judge.measure.measures import Measure
@@ -53,8 +53,12 @@ from judge.measure.panel_agreement import (
     measure_panel_agreement,
 )
 from judge.measure.score import Scores, score_columns, score_ideal_order
-from judge.measure.segments import compare_segments
-from judge.measure.sensitivity import check_own_lists, list_needed_measures, measure_flagged_sensitivity
+from judge.measure.sensitivity import (
+    check_own_lists,
+    compare_segments,
+    list_needed_measures,
+    measure_flagged_sensitivity,
+)
 from judge.measure.stability import measure_stability
 from judge.pricing.costs import RunCost
 from judge.records import Dataset, Judgment, ListKey, Pair, PairKey, Pool, Query, Scale, Snippet

@@ -20,10 +20,16 @@ from judge.dataset.labels import select_labellable
 from judge.errors import InputError
 from judge.flags import SHOWN_AS_EXAMPLE
 from judge.measure import agreement
-from judge.measure.bias import EngineLabelBias, WidestBiasGap, estimate_engine_bias, find_widest_gap
+from judge.measure.engine_agreement import (
+    EngineLabelBias,
+    EngineOrders,
+    WidestBiasGap,
+    compare_rankings,
+    estimate_engine_bias,
+    find_widest_gap,
+)
 from judge.measure.measures import Measure
 from judge.measure.ppi import MeasureCalibration, correct_engines
-from judge.measure.rank_correlation import EngineOrders, compare_rankings
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Query, Ranking, Scale, ScaleName, Snippet
@@ -309,11 +315,7 @@ _GRADED = ""
 
 
 def run_from_labels(
-    assessor: LabelSet,
-    people: LabelSet,
-    runs: Iterable[Ranking],
-    depth: int,
-    measures: Sequence[Measure],
+    assessor: LabelSet, people: LabelSet, runs: Iterable[Ranking], depth: int, measures: Sequence[Measure]
 ) -> tuple[JudgedRun, agreement.GradesByPair]:
     """Return a run as if `assessor` had judged the lists of `runs` down to `depth`, and ungraded documents.
 

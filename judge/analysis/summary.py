@@ -17,14 +17,13 @@ import numpy as np
 
 from judge.dataset.clean import clean_query
 from judge.errors import InputError
-from judge.measure.bias import SharedVendor
 from judge.measure.compare import PairComparison
+from judge.measure.engine_agreement import SharedVendor
 from judge.measure.engine_summary import EngineResult, t_quantile
 from judge.measure.measures import parse_measure
 from judge.measure.panel_agreement import PanelResult, ServedModelGrades
 from judge.measure.resampling import CountedShare, Interval, StatisticValue, make_finite_interval
-from judge.measure.segments import SegmentResult
-from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
+from judge.measure.sensitivity import FlaggedEffect, OwnListReversal, SegmentResult
 from judge.measure.stability import RepeatStability
 from judge.messages import MeasureName, Message, SeparatedNames
 from judge.pricing.costs import RunCost

@@ -232,17 +232,18 @@ class Assessor:
             if not most:
                 return Message("the reply was cut off: raise --max-tokens")
             return Message("the reply was cut off: raise --max-tokens (now {tokens})", tokens=most)
-        if (
-            self.scale.name == "graded"
-            and kind in _NO_GRADE_KINDS
-            and _YES_OR_NO.match(completion.text.strip())
-        ):
+        if self._is_yes_or_no(kind, completion):
             return Message(
                 "the model answers yes or no instead of a grade: add --scale binary, or use another model"
             )
         if kind in ("refusal", "empty"):
             return Message("use another model")
         return Message("use another model; this one does not keep to the answer's format")
+
+    def _is_yes_or_no(self, kind: str, completion: Completion) -> bool:
+        """Return whether a reply with the parse error `kind` has yes or no where a grade was asked for."""
+        is_graded = self.scale.name == "graded" and kind in _NO_GRADE_KINDS
+        return is_graded and bool(_YES_OR_NO.match(completion.text.strip()))
 
     async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         """Return the verdict in the reply to `prompt`; raise ReplyParseError."""

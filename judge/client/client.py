@@ -45,6 +45,8 @@ _LONG_WAIT = 60.0
 _TLS_HINT = Message(" (a port that speaks TLS needs https://)")
 #: Seconds without an answer after which the progress shows what the run waits for.
 _SLOW = 5.0
+#: The same after which it shows that no request succeeds.
+_OUTAGE = 2.0
 
 
 def make_failed_call(error: CallError, *, in_batch: bool = False) -> Call:
@@ -165,7 +167,7 @@ class ModelClient:
             return Message(
                 "waiting before the next request to {host}, {seconds:.0f} s left", host=host, seconds=pause
             )
-        if (outage := limiter.measure_outage()) > _SLOW:
+        if (outage := limiter.measure_outage()) > _OUTAGE:
             return Message(
                 "no request to {host} succeeded for {seconds:.0f} s, trying again: {detail}",
                 host=host,

@@ -201,7 +201,6 @@ class CollectedResults:
         return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None)
 
     def _find_error(self, source: ResultSource, query: QueryRow) -> FailureReason:
-        """Return the reason why the engine has no answer to the query."""
         own = self._errors.get((source.name, query.id))
         return own or replace(self._latest_errors.get(source.name, _ENDED_BEFORE), is_asked=False)
 
@@ -211,7 +210,7 @@ class CollectedResults:
             engines: dict[str, dict[str, Any]] = {}
             for source in sorted(self.sources, key=lambda source: source.name):
                 answer = self.find_answer(source, query)
-                if answer.missing is not None:
+                if answer.missing:
                     engines[source.name] = {"error": str(self._find_error(source, query))}
                 else:
                     engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
@@ -220,10 +219,8 @@ class CollectedResults:
     def tally(self, source: ResultSource) -> EngineTally:
         """Return the counts of the queries and results of an engine."""
         answers = [(query, self.find_answer(source, query)) for query in self.queries]
-        lists = [answer.results for _, answer in answers if answer.missing is None]
-        errors = Counter(
-            self._find_error(source, query) for query, answer in answers if answer.missing is not None
-        )
+        lists = [answer.results for _, answer in answers if not answer.missing]
+        errors = Counter(self._find_error(source, query) for query, answer in answers if answer.missing)
         return EngineTally(
             answered=len(lists),
             empty=sum(not rows for rows in lists),

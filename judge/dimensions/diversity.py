@@ -27,8 +27,8 @@ from judge.analysis.summary import (
 from judge.dimensions.dimension_table import DimensionOptions
 from judge.dimensions.sources import find_site
 from judge.errors import InputError
+from judge.measure.engine_agreement import rbo
 from judge.measure.formulas import Floats, find_largest_value
-from judge.measure.rank_correlation import rbo
 from judge.messages import Message
 from judge.records import ListKey, Snippet
 
@@ -38,7 +38,7 @@ _NEAR_DUPLICATE = 0.8
 _TRADE_OFF = 0.5
 
 
-def measure_diversity(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
+def measure_diversity(run: JudgedRun, _: object) -> DimensionResult:
     """Return the diversity of each list, down to the depth of the run, and the overlap of the lists."""
     depth, lists = run.pool.depth, run.lists
     ranges = {f"{name}@{depth}": (0.0, 1.0) for name in ("near-duplicates", "similarity")}

@@ -23,8 +23,7 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.assess.text_assessor import Asker, QuestionKind
-from judge.dimensions.dimension_table import DimensionOptions
-from judge.dimensions.questions import QuestionCount, is_readable, make_question_pair
+from judge.dimensions.dimension_table import DimensionOptions, QuestionCount, is_readable, make_question_pair
 from judge.measure.score import compute_nan_mean
 from judge.messages import MeasureName, Message, join_messages
 from judge.records import Dataset, Judgment, Lang, ListKey, PairKey, Pool, Ranking
@@ -54,7 +53,7 @@ CLASSIFY_REASONS = QuestionKind(
 )
 
 
-def count_failure_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
+def count_failure_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: all results of a query are not relevant, with reasons of 60 tokens."""
     pairs = Counter(pair.query.id for pair in pool.pairs)
     questions = sum(-(-count // _MAX_SHOWN) for count in pairs.values())
@@ -62,7 +61,7 @@ def count_failure_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> I
     return [QuestionCount(CLASSIFY_REASONS, questions, tokens, 5 * _MAX_SHOWN)]
 
 
-def measure_failures(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
+def measure_failures(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
     """Return the share of each list's results, down to the depth of the run, in each class.
 
     A list with an ungraded result, or with a reason that has no class, has no value; an empty one neither.

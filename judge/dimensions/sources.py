@@ -26,7 +26,6 @@ from publicsuffixlist import PublicSuffixList
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dataset.pool import canonicalise_url
-from judge.dimensions.dimension_table import DimensionOptions
 from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, ListKey
 
@@ -65,7 +64,7 @@ def load_classes() -> SiteClasses:
     return SiteClasses(by_name, frozenset(table["low_quality"]))
 
 
-def measure_sites(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
+def measure_sites(run: JudgedRun, _: object) -> DimensionResult:
     """Return the share of each class in each list, down to the depth of the run."""
     hosts_by_list = list_hosts(run.data, run.pool.depth)
     classes = load_classes()
@@ -165,7 +164,7 @@ _AGO = re.compile(
 _DAYS = {"day": 1, "天": 1, "week": 7, "周": 7, "month": 30, "个月": 30, "year": 365, "年": 365}
 
 
-def measure_freshness(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
+def measure_freshness(run: JudgedRun, _: object) -> DimensionResult:
     """Return the ages of each list for the queries that count, down to the depth of the run."""
     queries, depth = run.data.queries, run.pool.depth
     marks = {query.id: query.extra[_FRESH] for query in queries.values() if _FRESH in query.extra}

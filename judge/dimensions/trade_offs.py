@@ -115,8 +115,7 @@ def _describe_prices(
         yield Message("no engine of this run is called {names}", names=SeparatedNames(map(repr, strangers)))
     if unpriced := [name for name in run.data.engines if name not in prices]:
         yield Message(
-            "no price is known for {names}; --costs ENGINE=USD gives one",
-            names=NameList(map(repr, unpriced)),
+            "no price is known for {names}; --costs ENGINE=USD gives one", names=NameList(map(repr, unpriced))
         )
 
 

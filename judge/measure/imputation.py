@@ -19,10 +19,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, RankedLists
 from judge.measure.formulas import Floats, Ints
 from judge.measure.measures import Measure
+from judge.measure.values import compute_values, mark_always_defined, split_blocks
 from judge.records import PairKey, Scale
 
 #: Number of grades for each unjudged pair.
@@ -62,13 +62,13 @@ def compute_imputed_values(
     """
     engines, topics, width = lists.grade.shape
     means = np.empty((engines, topics, len(measures)))
-    for block in values.split_blocks(np.arange(topics), engines * width * IMPUTATIONS, _BLOCK):
+    for block in split_blocks(np.arange(topics), engines * width * IMPUTATIONS, _BLOCK):
         completed = lists.select_topics(block).complete(grades)
         for index, measure in enumerate(measures):
-            drawn = values.compute_values(measure, completed, scale).reshape(engines, block.size, IMPUTATIONS)
+            drawn = compute_values(measure, completed, scale).reshape(engines, block.size, IMPUTATIONS)
             means[:, block, index] = np.add.reduce(drawn, axis=-1) / IMPUTATIONS
     for index, measure in enumerate(measures):
-        means[:, ~values.mark_always_defined(measure, lists, scale), index] = np.nan
+        means[:, ~mark_always_defined(measure, lists, scale), index] = np.nan
     return means
 
 
@@ -146,7 +146,7 @@ def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> 
     donors = donors[np.argsort(query[donors], kind="stable")]
     counts = np.bincount(query[donors], minlength=int(query.max()) + 1)
     starts = np.cumsum(counts) - counts
-    for block in values.split_blocks(missing, int(counts.max()), _BLOCK):
+    for block in split_blocks(missing, int(counts.max()), _BLOCK):
         number = counts[query[block]]
         pair = np.repeat(np.arange(block.size), number)
         offset = np.arange(pair.size) - np.repeat(np.cumsum(number) - number, number)

@@ -13,20 +13,12 @@ from itertools import compress
 
 import numpy as np
 
-from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, Coverage, RankedLists, build_arrays
-from judge.measure.bounds import IncompleteLists, bound_values
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
-from judge.measure.formulas import (
-    Bools,
-    Floats,
-    Ints,
-    convert_non_finite,
-    divide,
-    find_largest_value,
-)
+from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide, find_largest_value
 from judge.measure.imputation import compute_imputed_values, impute_unjudged
 from judge.measure.measures import Measure, check_depth
+from judge.measure.values import IncompleteLists, bound_values, compute_judged_shares, compute_values
 from judge.records import Judgment, ListKey, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")
@@ -178,7 +170,7 @@ def score_columns(
             results.engines, results.queries, lists.select_topics(unsure), topics, scale
         )
     value, low, high = _impute_and_bound(arrays, measures, scale, incomplete)
-    judged = np.stack([values.compute_judged_shares(measure, lists) for measure in measures], axis=-1)
+    judged = np.stack([compute_judged_shares(measure, lists) for measure in measures], axis=-1)
     shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
@@ -210,7 +202,7 @@ def _impute_and_bound(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the (engines, topics, measures) values and bounds."""
     lists = arrays.lists
-    value = np.stack([values.compute_values(measure, lists, scale) for measure in measures], axis=-1)
+    value = np.stack([compute_values(measure, lists, scale) for measure in measures], axis=-1)
     low, high = value.copy(), value.copy()
     if incomplete is not None:
         part, unsure = incomplete.lists, incomplete.topics.ravel() >= 0
@@ -296,7 +288,7 @@ def score_ideal_order(
     unknown = failed[:, None] | (ungraded & np.greater(coverage.pooled, 0)[:, None])
     return {
         str(measure): compute_nan_mean(
-            np.where(unknown, np.nan, values.compute_values(measure, ideal, scale).reshape(shape)), axis=1
+            np.where(unknown, np.nan, compute_values(measure, ideal, scale).reshape(shape)), axis=1
         )
         for measure in measures
         if measure.compares_engines

@@ -128,7 +128,6 @@ def load_canary_grades(folder: RunFolder) -> CanaryGrades:
 
 
 def _collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrades:
-    """Return the grades in the judgments of canaries; `requested` is how many were asked for."""
     grades: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None:
@@ -170,10 +169,7 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: Nigh
 def find_assessor_changes(tonight: CanaryGrades, before: CanaryGrades, rules: NightlyConfig) -> Iterator[str]:
     """Yield why the assessor of this night's canaries is another one than `before`."""
     comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
-    moved = [
-        *find_grade_drift(comparison, rules),
-        *_find_unreadable(tonight, before, rules.max_missing),
-    ]
+    moved = [*find_grade_drift(comparison, rules), *_find_unreadable(tonight, before, rules.max_missing)]
     # A name is accepted only where canaries were compared and show the same assessor.
     accepts = comparison.compared and not moved
     new = sorted(name for name in tonight.served - before.served if not (accepts and rules.accepts(name)))

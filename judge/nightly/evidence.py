@@ -20,7 +20,7 @@ from judge.measure.engine_summary import EngineResult, compute_no_snippet_shares
 from judge.messages import Message, NameList
 from judge.nightly import regression_test
 from judge.nightly.assessor_drift import CanaryCheck
-from judge.nightly.baseline import Baseline, list_served_models
+from judge.nightly.baseline import Baseline, list_served_models, make_set_command
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
@@ -66,19 +66,13 @@ def gather_evidence(
 ) -> Evidence:
     """Return all evidence of the night; `missing` says why judgments are missing."""
     baseline, rules = context.baseline, context.rules
-    command = rules.make_set_command(context.folder.path)
-    depth = context.config.depth
-    depth_at_baseline = baseline.run.pool.depth if baseline else depth
+    command = make_set_command(context.folder.path)
     evidence = Evidence(
         has_baseline=baseline is not None,
         set_baseline_command=command,
         assessor_changes=[*assessor_setting_changes, *(check.reasons if check else ())],
         missing=missing,
-        engine_setting_changes=find_engine_setting_changes(
-            context.engine_settings,
-            baseline.engine_settings if baseline else None,
-            (depth_at_baseline, depth),
-        ),
+        engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
     if run is None and missing:
         return replace(evidence, set_baseline_command="")  # there is no run that could be the baseline
@@ -101,7 +95,8 @@ def gather_evidence(
         dropped=tuple(find_dropped(engines, baseline.engines, command)),
         query_drift=query_drift,
     )
-    if evidence.query_changes or assessor_setting_changes or depth != depth_at_baseline:
+    has_same_depth = context.config.depth == baseline.run.pool.depth
+    if evidence.query_changes or assessor_setting_changes or not has_same_depth:
         evidence = replace(evidence, remarks=(*describe_coverage(query_drift), _SUSPENDED))
     else:
         evidence = _compare(context, run.result, baseline, evidence, check)
@@ -118,11 +113,7 @@ def gather_evidence(
 
 
 def _compare(
-    context: NightContext,
-    run: JudgedRun,
-    baseline: Baseline,
-    evidence: Evidence,
-    check: CanaryCheck | None,
+    context: NightContext, run: JudgedRun, baseline: Baseline, evidence: Evidence, check: CanaryCheck | None
 ) -> Evidence:
     """Return the evidence with the outcomes of the regression test, or with possible drops."""
     rules = context.rules
@@ -200,32 +191,30 @@ def collect_remarks(
     yield from run.result.warnings if run else ()
 
 
-def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
-    """Return why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
+def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
+    """Yield why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.is_available(rules):
-        return []
+        return
     incomplete = check.run.incomplete
     why = incomplete.message if incomplete else Message("canaries are missing")
     if isinstance(incomplete, LimitReached):
-        return [
-            Message(
-                "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
-                " canary_repeats in [nightly]",
-                why=why,
-            )
-        ]
-    return [Message("the assessor did not answer the canaries: {why}", why=why)]
+        yield Message(
+            "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
+            " canary_repeats in [nightly]",
+            why=why,
+        )
+    else:
+        yield Message("the assessor did not answer the canaries: {why}", why=why)
 
 
-def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> list[str]:
-    """Return why the run ended early."""
+def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> Iterator[str]:
+    """Yield why the run ended early."""
     if result.incomplete is None:
-        return []
-    why = result.incomplete.message
-    if check is None or not check.run.calls_made or not isinstance(result.incomplete, LimitReached):
-        return [why]
-    calls = check.run.calls_made
-    return [Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)]
+        return
+    why, calls = result.incomplete.message, check.run.calls_made if check else 0
+    if calls and isinstance(result.incomplete, LimitReached):
+        why = Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)
+    yield why
 
 
 # Sentences about engines and queries that differ from those of the baseline
@@ -296,26 +285,24 @@ def find_without_text(
 def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
     for engine in sorted({*baseline} - {*tonight}):
-        reason = Message("{engine}: is in the baseline and not in this night's dataset", engine=engine)
         yield Message(
-            "{reason}; if it was removed permanently, make this night the baseline: {command}",
-            reason=reason,
+            "{engine}: is in the baseline and not in this night's dataset; if it was removed permanently,"
+            " make this night the baseline: {command}",
+            engine=engine,
             command=command,
         )
 
 
-def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float) -> list[str]:
-    """Return a sentence for each engine that did not answer on a night without a baseline."""
-    return [
-        Message(
-            "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
-            " errors, {now.absent:,} not asked)",
-            engine=engine,
-            now=results,
-        )
-        for engine, results in sorted(engines.items())
-        if results.unanswered > max_missing * results.queries
-    ]
+def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float) -> Iterator[str]:
+    """Yield a sentence for each engine that did not answer on a night without a baseline."""
+    for engine, results in sorted(engines.items()):
+        if results.unanswered > max_missing * results.queries:
+            yield Message(
+                "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
+                " errors, {now.absent:,} not asked)",
+                engine=engine,
+                now=results,
+            )
 
 
 def describe_unanswered_queries(
@@ -365,14 +352,11 @@ def describe_new_empty_lists(
 def find_query_changes(drift: QueryDrift, rules: NightlyConfig, command: str) -> Iterator[str]:
     """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
     if not drift.shared or drift.shared_share < rules.min_shared:
-        reason = Message(
+        yield Message(
             "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
-            " less than min_shared {least:.0%}: scores over different queries cannot be compared",
+            " less than min_shared {least:.0%}: scores over different queries cannot be compared; use the"
+            " same queries, or make a night with the new ones the baseline: {command}",
             drift=drift,
             least=rules.min_shared,
-        )
-        yield Message(
-            "{reason}; use the same queries, or make a night with the new ones the baseline: {command}",
-            reason=reason,
             command=command,
         )

@@ -8,7 +8,7 @@ and measures are one family (Holm), so `alpha` is the probability of an alarm on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, sqrt
 
@@ -39,14 +39,14 @@ _BASELINE, _TONIGHT = "baseline", "tonight"
 
 
 def combine_with_baseline(
-    tonight: JudgedRun, baseline: JudgedRun, measures: Sequence[Measure]
+    tonight: JudgedRun, baseline: JudgedRun, measures: tuple[Measure, ...]
 ) -> CombinedRuns:
     """Return both runs on one pool and on the queries that both ask, to be scored by `measures`."""
     ids = find_shared_query_ids(tonight.data.queries, baseline.data.queries)
 
     def restrict(run: JudgedRun) -> JudgedRun:
         queries = {id_: query for id_, query in run.data.queries.items() if id_ in ids}
-        spec = replace(run.spec, measures=tuple(measures))
+        spec = replace(run.spec, measures=measures)
         return replace(run, data=replace(run.data, queries=queries), spec=spec)
 
     return combine_runs({_BASELINE: restrict(baseline), _TONIGHT: restrict(tonight)})
@@ -175,7 +175,7 @@ def warn_of_hidden_drops(outcomes: Sequence[RegressionOutcome], min_drop: float)
 
 
 def find_possible_drops(
-    outcomes: Sequence[RegressionOutcome], shift: float | None, top: int
+    outcomes: Iterable[RegressionOutcome], shift: float | None, top: int
 ) -> Iterator[str]:
     """Yield the engines that may have become worse on a night whose assessor changed.
 

@@ -17,9 +17,9 @@ from itertools import pairwise, takewhile
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts
-from judge.parsing.corrections import has_correction, is_refusal
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
+from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
 from judge.parsing.stated_scale import is_other_scale, names_other_scale
 from judge.parsing.tolerant_json import (
@@ -159,7 +159,7 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     if (
         is_disowned(gaps[-1])
         or any(is_disowned(gap, is_last=False) for gap in between)
-        or any(map(has_correction, gaps[1:]))
+        or any(has_correction(gap, grade, scale) for gap in gaps[1:])
     ):
         raise ReplyParseError(
             "ambiguous", "the text behind an object corrects it, or attributes it to another"

@@ -60,7 +60,7 @@ _BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
 _HEADING_MARK = re.compile(r"\s*(?:#|\*\*|__)")
 _NO_HEADING = re.compile(
     r"\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|[是有没不只未了]|提到|说明|列出|给出|介绍"
-    r"|^[^\n]{31}",
+    r"|^[^\n]{31}|[{}]",
     re.IGNORECASE,
 )
 #: A clause in front of an announcement that says that the reply does not do what the snippet says.
@@ -106,7 +106,7 @@ _DISOWNS = re.compile(
     r"|claims?|states?|writes?) (?!i\b)|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里"
     r"|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\bi (?:refuse|decline|will not|won['’]t"
     r"|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
-    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the)\b|(?:would"
+    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the(?! (?:\w+ )?(?:json|format) (?:ok(?:ay)?|valid|fine|right|correct|good)\?))\b|(?:would"
     r"|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我"
     r"|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做|\A\W*(?:是"
     r"|就是)(?:网页|摘要|用户|攻击)",
@@ -130,7 +130,7 @@ _IS_OBJECT = re.compile(
 )
 #: A short note right behind an object, in brackets or behind a dash or a comment mark, that names no lack.
 _NOTE = re.compile(
-    r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*(?!lacks?\b|missing\b|no\b|缺|没有|未)"
+    r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*+(?!lacks?\b|missing\b|no\b|[0-9]{1,2} [A-Za-z]{3,9} [0-9]{4}\b|缺|没有|未)"
     r"(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
 )
 _CLAUSE_END = re.compile(r"[,;]|\b(?:because|since|as)\b|因为", re.IGNORECASE)
@@ -242,7 +242,7 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
             breaks == 1 or _IS_SOURCE.search(heading) is not None
         )
         return _IS_DEMAND.search(words) is not None or (
-            is_heading and _is_own(label) and not _is_own(heading)
+            is_heading and _is_own(re.split("[,;]", label)[-1]) and not _is_own(heading)
         )
     if _IS_DEMAND.search(words) or _IS_CONDITION.search(words):
         return True

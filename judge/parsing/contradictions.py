@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.parsing.remarks import is_rounded
+from judge.parsing.remarks import is_rounded, simplify_around
 from judge.parsing.stated_scale import RUBRIC, drop_own_scale
-from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
     ANY_WORD,
     AROUND,
     KEYS,
+    REASON_LABELS,
     SPELLED_GRADES,
     build_label_pattern,
     find_value,
@@ -44,7 +44,8 @@ _NO_VALUE = re.compile(
     r"|pages?|points?|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion"
     r"|error) ?#?[0-9][0-9.]*|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of "
     r"|of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out of)\s?3\b\)?"
-    r"|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])",
+    r"|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? "
+    r"[0-9]{1,2}(?=,? [0-9]{4}\b)|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])",
     re.MULTILINE,
 )
 #: What has grades of its own: "grade 3 pupils".
@@ -61,20 +62,10 @@ _DEMANDED = re.compile(
     r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导"
     r"|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
 )
-#: The query, the snippet or the reference once more, whose numbers are no values.
-_INPUT = re.compile(
-    r"(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
-    r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
-    r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?"
-    r"|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
-    re.MULTILINE,
-)
-#: What is in each match of `_INPUT`.
-_INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
 _ANY_GRADE = re.compile("[0-3]")
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
 _THRESHOLD = re.compile(
-    r"(?:\ban? |\beven an? |^|[.,;] )(?:(?:full )?(?:grade|score"
+    rf"(?:\ban? |\beven an? |^|[.,;] |\b(?:note|{REASON_LABELS}): ?|注: ?)(?:(?:full )?(?:grade|score"
     r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|at least"
     r"|needs?(?! to be)|was not given|is not (?:justified|warranted|deserved|earned))\b|\bto (?:reach|get"
     r"|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b|\b(?:decide"
@@ -94,11 +85,12 @@ _THRESHOLD = re.compile(
     r"|(?<!不)[低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
     re.MULTILINE,
 )
+#: What makes a second answer the last one.
+_SEQUENCE = r"评|\b(?:first|initial|second|now|then|later|after|again|on re|overall|final)|总|最[初终后]|现在|再[看读想]|重新|起初"
 #: A question or an item of a checklist with its answer, where it is not the verdict.
 _CHECKLIST_ITEM = re.compile(
-    rf"(?:[^.。?!\n:]{{2,80}}\?\s{{0,3}}|^[^\w\n]{{0,6}}+(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}"
-    rf"|evaluat|assess|final|评))"
-    r"[^.。?!\n:]{2,40}:[^\S\n]{0,3})(?P<value>yes|no|是|否)(?![\w])[.。]?",
+    rf"(?:[^.。?!\n:]{{2,80}}\?\s{{0,3}}|(?:^[^\w\n]{{0,6}}+(?:(?:{REASON_LABELS}): ?)?|(?<=[.,;。]) ?)"
+    rf"(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}|evaluat|assess|{_SEQUENCE}))[^.。?!\n:]{{2,40}}:[^\S\n]{{0,3}})(?P<value>yes|no|是|否)(?![\w])[.。]?",
     re.MULTILINE,
 )
 #: How sure a reply says to be is not a value.
@@ -202,14 +194,14 @@ def find_stated_values(text: str, scale: Scale) -> set[int | None]:
     A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
     or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
-    return _find_values(_DENIED.sub(" ", _simplify(text, scale)), scale)
+    return _find_values(_DENIED.sub(" ", _simplify(text, None, scale)), scale)
 
 
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
     if not re.search(r"\w", text):
         return False
-    flat = _simplify(text, scale)
+    flat = _simplify(text, grade, scale)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
     stated = _DEMANDED.sub(" ", _DENIED.sub(" ", flat) if denied else flat)
     return (
@@ -225,18 +217,13 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     )
 
 
-def drop_input(flat: str) -> str:
-    """Return simplified prose without what it repeats of the query, the snippet and the reference."""
-    return _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
-
-
-def _simplify(text: str, scale: Scale) -> str:
-    """Return simplified prose without the query, and without values that say nothing of the answer.
+def _simplify(text: str, grade: int | None, scale: Scale) -> str:
+    """Return simplified prose without values that say nothing of the answer.
 
     These are the rubric and what a grade would need, on the graded scale, and the answers of a checklist that
     differ from each other, on the binary one.
     """
-    flat = drop_input(simplify_prose(text))
+    flat = simplify_around(text, grade, scale)
     if scale.name == "graded":
         # Only lines with a grade: the search takes long.
         lines = RUBRIC.sub("\n", flat).split("\n")
@@ -251,7 +238,7 @@ def _find_values(flat: str, scale: Scale) -> set[int | None]:
     labelled = {
         each["value"] for form in _compile_labelled_value_patterns(scale.name) for each in form.finditer(flat)
     }
-    flat = _NO_VALUE.sub(" ", flat)
+    flat = _NO_VALUE.sub(" ", "\n".join(map(_drop_point_numbers, flat.split("\n"))))
     bare = {
         each["value"] for form in _compile_bare_value_patterns(scale.name) for each in form.finditer(flat)
     }
@@ -263,6 +250,16 @@ def _find_values(flat: str, scale: Scale) -> set[int | None]:
         stated = (each["value"] for each in _RELEVANCE.finditer(flat) if not each["hedge"])
         values |= {0 if _NEGATIVE.search(text) else 1 for text in stated}
     return values
+
+
+def _drop_point_numbers(line: str) -> str:
+    """Return a line without the numbers of its points: "Reason: 1. On topic. 2. No dates."."""
+    for number in range(1, 10):
+        shorter = _compile_point_pattern(number).sub(r"\g<before> ", line, count=1)
+        if shorter == line:
+            break
+        line = shorter
+    return line
 
 
 def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> bool:
@@ -289,6 +286,14 @@ _UNCERTAIN = re.compile(
     rf"|不一定|不确定|不知道|不好说|非相关|不是不相关|是否)\]?{_MARKS}(?:[,;。!?]|\.(?![0-9])|\s?[-–—]\s|$)",
     re.MULTILINE,
 )
+
+
+@cache
+def _compile_point_pattern(number: int) -> re.Pattern[str]:
+    """Return the pattern of a point's number: 1 begins a line or a reason, another one follows a point's end."""
+    first = rf"^[^\w\n]{{0,8}}+(?:(?:{REASON_LABELS})\s?:[^\w\n]{{0,4}}+)?"
+    before = first if number == 1 else r"[.。;!,]\s?|[^\W\d] (?=.\))"
+    return re.compile(rf"(?P<before>{before}){number}[.)、]\s?(?=[^\W\d_])")
 
 
 @cache

@@ -11,9 +11,8 @@ from itertools import takewhile
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
 from judge.parsing.contradictions import contradicts, find_stated_values
-from judge.parsing.corrections import has_correction
 from judge.parsing.final_answer import strip_fence
-from judge.parsing.remarks import is_offset, is_rounded
+from judge.parsing.remarks import has_correction, is_offset, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
@@ -155,7 +154,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         or is_offset(parts)
         or (scale.name == "graded" and is_rounded(parts))
         or is_disowned("\n".join(line for line in stated.trail.split("\n") if not _is_reason(line)))
-        or has_correction(stated.trail)
+        or has_correction(stated.trail, stated.grade, scale)
         or contradicts(flat, stated.grade, scale)
         or names_other_scale(lead, scale)
         or names_other_scale(trail, scale)

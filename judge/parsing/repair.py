@@ -15,7 +15,7 @@ from itertools import islice
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts
-from judge.parsing.corrections import has_correction, is_refusal
+from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.stated_scale import is_other_scale
 from judge.parsing.tolerant_json import FENCE, PROSE_BRACES, Scan, flatten, unescape
 from judge.parsing.vocabulary import (
@@ -73,7 +73,10 @@ _IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}(?:[{QUOTES}]|\w{{1,20}}\s{{0,4}}:)")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
-_PROSE_OF_KEY = re.compile(rf"[^{QUOTES}{{}}]{{1,400}}")
+#: Prose behind a key, or between two braces: {"result": The grade is 3. {"grade": 2}}
+_PROSE_IN_OBJECT = re.compile(
+    rf"{_ANY_KEY.pattern}(?P<text>[^{QUOTES}{{}}]{{1,400}})|\{{(?P<prose>[^{QUOTES}{{}}]{{1,400}})(?=\{{)"
+)
 #: What leads to an object within another one that is not a part of a text.
 _LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
 _BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
@@ -125,7 +128,10 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     for mention in mentions:
         if not mention.complete:
             continue
-        for place in (_place_first(flat, mention, cut=cut), _place_last(flat, mention, cut=cut)):
+        for place in (
+            _place_first(flat, mention, grade, scale, cut=cut),
+            _place_last(flat, mention, cut=cut),
+        ):
             if place is not None and _stands_alone(*place, grade, scale):
                 return _make_verdict(answer, flat, mention, grade)
     raise ReplyParseError("truncated" if unclosed else "malformed", "the value may be part of the reason")
@@ -144,10 +150,8 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     last = _VALUE_LAST.search(flat)
     if last and find_value(last["value"], scale) not in (None, grade):
         raise ReplyParseError("ambiguous", "the answer ends with another value than its object has")
-    for key in _ANY_KEY.finditer(flat):
-        # Prose where a key asks for the answer: {"result": The grade is 3. {"grade": 2}}
-        prose = _PROSE_OF_KEY.match(flat, key.end())
-        if may_wrap(key["name"]) and prose and contradicts(prose[0], grade, scale):
+    for prose in _PROSE_IN_OBJECT.finditer(flat):
+        if may_wrap(prose["name"] or "result") and contradicts(prose["text"] or prose["prose"], grade, scale):
             raise ReplyParseError("ambiguous", "prose in an outer object states another value")
     if any(find_value(row["value"], scale) not in (None, grade) for row in _VALUE_IN_ROW.finditer(flat)):
         raise ReplyParseError("ambiguous", "a row of a table has another value than the object")
@@ -197,7 +201,9 @@ def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> in
     return grade
 
 
-def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], str] | None:
+def _place_first(
+    flat: str, mention: _Mention, grade: int, scale: Scale, *, cut: bool
+) -> tuple[list[str], str] | None:
     """Return the prose before and behind the object if the value is its first member, else None."""
     before, after = flat[: mention.start], flat[mention.end :]
     lead, brace, inner = before.rpartition("{")
@@ -223,7 +229,7 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
     if "}" not in after and (cut or after[: max(last, 0)].rstrip().endswith((":", ":="))):
         line, _, behind = behind.partition("\n")
         # The line is the rest of a reason that was cut, unless it takes the object back.
-        if is_disowned(line, is_last=False) or has_correction(line):
+        if is_disowned(line, is_last=False) or has_correction(line, grade, scale):
             return None
     return [lead, before], behind
 
@@ -268,7 +274,7 @@ def _stands_alone(leads: Sequence[str], behind: str, grade: int, scale: Scale) -
         or is_refusal(leads[0], is_lead=True)
         or contradicts(leads[0], grade, scale)
         or contradicts(behind, grade, scale)
-        or has_correction(behind)
+        or has_correction(behind, grade, scale)
     )
 
 

@@ -26,6 +26,7 @@ from judge.messages import NameList
 from judge.records import (
     BINARY,
     GRADED,
+    MIN_COVERAGE,
     Dataset,
     Judgment,
     ListKey,
@@ -59,6 +60,7 @@ class RecordedOptions:
     topics: str | None = None
     store: str | None = None
     as_of: str | None = None
+    min_coverage: float = MIN_COVERAGE
 
 
 #: Everything that must be equal for a run to resume, by name: options and digests, as JSON values.

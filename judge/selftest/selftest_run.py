@@ -89,9 +89,7 @@ def count_selftest_calls(config: Config) -> tuple[int, int]:
     """Return how many calls a self-test needs in all, and how many of them are to be paid now."""
     test = _prepare_test(config)
     keys = [
-        key
-        for assessor in test.assessors
-        for key in list_request_keys(test.pairs, assessor, test.config.repeats)
+        key for each in test.assessors for key in list_request_keys(test.pairs, each, test.config.repeats)
     ]
     with VerdictStore(test.store) if test.store.exists() else nullcontext() as store:
         return len(keys), len(keys) - (len(store.find_answers(keys)) if store else 0)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from judge.cli.render.screen import Screen
-from judge.cli.streams import SafeTextStream
+from judge.cli.terminal import SafeTextStream
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, write_rows

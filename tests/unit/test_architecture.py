@@ -61,8 +61,8 @@ ALLOWED = {
     "completeness": "records flags errors assess analysis",
     "pair_selection": "records stored_records models config dataset measure analysis",
     "list_comparison": (
-        "characters config pricing store client assess analysis dimensions runs factory finished_run "
-        "completeness"
+        "records errors characters config pricing measure store client assess analysis dimensions runs "
+        "factory finished_run completeness"
     ),
     "pipeline": (
         "records errors characters cache judgment_log config pricing dataset measure store client assess "

@@ -271,7 +271,7 @@ def test_the_status_names_the_error_of_a_server_that_does_not_answer() -> None:
             await asyncio.gather(call, return_exceptions=True)
         return status
 
-    assert virtual_time.run(read_status(3.0)) == ""
+    assert virtual_time.run(read_status(1.5)) == ""
     assert virtual_time.run(read_status(9.0)) == (
         "no request to x succeeded for 9 s, trying again: connection refused"
     )

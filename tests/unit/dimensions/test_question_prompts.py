@@ -11,12 +11,12 @@ from judge.assess.prompts import find_default_directory, load_question_prompts
 from judge.assess.text_assessor import QuestionKind
 from judge.characters import estimate_tokens
 from judge.dimensions.answers import ANSWER, GRADE_ANSWER
+from judge.dimensions.dimension_table import make_question_pair
 from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS
-from judge.dimensions.questions import make_question_pair
 from judge.dimensions.reasons import CLASSIFY_REASONS, EXPLAIN
-from judge.dimensions.side_by_side import COMPARE_LISTS
 from judge.dimensions.site_grades import GRADE_SITE
 from judge.errors import ReplyParseError
+from judge.list_comparison import COMPARE_LISTS
 from judge.records import Lang, Query
 from tests.support.cases import check_each
 

@@ -19,7 +19,7 @@ from judge.measure.agreement import (
     pair_grades,
     pair_results,
 )
-from judge.measure.rank_correlation import EngineOrders, compare_rankings
+from judge.measure.engine_agreement import EngineOrders, compare_rankings
 from judge.measure.resampling import StatisticValue
 from judge.records import BINARY, GRADED
 from tests.support.cases import check_each

@@ -7,7 +7,7 @@ import pytest
 import scipy
 
 from judge.measure.agreement import PairedGrades
-from judge.measure.bias import (
+from judge.measure.engine_agreement import (
     SharedVendor,
     WidestBiasGap,
     estimate_engine_bias,

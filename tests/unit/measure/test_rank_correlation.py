@@ -12,8 +12,8 @@ import scipy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from judge.measure.engine_agreement import find_swaps, rbo, tau, tau_ap
 from judge.measure.formulas import Floats
-from judge.measure.rank_correlation import find_swaps, rbo, tau, tau_ap
 from tests.support.cases import check_each
 from tests.unit.measure.tables import make_floats
 

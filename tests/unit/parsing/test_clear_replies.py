@@ -1,0 +1,152 @@
+"""Replies that are clear to a person are read, and those that resemble them and are not clear are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.errors import ReplyParseError
+from judge.parsing.verdict import parse_verdict
+from judge.records import BINARY, GRADED, Scale
+from tests.support.cases import check_each
+
+GRADE = '{"reason": "names the dosage", "grade": 2}'
+VERDICT = '{"reason": "names the dosage", "verdict": "yes"}'
+
+
+def is_refused(text: str, scale: Scale = GRADED) -> bool:
+    try:
+        parse_verdict(text, scale)
+    except ReplyParseError:
+        return True
+    return False
+
+
+@check_each(
+    "reason",
+    [
+        "1. It names two signs. 2. It gives no dosage.",
+        "1. On topic. 2. Names signs. 3. No causes.",
+        "1) names signs 2) no dosage 3) no causes",
+        "1. 提到两种症状。2. 没有剂量。",
+        "1、提到两种症状；2、没有剂量。",
+    ],
+)
+def test_the_numbers_of_points_in_a_reason_are_no_grades(reason: str) -> None:
+    label = "理由" if "。" in reason else "Reason"
+    assert parse_verdict(f"{label}: {reason}\nGrade: 2", GRADED).reason == reason
+    assert parse_verdict(f"Grade: 2\n{label}: {reason}", GRADED).grade == 2
+    assert parse_verdict(f"{reason}\n{GRADE}", GRADED).grade == 2
+
+
+@check_each(
+    "text",
+    [
+        "Reason: 1. On topic. So 2. It fits.\nGrade: 1",
+        "Reason: On topic. 2. That fits.\nGrade: 1",
+        "Reason: 1. On topic. 3. That fits.\nGrade: 1",
+        "Reason: 1. On topic. 2.\nGrade: 1",
+        "Grade: 1. On topic. 2. That fits.",
+    ],
+)
+def test_a_number_that_may_be_a_grade_numbers_no_point(text: str) -> None:
+    assert is_refused(text)
+
+
+@check_each(
+    "lead", ["No problem:", "Sure, no problem:", "Of course:", "There you go:", "没问题：", "当然可以："]
+)
+def test_a_polite_introduction_leads_to_the_own_answer(lead: str) -> None:
+    for gap in ("\n", " "):
+        assert parse_verdict(f"{lead}{gap}{GRADE}", GRADED).grade == 2
+    assert is_refused(f"{lead} the page says:\n{GRADE}")
+    assert is_refused(f"The page: {lead}\n{GRADE}")
+
+
+@check_each(
+    "trail",
+    [
+        *("无需修改。", "不需要调整。", "无需更正。", "No changes needed.", "No corrections are necessary."),
+        *("Is the format ok?", "Is the JSON valid?", "Is the requested format correct?"),
+        *("May 3, 2024", "— 3 May 2024", "Evaluated on March 2, 2024."),
+    ],
+)
+def test_a_closing_line_behind_an_object_changes_nothing(trail: str) -> None:
+    assert parse_verdict(f"{GRADE}\n{trail}", GRADED).grade == 2
+    assert parse_verdict(f"{VERDICT}\n{trail}", BINARY).grade == 1
+
+
+@check_each(
+    "trail",
+    [
+        *("需要修改。", "无需修改格式，等级改为3。", "No corrections needed, but make it 3.", "May 3"),
+        *("Is the format that of the page?", "is the format of the page", "— 3 May"),
+    ],
+)
+def test_a_closing_line_that_may_say_more_refuses_the_object(trail: str) -> None:
+    assert is_refused(f"{GRADE}\n{trail}")
+
+
+@check_each(
+    "remark",
+    [
+        *(
+            "Note: 3 would require dates.",
+            "注：3级需要日期。",
+            "3 would be too generous, since it has no dates.",
+        ),
+        *("A 3 would be too generous and a 1 is too harsh.", "Giving 1 would be too strict.", "给3则过高。"),
+    ],
+)
+def test_a_grade_that_is_rejected_is_no_answer(remark: str) -> None:
+    assert parse_verdict(f"{GRADE}\n{remark}", GRADED).grade == 2
+    assert parse_verdict(f"{remark}\n{GRADE}", GRADED).grade == 2
+    assert parse_verdict(f"Reason: {remark}\nGrade: 2", GRADED).grade == 2
+
+
+@check_each(
+    "remark",
+    [
+        "2 would be too generous.",
+        "A 2 is too harsh.",
+        "给2则过高。",
+        "Too generous.",
+        "3 would be right, not too high.",
+    ],
+)
+def test_the_own_grade_that_is_rejected_refuses_the_answer(remark: str) -> None:
+    assert is_refused(f"{GRADE}\n{remark}")
+
+
+@check_each(
+    "list_",
+    [
+        "On topic: yes. Complete: no.",
+        "On topic: yes; complete: no.",
+        "切题：是。完整：否。",
+        "切题：是；完整：否。",
+    ],
+)
+@pytest.mark.parametrize("value", ["yes", "no"])
+def test_a_checklist_in_one_line_with_both_answers_states_no_verdict(list_: str, value: str) -> None:
+    answer = VERDICT.replace("yes", value)
+    grade = int(value == "yes")
+    assert parse_verdict(f"{answer}\n{list_}", BINARY).grade == grade
+    assert parse_verdict(f"{list_}\n{answer}", BINARY).grade == grade
+    assert parse_verdict(f"Reason: {list_}\nVerdict: {value}", BINARY).grade == grade
+
+
+@check_each(
+    "list_",
+    [
+        *("On topic: yes. Answer: no.", "On topic: yes. Full answer: no.", "At first: yes. Now: no."),
+        *("First reading: yes. Second reading: no.", "切题：是。综合评定：否。", "起初：是。再看：否。"),
+    ],
+)
+def test_a_list_that_may_end_with_the_verdict_is_refused(list_: str) -> None:
+    assert is_refused(f"{VERDICT}\n{list_}", BINARY)
+    assert is_refused(f"{list_}\n{VERDICT}", BINARY)
+
+
+@check_each("text", [f"> {GRADE}", f"> ```json\n> {GRADE}\n> ```"])
+def test_a_quoted_object_may_be_that_of_the_snippet(text: str) -> None:
+    assert is_refused(text)
