@@ -190,7 +190,7 @@ def _make_result(test: _PreparedTest, judgings: Sequence[JudgingResult]) -> Self
         judgments = (each for each in judging.judgments if each.repeat == config.repeats)
         metrics = compute_metrics(shipped_probes, judgments, config.grading)
         values = {name: getattr(metrics, name) for name in SelfTestMetrics.__slots__}
-        prompts[prompt] = PromptResult(**values, versions=assessor.prompt_versions, cost=judging.cost)
+        prompts[prompt] = PromptResult(**values, versions=assessor.prompts.versions, cost=judging.cost)
     return SelfTestResult(
         id=_identify_assessor(shipped, config),
         assessor=shipped.name,
@@ -247,7 +247,7 @@ def _identify_assessor(assessor: Assessor, config: Config) -> str:
         model.name,
         model.endpoint,
         dump_json(dict(sorted(model.params.items()))),
-        dump_json(assessor.prompt_versions),
+        dump_json(assessor.prompts.versions),
         assessor.name,
         config.lang,
     ]
