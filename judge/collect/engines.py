@@ -44,11 +44,12 @@ _SLOT = re.compile(rf"\{{({'|'.join(sorted(SLOTS))})\}}")
 class EngineDefinition:
     """The API of one engine; `docs` is the address of its documentation.
 
-    `base_url` is "" if there is no public server; `base_env` names a variable that may hold an address.
-    `key` names the variable of the key, which replaces "{key}" in `headers` or in the parameters `secrets`. A
-    `body` is sent as JSON. `table` names the table that describes the engine, "" if it is a known one. One call returns `page` results at most, and a query takes `max_pages` calls at
-    most. `hint` says what to check when the engine refuses every request. `language` and `country` turn a
-    language tag and a country into the engine's codes; most engines take them as they are.
+    `table` names the table that describes the engine, "" if it is a known one. `base_url` is "" if there is no
+    public server; `base_env` names a variable that may hold an address. `key` names the variable of the key,
+    which replaces "{key}" in `headers` or in the parameters `secrets`. A `body` is sent as JSON. One call
+    returns `page` results at most, and a query takes `max_pages` calls at most. `hint` says what to check when
+    the engine refuses every request. `language` and `country` turn a language tag and a country into the
+    engine's codes; most engines take them as they are.
     """
 
     name: str
@@ -132,9 +133,9 @@ class ResultSource(Protocol):
     """An engine that takes queries.
 
     `name` is its name in the dataset, `shape` that of its answers. `hint` says what to check when it refuses
-    every request, `""` if it is the key. `secrets` are texts that must not be printed or stored. `table` names
-    the table that describes its responses, `""` if that is no option. `depth_advice` names options that can
-    give more results, `""` if there are none.
+    every request, `""` if it is the key. `secrets` are texts that must not be printed or stored.
+    `table` names the table that describes its responses, `""` if that is no option. `depth_advice` names
+    options that can give more results, `""` if there are none.
     """
 
     name: str

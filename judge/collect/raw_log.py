@@ -283,8 +283,8 @@ class CollectResult:
 
     `data` and `raw_log` are the paths of the dataset and of the raw log. `wrong_paths` name engines without a
     list of results in any response. `incomplete` says this and what is missing, None when nothing is.
-    `remarks` are warnings about the file of queries, and name engines that only the raw log has. `short_lists`
-    has a sentence for each engine that returned fewer results than the depth for every query.
+    `remarks` are warnings about the file of queries, and name engines that only the raw log has.
+    `short_lists` has a sentence for each engine that returned fewer results than the depth for every query.
     """
 
     data: Path
@@ -368,8 +368,8 @@ def _describe_wrong_path(source: ResultSource, answers: int, keys: Iterable[str]
             table=source.table,
         )
     return Message(
-        "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the path in"
-        " {table}, and run the same command again, which reads stored responses without a new request",
+        "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the path"
+        " in {table}, and run the same command again, which reads stored responses without a new request",
         count=answers,
         engine=source.name,
         path=source.shape.results,

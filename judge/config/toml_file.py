@@ -217,7 +217,7 @@ def name_keys(template: str, words: Mapping[str, str]) -> str:
         key = words[match["word"]]
         if match["form"]:
             example, (name, equals, _) = words.get(f"{match['word']} FORM", key), match["form"].partition("=")
-            # The example of a table takes the name before the sign, unless that stands for any, as in NAME=URL.
+            # The example of a table takes the name before the sign, unless it stands for any, as in NAME=URL.
             return re.sub(r"\{ \w+ =", f"{{ {name} =", example) if equals and name.islower() else example
         return f"{key} = {match['value']}" if match["value"] else key
 

@@ -212,8 +212,8 @@ def test_other_options_are_other_calls_but_another_key_is_none(tmp_path: Path) -
         (
             3,
             [
-                "Hosted returned at most 3 of the 10 requested results; lower the depth, or change the options"
-                " in [collect.engines.Hosted.options]"
+                "Hosted returned at most 3 of the 10 requested results; lower the depth, or change the"
+                " options in [collect.engines.Hosted.options]"
             ],
         ),
         (10, []),
