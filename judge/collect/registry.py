@@ -171,6 +171,7 @@ def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
     return EngineDefinition(
         name=name,
         docs=place,
+        table=place,
         shape=ResponseShape(results=described.results, proof=proof, **dict(paths)),
         base_url=base_url,
         path=path,
