@@ -122,7 +122,8 @@ class DimensionResult:
 
 def average_values(values: Iterable[float | None], least: float = 0.0, most: float = inf) -> DimensionMean:
     """Return the mean of the values that are known, with its t interval cut at `least` and `most`."""
-    numbers = np.array([value for value in values if value is not None], dtype=np.float64)
+    # Sorted, so that the order of the queries changes no digit.
+    numbers = np.array(sorted(value for value in values if value is not None), dtype=np.float64)
     if not numbers.size:
         return DimensionMean(None, None, 0)
     mean, interval = float(numbers.mean()), None

@@ -206,8 +206,9 @@ class Assessor:
         reply = completion.text if completion else ""
         if completion is None or not isinstance(error, ReplyParseError):
             kind, detail = (error.kind, error.detail) if error else (None, "")
-            # The store has no reply for a refusal, and gives the same judgment later.
-            return AssessorAnswer(None, kind, "" if kind == CONTENT_FILTER else reply, detail)
+            advice = Message("use another model") if kind == "refusal" else ""
+            # The store has no reply for a content filter, and gives the same judgment later.
+            return AssessorAnswer(None, kind, "" if kind == CONTENT_FILTER else reply, detail, advice)
         thinking = _is_only_thinking(completion)
         advice = self._choose_advice(error.kind, completion, thinking=thinking)
         is_cut = thinking or completion.finish_reason == "length"

@@ -134,9 +134,11 @@ class ConsecutiveFailures:
 
 
 def _describe_reply(answer: AssessorAnswer) -> Message:
-    if not answer.reply:
+    # A server may send a refusal in a field of its own.
+    reply = answer.detail if answer.error == "refusal" and not answer.reply else answer.reply
+    if not reply:
         return Message("all empty")
-    line = shorten(mask(answer.reply[: 4 * _MAX_REPLY]))  # nothing shaped like a key
+    line = shorten(mask(reply[: 4 * _MAX_REPLY]))  # nothing shaped like a key
     excerpt = line if len(line) <= _MAX_REPLY else f"{line[:_MAX_REPLY]}…"
     return Message(
         "the last reply ({error}): {excerpt!r}", error=ErrorKind(str(answer.error)), excerpt=excerpt

@@ -26,13 +26,15 @@ from jinja2.runtime import Context
 
 from judge.assess.prompt_environment import FENCE_LINES, PromptEnvironment, check_fence, check_statements
 from judge.errors import InputError, explain_error
-from judge.filesystem import read_text
+from judge.filesystem import open_text
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import GRADED, Example, Lang, Pair, Prompt, Query, Scale, Snippet
 
 #: Variables of the `user` block; `reference`, `as_of`, `title` and `date` are empty when not given.
 _VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
 _ALLOWED_VARIABLES: Mapping[str, tuple[str, ...]] = {"system": (), "user": _VARIABLES, "again": ()}
+#: Characters of a template, at most.
+_MAX_SOURCE = 100_000
 #: Errors that an expression in a template can raise.
 _RENDER_ERRORS = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
 #: The last paragraph of a prompt for decision models.
@@ -231,7 +233,8 @@ def load_prompts(
 
 def _read_source(path: Path) -> str:
     try:
-        return read_text(path, follow=True)  # installers may link the files of a package
+        with open_text(path, follow=True) as file:  # installers may link the files of a package
+            source = file.read(_MAX_SOURCE + 1)
     except FileNotFoundError:
         raise InputError(
             "no such prompt; a prompts folder has zh and en, each with binary.jinja and graded.jinja"
@@ -240,6 +243,9 @@ def _read_source(path: Path) -> str:
         raise InputError("can't be read: {error}", error=explain_error(error)) from error
     except UnicodeDecodeError as error:
         raise InputError("can't be read as UTF-8 text: {error}", error=explain_error(error)) from error
+    if len(source) > _MAX_SOURCE:
+        raise InputError("has more than {count:,} characters; shorten the prompt", count=_MAX_SOURCE)
+    return source
 
 
 @lru_cache(maxsize=16)  # a night loads the same prompts six times

@@ -141,10 +141,10 @@ _KINDS = (
 #: Every measure by its name.
 MEASURE_KINDS = MappingProxyType({kind.name: kind for kind in _KINDS})
 
+# The names of means, which ir_measures takes for the measures, too.
+_MEANS = {"map": "AP", "mrr": "RR"}
 # Other common names of measures.
 _SYNONYMS = {
-    "map": "AP",
-    "mrr": "RR",
     "precision": "P",
     "recall": "R",
     **dict.fromkeys(("hit", "hits", "hitrate"), "Success"),
@@ -309,7 +309,7 @@ def name_mean(measure: str) -> str:
 def parse_measure(text: str) -> Measure:
     """Return the measure of a text such as `nDCG@10`, `P(rel=2)@5`; names are not case-sensitive.
 
-    Raise `InputError` for any other text.
+    `MAP@10` is AP@10, and `MRR` is RR. Raise `InputError` for any other text.
     """
     match = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S+?))?\s*", text)
     if match is None:
@@ -317,7 +317,8 @@ def parse_measure(text: str) -> Measure:
             "{value!r} is not a measure; write NAME(parameter=value)@CUTOFF, e.g. nDCG@10", value=text
         )
     spelling, inside, cutoff = match.groups()
-    kind = next((kind for kind in _KINDS if kind.name.casefold() == spelling.casefold()), None)
+    name = _MEANS.get(spelling.casefold(), spelling).casefold()
+    kind = next((kind for kind in _KINDS if kind.name.casefold() == name), None)
     if kind is None:
         raise InputError(_describe_unknown_measure(spelling))
     if cutoff is not None and not re.fullmatch(r"-?[0-9]{1,9}", cutoff):

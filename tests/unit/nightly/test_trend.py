@@ -228,8 +228,9 @@ def test_a_baseline_that_is_no_night_is_of_the_assessor_of_the_night_before(tmp_
 
 
 def test_the_name_of_a_measure_is_read_in_upper_and_lower_case(tmp_path: Path) -> None:
-    history = trend.read_history(write_nights(tmp_path, [make_night("2026-05-01", {"bing": 0.6})]))
+    history = trend.read_history(write_nights(tmp_path, make_month()))
     assert make_trend(history, measure="sdcg@10").measure == "sDCG@10"
+    assert make_trend(history, measure="map@10").measure == "AP@10"
 
 
 def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) -> None:
