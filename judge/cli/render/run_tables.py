@@ -182,6 +182,7 @@ def _describe_result(summary: Summary, folder: Path, least: float, t: Translator
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
     yield choose_headline(t, summary)
+    yield from assessor_sentences.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from describe_segment_differences(t, summary)
     yield from list_differences(t, comparisons, _PAIRS)
