@@ -59,9 +59,7 @@ class Tally:
     turnover: float = 0.0
 
 
-def make_outcomes(
-    before: simulated.Night, now: simulated.Night, worse: float
-) -> Sequence[RegressionOutcome]:
+def make_outcomes(before: simulated.Night, now: simulated.Night, worse: float) -> Sequence[RegressionOutcome]:
     """Return the outcomes of the regression test if the first engine is `worse` tonight."""
     sides = simulated.measure_nights(before, now, np.array([worse, 0.0, 0.0]))
     return decide_outcomes(tuple(simulated.list_changes(*sides)), (), RULES)
