@@ -150,7 +150,9 @@ def _check_columns(config: Config) -> Mapping[str, str]:
                     "--columns has the field {name!r}; a field is one of {fields}{suggestion}",
                     name=name,
                     fields=SeparatedNames(COLUMN_FIELDS),
-                    suggestion=suggest_name(name, COLUMN_FIELDS),
+                    suggestion=Message("; did you mean {name!r}?", name=f"{column}={name}")
+                    if column in COLUMN_FIELDS
+                    else suggest_name(name, COLUMN_FIELDS),
                 )
             if columns[name] != column:
                 raise InputError(
