@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from judge.filesystem import make_folder, open_for_read, remove_abandoned, write_file
-from judge.stored_lines import StoredLines
+from judge.stored_records import StoredLines
 
 #: Files of a folder that stay; the oldest are removed.
 _MAX_FILES = 24

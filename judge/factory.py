@@ -13,20 +13,15 @@ from typing import Any
 
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import QuestionEstimator
-from judge.assess.example_prompts import add_examples
 from judge.assess.judging import PanelMember
 from judge.assess.progress import ProgressListener
-from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
+from judge.assess.prompts import add_examples, find_default_directory, load_prompts, load_question_prompts
 from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
-from judge.config.environment import (
-    copy_environment,
-    quiet_deepeval,
-    set_up_ray_in_environment,
-)
+from judge.config.environment import copy_environment, quiet_deepeval, set_up_ray_in_environment
 from judge.config.run import Config
 from judge.config.toml_file import read_table_rows
 from judge.dataset.label_files import read_examples
@@ -37,7 +32,7 @@ from judge.models.batch_api import BatchModel
 from judge.models.providers import FORMS, PROVIDERS, Model, open_model, split_address
 from judge.models.server import ServerAccess
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
-from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER
+from judge.records import DECISION_MODEL, LOCAL_MODELS, RERANKER
 from judge.run_input import list_existing_files
 from judge.store.store import VerdictStore
 
@@ -223,7 +218,7 @@ def look_up_price(config: Config, model: Model) -> Price | None:
     A model in this process costs nothing. Cached input costs like fresh input unless it has a price. Raises
     InputError for a bad row of --prices.
     """
-    if not model.endpoint and model.name.startswith((LEXICAL, EXPECTED, "rerank:local:")):
+    if not model.endpoint and model.name.startswith(LOCAL_MODELS):
         return FREE_PRICE
     if config.price is not None:
         fresh, output, *cached = config.price

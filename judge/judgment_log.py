@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from itertools import chain, islice
@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from judge.json_text import dump_json, escape_fragile
 from judge.records import Judgment
-from judge.stored_lines import TemporaryLines, decode_line
-from judge.stored_records import StoredRecords
+from judge.stored_records import StoredRecords, TemporaryLines, decode_line
 
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
@@ -72,7 +71,7 @@ class JudgmentLog(StoredRecords[Judgment]):
         self._query = np.full(size, -1, np.int32)
         self._query_numbers: dict[str, int] = {}
 
-    def add(self, indices: Iterable[int], judgments: Sequence[Judgment]) -> None:
+    def add(self, indices: Iterable[int], judgments: Collection[Judgment]) -> None:
         """Add the judgments at `indices`, which have none."""
         self._length += len(judgments)
         self._waiting += judgments

@@ -1,37 +1,208 @@
-"""Comparing the lists of two engines of a finished run with a model, and adding the result to its files."""
+"""Side by side: a model says which of two engines' whole lists helps the user more.
+
+Each query is asked twice, with either engine first, and the two answers are averaged: a preference for the
+list that is shown first cancels out, and is reported. The result is added to the files of a finished run.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
+
+import numpy as np
 
 from judge import factory
-from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult, DimensionSummary
+from judge.analysis.judged_run import JudgedRun, score_lists
+from judge.analysis.summary import (
+    DimensionResult,
+    DimensionSummary,
+    EnginePair,
+    QueryValues,
+    average_values,
+    make_note,
+    summarise_dimension,
+)
 from judge.assess.estimate import QuestionEstimate
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.text_assessor import DimensionQuestions
+from judge.assess.text_assessor import Asker, DimensionQuestions, QuestionKind
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.completeness import check_answers, describe_unanswered_questions
 from judge.config.run import Config
 from judge.config.run_checks import check_text_model
-from judge.dimensions.side_by_side import (
-    COMPARE_LISTS,
-    REPLY_TOKENS,
-    ListComparison,
-    measure_win_rates,
-    plan_comparison,
-)
+from judge.dimensions.dimension_table import is_readable, make_question_pair, show_snippets
+from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
-from judge.messages import Message
+from judge.measure.resampling import MIN_DIFFERING
+from judge.messages import Message, NameList
 from judge.pricing.costs import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
+from judge.records import ListKey, Pair
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import find_store, load_run
 from judge.store.store import VerdictStore
+
+#: The most characters of a reason, and the tokens that two sentences of it and the preference take.
+_MAX_REASON, _REPLY_TOKENS = 2_000, 100
+#: The most queries whose reasons the summary holds.
+_MAX_NOTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """What the model answers: the reason, then the better list."""
+
+    reason: str
+    better: Literal["A", "B", "tie"]
+
+
+COMPARE_LISTS = QuestionKind(
+    "sidebyside",
+    Message("sidebyside"),
+    Message("comparisons of lists"),
+    Preference,
+    {"reason": {"type": "string"}, "better": {"type": "string", "enum": ["A", "B", "tie"]}},
+    lambda answer, _: is_readable(answer.reason, _MAX_REASON),
+)
+#: The measure that is the win rate of the list that is shown first: 0.5 without a position bias.
+_FIRST_LIST = "win_rate of the first list"
+#: The preference for the list that is shown first.
+_VALUES = {"A": 1.0, "tie": 0.0, "B": -1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class ListComparison:
+    """The queries to compare two engines on.
+
+    `to_ask` has two questions for each of the queries where the lists are `different`, by query and by the
+    engine that is shown first. On the `equal` ones both returned the same texts in the same order.
+    """
+
+    a: str
+    b: str
+    equal: tuple[str, ...]
+    to_ask: Mapping[tuple[str, str], Pair]
+
+    @property
+    def different(self) -> list[str]:
+        """Return the queries where the lists differ."""
+        return list(dict.fromkeys(query_id for query_id, _ in self.to_ask))
+
+
+def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
+    """Return the comparison of the engines on the queries that neither failed on.
+
+    The engines of the comparison are sorted by name. Raises InputError when one is not in the run.
+    """
+    for engine in (a, b):
+        if engine not in run.data.engines:
+            raise InputError(
+                "engine {engine!r} is not in the run; it has {names}",
+                engine=engine,
+                names=NameList(run.data.engines),
+            )
+    if a == b:
+        raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
+    a, b = sorted((a, b))
+    rankings = {each.key: each for each in run.data.rankings if each.error is None}
+    equal = []
+    to_ask: dict[tuple[str, str], Pair] = {}
+    for query_id, query in run.data.queries.items():
+        first, second = rankings.get((a, query_id)), rankings.get((b, query_id))
+        if first is None or second is None:
+            continue
+        lists = [each.snippets[: run.pool.depth] for each in (first, second)]
+        if [snippet.id for snippet in lists[0]] == [snippet.id for snippet in lists[1]]:
+            equal.append(query_id)
+            continue
+        for engine, order in ((a, lists), (b, lists[::-1])):
+            lines = [*show_snippets(order[0], "A"), *show_snippets(order[1], "B")]
+            to_ask[query_id, engine] = make_question_pair(query, lines)
+    return ListComparison(a, b, tuple(equal), to_ask)
+
+
+def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: Asker) -> DimensionResult:
+    """Return the win rate of each engine: over queries, 1 where it is preferred, 0.5 for a tie.
+
+    An engine that only one of the two orders prefers has 0.75. A query without both answers has no value.
+    """
+    answers = asker.ask(COMPARE_LISTS, plan.to_ask)
+    #: By query: the preference for a, from -1 to 1, and for the list that is shown first.
+    preferences, positions = dict.fromkeys(plan.equal, 0.0), []
+    notes, contradictions = [], 0
+    for query_id in plan.different:
+        one, two = (answers.get((query_id, engine)) for engine in (plan.a, plan.b))
+        if one is None or two is None:
+            continue
+        first, second = _VALUES[one.better], _VALUES[two.better]
+        preferences[query_id] = (first - second) / 2
+        positions.append((first + second) / 2)
+        contradictions += first * second > 0
+        winner = plan.a if first > second else plan.b if first < second else None
+        shown_first, answer = (plan.a, one) if first == np.sign(first - second) else (plan.b, two)
+        shown_last = plan.b if shown_first == plan.a else plan.a
+        text = f"A = {shown_first} / B = {shown_last} – {answer.reason.strip()}"
+        notes.append(make_note(run.data.queries[query_id], winner, text))
+    notes.sort(key=lambda note: -abs(preferences[note.query_id]))
+    values: dict[ListKey, QueryValues] = {}
+    for query_id, value in preferences.items():
+        values[plan.a, query_id] = {"win_rate": (1 + value) / 2}
+        values[plan.b, query_id] = {"win_rate": (1 - value) / 2}
+    remarks = (
+        _describe_preferences(plan, preferences, contradictions),
+        _compare_with_measure(run, plan, preferences),
+    )
+    position = average_values(((1 + value) / 2 for value in positions), most=1.0)
+    pairs = [EnginePair(plan.a, plan.b, _FIRST_LIST, position)]
+    return summarise_dimension(values, (plan.a, plan.b), remarks, notes[:_MAX_NOTES], pairs=pairs)
+
+
+def _describe_preferences(
+    plan: ListComparison, preferences: dict[str, float], contradictions: int
+) -> Message:
+    """Return which engine is preferred, and on how many queries."""
+    wins = sum(value > 0 for value in preferences.values())
+    losses = sum(value < 0 for value in preferences.values())
+    mean = average_values(preferences.values(), least=-1.0, most=1.0)
+    outcome = Message("not separated")
+    # Without an interval, all queries have the same preference.
+    low, high = mean.ci95 or (mean.mean or 0.0, mean.mean or 0.0)
+    if wins + losses >= MIN_DIFFERING and (low > 0 or high < 0):
+        outcome = Message("{engine} is preferred", engine=plan.a if low > 0 else plan.b)
+    return Message(
+        "{outcome}; {wins:,} queries prefer {plan.a}, {losses:,} prefer {plan.b}, {ties:,} are ties, of"
+        " them {equal:,} equal lists and {contradictions:,} where the two orders contradict each other;"
+        " {missing:,} have no answer.",
+        outcome=outcome,
+        wins=wins,
+        losses=losses,
+        ties=len(preferences) - wins - losses,
+        equal=len(plan.equal),
+        contradictions=contradictions,
+        missing=len(plan.different) + len(plan.equal) - len(preferences),
+        plan=plan,
+    )
+
+
+def _compare_with_measure(run: JudgedRun, plan: ListComparison, preferences: dict[str, float]) -> Message:
+    """Return on how many queries the first measure prefers the same engine."""
+    measure = run.spec.measures[0]
+    scores = score_lists(run, measure)
+    products = []
+    for query_id, preference in preferences.items():
+        a, b = (scores.get((engine, query_id)) for engine in (plan.a, plan.b))
+        if a is not None and b is not None:
+            products.append((a - b) * preference)
+    return Message(
+        "{measure} prefers the same engine on {same:,} of the {of:,} queries where both prefer one.",
+        measure=str(measure),
+        same=sum(product > 0 for product in products),
+        of=sum(abs(product) > 0 for product in products),
+    )
 
 
 def estimate_comparison(config: Config, path: Path, a: str, b: str) -> QuestionEstimate:
@@ -43,7 +214,7 @@ def estimate_comparison(config: Config, path: Path, a: str, b: str) -> QuestionE
         estimator.ask(COMPARE_LISTS, plan.to_ask)
     count = len(plan.to_ask)
     tokens = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask.values()) / max(count, 1)
-    return estimator.estimate(COMPARE_LISTS, count, tokens, REPLY_TOKENS)
+    return estimator.estimate(COMPARE_LISTS, count, tokens, _REPLY_TOKENS)
 
 
 def _plan(config: Config, path: Path, a: str, b: str) -> tuple[JudgedRun, ListComparison]:
@@ -85,21 +256,21 @@ def add_comparison(
         questions = asker.questions.get(dimension, no_questions)
         if stopped := asker.stopped or check_answers(dimension, questions, config.min_coverage):
             raise stopped
-        cost = questions.cost
-        remarks = (*result.summary.remarks, _describe_cost(cost, loaded.spec.cost))
+        remarks = [*result.summary.remarks, _describe_cost(questions.cost, loaded.spec.cost)]
         if questions.failures:
-            remarks = (*remarks, describe_unanswered_questions(dimension, questions))
-        result = replace(result, summary=replace(result.summary, remarks=remarks, cost=cost))
+            remarks.append(describe_unanswered_questions(dimension, questions))
+        summary = replace(result.summary, remarks=tuple(remarks), cost=questions.cost)
+        result = replace(result, summary=summary)
         export_run(folder, measure_run(path, _add_comparison(loaded, plan, result)))
-    return result.summary
+    return summary
 
 
 def _add_comparison(run: JudgedRun, plan: ListComparison, result: DimensionResult) -> JudgedRun:
     """Return the run with the comparison instead of an earlier one of the same engines, and its cost."""
     # A comma separates the names, so names with a comma stand in quotes.
-    names = [plan.a, plan.b]
-    separated = json.dumps(names, ensure_ascii=False) if "," in "".join(names) else ", ".join(names)
-    name = f"sidebyside: {separated}"
+    in_quotes = "," in plan.a + plan.b
+    names = json.dumps([plan.a, plan.b], ensure_ascii=False) if in_quotes else f"{plan.a}, {plan.b}"
+    name = f"sidebyside: {names}"
     earlier = run.dimensions.get(name)
     cost, added = run.spec.cost, result.summary.cost
     if cost and earlier and earlier.summary.cost:

@@ -45,6 +45,8 @@ class Scale:
 BINARY = Scale("binary", top=1, relevant_from=1)
 #: Relevant from grade 2 is the rule of the TREC Deep Learning tracks.
 GRADED = Scale("graded", top=3, relevant_from=2)
+#: The share of pairs that must have a grade, unless --min-coverage says otherwise.
+MIN_COVERAGE = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +303,8 @@ class Verdict:
 RERANKER, DECISION_MODEL = "rerank:", "decision:"
 #: The name of the model that compares terms, and of the one that stands for the expected documents.
 LEXICAL, EXPECTED = "lexical", "expected"
+#: What the names of models in this process begin with: they have no address and cost nothing.
+LOCAL_MODELS = (LEXICAL, EXPECTED, f"{RERANKER}local:")
 #: What a weighted total can consist of: its names, and the dimension that each takes its value from.
 RELEVANCE = "relevance"
 WEIGHTED_DIMENSIONS = {RELEVANCE: "", "recall": "points", "quality": "site_grades", "diversity": "diversity"}

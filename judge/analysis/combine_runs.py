@@ -3,8 +3,7 @@
 A result that two runs return is one document of one pool, and each engine keeps the grades of its own run.
 Measures that are normalised by the pool need grades that mean the same: they are left out when the runs
 have different assessors, prompts or parameters, or when the assessor has become clearly stricter or more
-generous. An assessor that now and then grades a pair differently adds noise to both runs alike: a note
-says so, and no measure is left out.
+generous. Single pairs with other grades are noise in both runs alike: a note says so.
 """
 
 from __future__ import annotations
@@ -52,10 +51,9 @@ class CombinedRuns:
     """Several runs as one, with the measures that can be compared.
 
     `notes` say how these runs were made comparable, `terms` what holds for all runs that are compared.
-    `pairs` are the pairs of engines to compare: one engine in two runs, and engines that are in one run
-    only, of different runs; None, for all pairs, when no two runs share an engine. `names` has the name
-    of each (run, engine) here. `shift` is the most significant change of grades, None when the runs share
-    no graded pair.
+    `pairs` are the pairs of engines to compare: one engine in two runs, and engines that are in one run only,
+    of different runs; None for all pairs. `names` has the name of each (run, engine) here. `shift` is the
+    most significant change of grades, None when the runs share no graded pair.
     """
 
     run: JudgedRun
@@ -84,23 +82,13 @@ class GradeShift:
         """The direction of the change in words, which complete "the runs were …"."""
         return _SHIFTS[self.sources][self.by > 0]
 
-    @property
-    def description(self) -> Message:
-        """The change in words, with its size and the run."""
-        return Message(
-            "{change} (by {grades:.2f} grades, {run})",
-            change=self.change,
-            grades=abs(self.by),
-            run=self.run,
-        )
-
 
 def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()) -> CombinedRuns:
     """Return the runs as one; an engine that two runs have is named with its run.
 
     Its measures are those that all runs have, then `measures`. Repeats are cut to as many as every run has.
-    Raises InputError when the runs differ in scale or depth, share no query, ask different things under one
-    query id, or can't be compared by `measures` or by any measure.
+    Raises InputError when they differ in scale or depth, share no query, or have two queries under one id, or
+    cannot be compared by `measures` or by any measure.
     """
     runs = dict(sorted(runs.items()))
     _check(runs)
@@ -112,30 +100,28 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         for ranking in run.data.rankings
         if ranking.query_id in queries
     ]
-    first = next(iter(runs.values()))
-    engines = tuple(sorted({ranking.engine for ranking in rankings}))
+    first, engines = next(iter(runs.values())), tuple(sorted({ranking.engine for ranking in rankings}))
     data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
     pooled = build_pool(data, first.pool.depth)
     repeats = min(run.spec.repeats for run in runs.values())
     shift = _find_shift(runs, queries, repeats)
     unequal = _explain_inequality(runs, queries)
     if not unequal and shift and shift.p < ALPHA:
-        unequal = shift.description
+        change, by = shift.change, abs(shift.by)
+        unequal = Message("{change} (by {grades:.2f} grades, {run})", change=change, grades=by, run=shift.run)
     comparable = _choose_measures(runs, tuple(measures), unequal)
-    assessor = NameList(sorted({run.spec.assessor for run in runs.values()}))
     separate, pool, judgments = _separate(runs, names, data, pooled, repeats)
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
     spec = RunSpec(
-        assessor,
+        NameList(sorted({run.spec.assessor for run in runs.values()})),
         first.spec.scale,
         repeats,
         comparable,
         selftest={name: entry for run in runs.values() for name, entry in run.spec.selftest.items()},
         labels=_combine_expected_labels(runs, separate, pool),
     )
-    run = JudgedRun(separate, pool, judgments, spec)
     pairs = _list_compared_pairs(names)
-    notes = _write_notes(runs, queries, repeats, unequal)
+    notes = tuple(_write_notes(runs, queries, repeats, unequal))
     terms = []
     if not unequal:
         terms.append(
@@ -147,7 +133,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         )
     if pairs is not None:
         terms.append(Message("engines are compared across runs; within a run: judge compare RUN"))
-    return CombinedRuns(run, pairs, tuple(notes), tuple(terms), names, shift)
+    return CombinedRuns(JudgedRun(separate, pool, judgments, spec), pairs, notes, tuple(terms), names, shift)
 
 
 def _check(runs: Mapping[str, JudgedRun]) -> None:
@@ -155,8 +141,8 @@ def _check(runs: Mapping[str, JudgedRun]) -> None:
     (name, first), *others = runs.items()
     for other, run in others:
         for what, one, two in (
-            (Message("scale"), first.spec.scale, run.spec.scale),
-            (Message("depth"), first.pool.depth, run.pool.depth),
+            (Message("scale"), _describe(first.spec.scale), _describe(run.spec.scale)),
+            (Message("depth"), str(first.pool.depth), str(run.pool.depth)),
         ):
             if one != two:
                 raise InputError(
@@ -165,9 +151,13 @@ def _check(runs: Mapping[str, JudgedRun]) -> None:
                     name=name,
                     other=other,
                     what=what,
-                    value=_describe(one),
-                    other_value=_describe(two),
+                    value=one,
+                    other_value=two,
                 )
+
+
+def _describe(scale: Scale) -> Message:
+    return Message("{scale} (relevant from {grade})", scale=scale.name, grade=scale.relevant_from)
 
 
 def _choose_measures(
@@ -180,33 +170,24 @@ def _choose_measures(
     """
     of_runs = [run.spec.measures for run in runs.values()]
     common = [each for each in of_runs[0] if all(each in measures for measures in of_runs)]
-    chosen = tuple(
-        measure for measure in dict.fromkeys((*common, *wanted)) if measure.pool_free or not unequal
-    )
+    every = dict.fromkeys((*common, *wanted))
+    chosen = tuple(measure for measure in every if measure.pool_free or not unequal)
     if any(each.compares_engines for each in chosen) and all(measure in chosen for measure in wanted):
         return chosen
     depth = next(iter(runs.values())).pool.depth
     possible = dict.fromkeys(chain(*of_runs, list_default_measures(depth)))
     names = [str(each) for each in possible if each.compares_engines and (each.pool_free or not unequal)]
-    problem = Message(
-        "{runs} have no measure in common that compares engines"
-        if chosen
-        else "{runs} have no measure in common",
-        runs=NameList(runs),
-    )
     if unequal:
         problem = Message(
             "the runs were {unequal}, so only measures that do not depend on the pool can be compared",
             unequal=unequal,
         )
+    elif chosen:
+        problem = Message("{runs} have no measure in common that compares engines", runs=NameList(runs))
+    else:
+        problem = Message("{runs} have no measure in common", runs=NameList(runs))
     listing = " ".join(names)
     raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=listing)
-
-
-def _describe(value: object) -> str:
-    if not isinstance(value, Scale):
-        return str(value)
-    return Message("{scale} (relevant from {grade})", scale=value.name, grade=value.relevant_from)
 
 
 def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
@@ -239,11 +220,11 @@ def _name_engines(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
     """Return the name of each (run, engine): its own name, with the run's where two runs have it."""
     times = Counter(engine for run in runs.values() for engine in run.data.engines)
     labels = {engine for engine, count in times.items() if count == 1}
-    names: dict[tuple[str, str], str] = {}
+    names = {}
     for name, run in runs.items():
         for engine in run.data.engines:
-            label = engine if times[engine] == 1 else f"{engine} ({name})"
-            while times[engine] > 1 and label in labels:
+            label = engine
+            while times[engine] > 1 and (label == engine or label in labels):
                 label += f" ({name})"
             labels.add(label)
             names[name, engine] = label
@@ -280,21 +261,19 @@ def _separate(
     }
     graded = {judgment.key for each in used.values() for judgment in each if judgment.grade is not None}
 
-    def mark(name: str, key: PairKey) -> str:
-        return f"{name}/{key[1]}" if key in graded else key[1]
+    def mark(name: str, query_id: str, snippet_id: str) -> str:
+        return f"{name}/{snippet_id}" if (query_id, snippet_id) in graded else snippet_id
 
     def mark_snippets(ranking: Ranking) -> Ranking:
-        name, query_id = run_of[ranking.engine], ranking.query_id
-        return replace(
-            ranking,
-            snippets=tuple(replace(each, id=mark(name, (query_id, each.id))) for each in ranking.snippets),
-        )
+        run, query_id = run_of[ranking.engine], ranking.query_id
+        snippets = tuple(replace(each, id=mark(run, query_id, each.id)) for each in ranking.snippets)
+        return replace(ranking, snippets=snippets)
 
     separate = replace(data, rankings=tuple(map(mark_snippets, data.rankings)))
     judgments: dict[tuple[str, str, int], Judgment] = {}
     for name, of_run in used.items():
         for judgment in of_run:
-            marked = replace(judgment, snippet_id=mark(name, judgment.key))
+            marked = replace(judgment, snippet_id=mark(name, *judgment.key))
             judgments.setdefault((*marked.key, marked.repeat), marked)
     # A pair that two runs have was judged in both; its document stays one.
     return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), (*judgments.values(),)
@@ -363,9 +342,9 @@ def _list_grades(
     run: JudgedRun, queries: Mapping[str, Query], repeats: int
 ) -> dict[tuple[str, str, int], int]:
     return {
-        (*judgment.key, judgment.repeat): judgment.grade
-        for judgment in run.judgments
-        if judgment.grade is not None and judgment.query_id in queries and judgment.repeat <= repeats
+        (*each.key, each.repeat): each.grade
+        for each in run.judgments
+        if each.grade is not None and each.query_id in queries and each.repeat <= repeats
     }
 
 
@@ -403,13 +382,8 @@ def _write_notes(
             repeats=repeats,
         )
     shared, by_assessor, by_people = _count_regraded(runs, queries, repeats)
-    for differing, cause in (
-        (
-            by_assessor,
-            Message("the assessor's noise") if not unequal else Message("a difference of the assessors"),
-        ),
-        (by_people, Message("a change of people's labels")),
-    ):
+    of_assessor = Message("a difference of the assessors") if unequal else Message("the assessor's noise")
+    for differing, cause in ((by_assessor, of_assessor), (by_people, Message("a change of people's labels"))):
         if differing:
             yield Message(
                 "{differing:,} of {shared:,} judgments that two runs have in common differ: {cause} is part"

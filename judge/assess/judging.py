@@ -23,13 +23,10 @@ import numpy as np
 
 from judge.assess.assessor import Assessor
 from judge.assess.batch import BatchRunner
-from judge.assess.judgment_recorder import JudgmentRecorder
-from judge.assess.lease_scheduler import LeaseScheduler
-from judge.assess.pair_runner import PairRunner
-from judge.assess.progress import NullProgress, ProgressListener
+from judge.assess.pair_runner import LeaseScheduler, PairRunner
+from judge.assess.progress import JudgmentRecorder, ProgressListener
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_cache_path
-from judge.client.budget import SpendLimit
 from judge.client.client import ModelClient, ServerRecord
 from judge.errors import Interrupted, JudgeError, StoreError
 from judge.judgment_log import JudgmentLog
@@ -153,11 +150,11 @@ async def judge_pairs(
         client.limiter.skip_probes()
     plan = QuestionPlan(pairs, assessor, repeats, cache, pool_key)
     log = JudgmentLog(len(plan), store.path.parent)
-    recorder = JudgmentRecorder(plan, assessor, client.spend_limit, log, progress)
+    recorder = JudgmentRecorder(plan, client.spend_limit, log, progress)
     api = member.batch_api
     batch_runner = BatchRunner(api, assessor, client, store.batches) if api else None
     known_corrupt = len(store.corrupt_keys)
-    by_rule = recorder.begin(store, member.title)
+    recorder.begin(store, member.title)
     missing = log.find_missing_indices()
     try:
         if missing.size:
@@ -166,14 +163,13 @@ async def judge_pairs(
     finally:
         progress.end()
     server.update()
-    to_ask = np.delete(np.arange(len(plan)), by_rule)
     missing_keys = list(plan.list_keys(log.find_missing_indices()))
     in_batch = store.batches.find(missing_keys)
     return JudgingResult(
         judgments=log,
         graded=log.graded,
         failures=StoredRecords(log.read_failures, len(log) - log.graded),
-        cost=sum_cost(store.read_calls(plan.list_distinct_keys(to_ask)), client.price),
+        cost=sum_cost(store.read_calls(plan.list_distinct_keys(np.arange(len(plan)))), client.price),
         stopped=client.cancel_token.reason,
         warnings=(
             *_describe_corrupt(store, store.corrupt_keys[known_corrupt:]),
@@ -190,7 +186,8 @@ def find_known_judgments(
     """Return the judgments of `pairs` that need no call: those in the store, and those by rule."""
     plan = QuestionPlan(pairs, assessor, repeats, FileCache(make_cache_path(store.path)), pool_key)
     log = JudgmentLog(len(plan), store.path.parent)
-    JudgmentRecorder(plan, assessor, SpendLimit(), log, NullProgress()).begin(store)
+    for judgments in plan.find_known_judgments(store):
+        log.add(judgments.keys(), judgments.values())
     return log
 
 

@@ -1,12 +1,19 @@
-"""The progress of judging: what a listener learns while it goes on."""
+"""The progress of judging: judgments are added to the log of the run, and a listener learns of them."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import takewhile
 from typing import Protocol
 
+from judge.assess.assessor import AssessorAnswer
+from judge.assess.question_plan import QuestionPlan, VerdictRequest
+from judge.client.budget import SpendLimit
+from judge.judgment_log import JudgmentLog
 from judge.records import Judgment, RepeatProgress, Scale
+from judge.store.store import StoredAnswer, VerdictStore
 
 
 class ProgressListener(Protocol):
@@ -29,7 +36,7 @@ class ProgressListener(Protocol):
         return
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
-        """The last pair of a repeat is there; only with several repeats."""
+        """The last pair of a repeat and of those before it is there; only with several repeats."""
         return
 
     def end(self) -> None:
@@ -42,25 +49,67 @@ class NullProgress(ProgressListener):
 
 
 class RepeatCounter:
-    """Counts the judgments of every repeat."""
+    """Counts the judgments of every repeat; repeats end in the order of their numbers."""
 
     def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
         self._pairs = pairs
         self._scale = scale
         self._repeats = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
+        self._ended = 0
 
     def count_judgments(self, judgments: Iterable[Judgment]) -> list[RepeatProgress]:
-        """Count `judgments`; return the repeats that they complete, none if there is only one repeat."""
-        ended = []
-        for judgment in judgments if len(self._repeats) > 1 else ():
+        """Count `judgments`; return the repeats that end with them, none if there is only one repeat.
+
+        A repeat whose last judgment comes before that of an earlier one ends with the earlier one.
+        """
+        if len(self._repeats) == 1:
+            return []
+        for judgment in judgments:
             repeat, grade = self._repeats[judgment.repeat - 1], judgment.grade
-            repeat = replace(
+            self._repeats[judgment.repeat - 1] = replace(
                 repeat,
                 judged=repeat.judged + (grade is not None),
                 failed=repeat.failed + (grade is None),
                 relevant=repeat.relevant + (grade is not None and grade >= self._scale.relevant_from),
             )
-            self._repeats[judgment.repeat - 1] = repeat
-            if repeat.judged + repeat.failed == self._pairs:
-                ended.append(repeat)
+        following = self._repeats[self._ended :]
+        ended = list(takewhile(lambda repeat: repeat.judged + repeat.failed == self._pairs, following))
+        self._ended += len(ended)
         return ended
+
+
+class JudgmentRecorder:
+    """Adds the judgments of the questions in `plan` to `log`, and tells the listener."""
+
+    def __init__(
+        self, plan: QuestionPlan, spend_limit: SpendLimit, log: JudgmentLog, progress: ProgressListener
+    ) -> None:
+        #: The time of the last judgment.
+        self.added_at = time.monotonic()
+        self._plan = plan
+        self._spend_limit = spend_limit
+        self._log = log
+        self._progress = progress
+        self._counter = RepeatCounter(plan.repeats, len(plan) // plan.repeats, plan.assessor.scale)
+
+    def begin(self, store: VerdictStore, member: str = "") -> None:
+        """Add the judgments that need no call; `member` is the one that judges, for the listener."""
+        ended: list[RepeatProgress] = []
+        for judgments in self._plan.find_known_judgments(store):
+            self._log.add(judgments.keys(), judgments.values())
+            ended += self._counter.count_judgments(judgments.values())
+        self.added_at = time.monotonic()
+        self._progress.begin(len(self._plan), len(self._log), self._plan.assessor.subject, member)
+        for repeat in ended:
+            self._progress.end_repeat(repeat)
+
+    def add(self, request: VerdictRequest, answer: AssessorAnswer | StoredAnswer) -> None:
+        """Add a judgment for each question of `request`."""
+        self.added_at = time.monotonic()
+        questions = request.questions
+        judgments = [self._plan.assessor.make_judgment(question, answer) for _, question in questions]
+        self._log.add((index for index, _ in questions), judgments)
+        for judgment in judgments:
+            self._progress.add_judgment(judgment, self._spend_limit.usd)
+        for repeat in self._counter.count_judgments(judgments):
+            self._progress.end_repeat(repeat)

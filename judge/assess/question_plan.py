@@ -14,6 +14,7 @@ from judge.cache import FileCache
 from judge.judgment_log import Indices
 from judge.models.batch_api import BatchReply
 from judge.records import Judgment, Pair
+from judge.store.store import VerdictStore
 
 #: Bytes of a key; the store has it in hexadecimal digits.
 _KEY_SIZE = 32
@@ -65,13 +66,13 @@ class QuestionPlan:
         pool_key: str = "",
     ) -> None:
         self._pairs = pairs
-        self._assessor = assessor
+        self.assessor = assessor
         self.repeats = repeats
         self._keys = self._read_keys(cache, pool_key) if cache and pool_key else self._make_keys()
 
     def _read_keys(self, cache: FileCache, pool_key: str) -> bytes | bytearray:
         """Return the keys in `cache`; make them where it has none, or others."""
-        name = self._assessor.make_cache_key(pool_key, self.repeats)
+        name = self.assessor.make_cache_key(pool_key, self.repeats)
         with suppress(ValueError):
             cached = b"".join(bytes.fromhex(line.decode()) for line in cache.read(name) or ())
             if len(cached) == _KEY_SIZE * len(self):
@@ -83,7 +84,7 @@ class QuestionPlan:
     def _make_keys(self) -> bytes | bytearray:
         keys = [bytearray() for _ in range(self.repeats)]
         for pair in self._pairs:
-            questions = self._assessor.make_questions(pair, self.repeats)
+            questions = self.assessor.make_questions(pair, self.repeats)
             for of_repeat, question in zip(keys, questions, strict=True):
                 of_repeat += bytes.fromhex(question.key)
         return keys[0] if self.repeats == 1 else b"".join(keys)
@@ -112,11 +113,21 @@ class QuestionPlan:
             for number, pair in some:
                 for repeat in range(self.repeats):
                     index, question = self._make_question(repeat, number, pair)
-                    if judgment := self._assessor.judge_by_rule(question):
+                    if judgment := self.assessor.judge_by_rule(question):
                         block.by_rule[index] = judgment
                     else:
                         block.for_model.append((index, question))
             yield block
+
+    def find_known_judgments(self, store: VerdictStore) -> Iterator[dict[int, Judgment]]:
+        """Yield the judgments that need no call, by index, some at a time: by a rule, or by the store."""
+        for block in self.read_blocks():
+            answers = store.find_answers(question.key for _, question in block.for_model)
+            yield block.by_rule | {
+                index: self.assessor.make_judgment(question, answer)
+                for index, question in block.for_model
+                if (answer := answers.get(question.key))
+            }
 
     def select_for_model(self) -> Indices:
         """Return the indices of the questions that no rule answers."""
@@ -163,7 +174,7 @@ class QuestionPlan:
 
     def _make_question(self, repeat: int, number: int, pair: Pair) -> IndexedQuestion:
         index = repeat * len(self._pairs) + number
-        version = self._assessor.find_prompt_version(pair)
+        version = self.assessor.prompts.templates[pair.query.lang].version
         return index, Question(self._read_key(index), pair, repeat + 1, version)
 
 

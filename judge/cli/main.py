@@ -19,10 +19,9 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from judge.cli import agree_command, nightly_commands, run_commands, saved_run_commands
+from judge.cli import nightly_commands, run_commands, saved_run_commands
 from judge.cli.options import CommandGroup, GroupedCommand, UsageError, print_usage_error
-from judge.cli.streams import guard_stream
-from judge.cli.terminal import apply_language_option, print_error, use_locale_language
+from judge.cli.terminal import apply_language_option, guard_stream, print_error, use_locale_language
 from judge.config.environment import copy_environment, replace_environment
 from judge.errors import (
     DISK_ERRORS,
@@ -94,7 +93,7 @@ _COMMANDS = (
     run_commands.collect,
     saved_run_commands.score,
     saved_run_commands.compare,
-    agree_command.agree,
+    saved_run_commands.agree,
     run_commands.sidebyside,
     saved_run_commands.align,
     saved_run_commands.annotate,
@@ -175,7 +174,6 @@ def _find_exit_code(arguments: Sequence[str]) -> int:
 
 
 def _report(error: JudgeError) -> int:
-    """Print `error` and return its exit code."""
     print_error(error)
     if isinstance(error, Interrupted):
         return _EXIT_INTERRUPTED

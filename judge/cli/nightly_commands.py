@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from judge.cli.options import CommandGroup, GroupedCommand, JsonOption, RunFolderArgument, make_option
-from judge.cli.streams import print_command
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
     make_progress_listener,
+    print_command,
     print_json,
     print_message,
 )

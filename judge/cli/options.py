@@ -14,7 +14,7 @@ from inspect import cleandoc
 from pathlib import Path
 from pkgutil import resolve_name
 from string import Formatter
-from types import NoneType
+from types import GenericAlias, NoneType
 from typing import Annotated, Any, get_args, get_origin
 
 import typer
@@ -58,7 +58,7 @@ def takes_options(
 
         model = resolve_name(model_path)
         annotations = {
-            name: _annotate(name, instead.get(name, option), list_fields(model)[name].annotation)
+            name: _annotate(name, instead.get(name, option), list_fields(model)[name].rebuild_annotation())
             for name, option in list_options(model).items()
             if option.place != "file" and is_taken(name, option)
         }
@@ -89,7 +89,6 @@ def list_typed_options(context: typer.Context) -> dict[str, Any]:
 
 
 def _annotate(name: str, option: Option, field_type: Any) -> Any:  # noqa: ANN401 - types
-    """Return the annotation from which typer makes an option."""
     info = (
         typer.Argument(help=option.help)
         if option.place == "argument"
@@ -99,12 +98,14 @@ def _annotate(name: str, option: Option, field_type: Any) -> Any:  # noqa: ANN40
 
 
 def _choose_read_type(field_type: Any) -> Any:  # noqa: ANN401 - types
-    """Return what typer reads for a field: list[str] for a tuple of texts, str for a choice."""
+    """Return what typer reads for a field: a list for a tuple of texts and a table, str for a choice."""
     parts = [part for part in get_args(field_type) if part is not NoneType]
-    if get_origin(field_type) is tuple:
-        return list[str]
+    if Path in parts:
+        return Path
     if parts and not isinstance(parts[0], str):
-        return _choose_read_type(parts[0])  # that of X | None and of an annotated X
+        read_type = _choose_read_type(parts[0])  # that of X | None and of an annotated X
+        is_list = get_origin(field_type) in (tuple, Mapping)
+        return read_type if not is_list else str if read_type is float else GenericAlias(list, read_type)
     return field_type if field_type in (bool, int, float) else str
 
 
@@ -230,8 +231,7 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
             formatter.write(f"{'':{_GAP}}{line}\n")
     sections: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *GROUPS, "Options")}
     for param in command.get_params(context):
-        record = param.get_help_record(context)
-        if record is not None:
+        if (record := param.get_help_record(context)) is not None:
             is_argument = param.param_type_name == "argument"
             group = "Arguments" if is_argument else getattr(param, "rich_help_panel", "") or "Options"
             name = _PYTHON_TYPE.sub(lambda match: t(_TYPE_NAMES[match[1]]), record[0])

@@ -169,9 +169,8 @@ class ProgressLines:
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
-        self._advance(
-            self._t(", ${usd:.4f} so far", usd=usd) if usd else "", failed=judgment.error is not None
-        )
+        cost = self._t(", ${usd:.4f} so far", usd=usd) if usd else ""
+        self._advance(cost, failed=judgment.error is not None)
 
     def set_status(self, status: str) -> None:
         """Print what the run waits for when ten seconds have passed since the last line."""

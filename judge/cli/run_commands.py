@@ -17,16 +17,15 @@ import typer
 
 from judge.characters import split_lines
 from judge.cli.options import RunFolderArgument, list_typed_options, make_option, takes_options
-from judge.cli.streams import print_command
 from judge.cli.terminal import (
     get_ui_translator,
     make_console,
     make_progress_listener,
     parse_measure_names,
+    print_command,
     print_error,
     print_message,
 )
-from judge.config.config_source import name_keys
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
 from judge.errors import ErrorKind, InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
 _SELFTEST_OUT = Option(
-    help="A run folder; the result is written beside it, for the runs there (runs/…).", group=FILES, type=Path
+    help="A run folder; the result is written beside it, for the runs there (runs/…).", group=FILES
 )
 _PANEL = Option(
     help=f"{FORMS}; repeat for a panel (NAME@URL: a model with its own server).",
@@ -49,6 +48,8 @@ _PANEL = Option(
 )
 _TESTED_MODEL = Option(help=f"{TEXT_FORMS} or lexical.", group=ASSESSOR, flags=("--model", "-m"))
 _TEXT_MODEL = Option(help=f"{TEXT_FORMS}.", group=ASSESSOR, flags=("--model", "-m"))
+#: The exit code of a result that is incomplete.
+_INCOMPLETE = 3
 #: Options of grades, which have no meaning for a question about whole lists.
 _GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "examples", "out"})
 #: Options that the user of a new TOML file sets first, so they are not comments.
@@ -143,6 +144,7 @@ def _format_option(
     """Yield the text of an option, and a line with its default or an example."""
     from judge.config.option_checks import list_fields, list_options, list_toml_words
     from judge.config.run import MAX_TOKENS
+    from judge.config.toml_file import name_keys
     from judge.measure.measures import DEFAULT_MEASURES
 
     words = list_toml_words(model, list_options(model))
@@ -181,19 +183,22 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     config = _to_config(typed, toml)
     with raise_on_signals():
         result = pipeline.run(config, progress=make_progress_listener())
+        if result.incomplete:
+            print_error(result.incomplete)
         # Tables of a run that stopped before its first grade are empty.
         if result.incomplete is None or run_tables.has_grades(result):
             run_tables.print_run(result, make_console(), get_ui_translator())
     if hint:
         typer.echo(hint)
-    _report_incomplete(result.incomplete)
+    if result.incomplete:
+        sys.exit(_INCOMPLETE)
 
 
 def _report_incomplete(error: JudgeError | None) -> None:
     """Print why a result is incomplete and end the command with exit code 3; do nothing for None."""
     if error is not None:
         print_error(error)
-        sys.exit(3)
+        sys.exit(_INCOMPLETE)
 
 
 def _to_config(typed: dict[str, Any], toml: Path | None) -> Config:
@@ -299,7 +304,7 @@ def _print_result(result: CollectResult) -> None:
     t = get_ui_translator()
     for name, tally in result.engines.items():
         print_message("{name}: {value}", name=name, value=_describe_tally(tally, t))
-    for remark in result.remarks:
+    for remark in (*result.remarks, *result.short_lists.values()):
         print_message(remark)
     calls = count_new_calls(t, result.calls_made)
     print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)
@@ -308,7 +313,6 @@ def _print_result(result: CollectResult) -> None:
 
 
 def _describe_tally(tally: EngineTally, t: Translator) -> str:
-    """Return the counts of an engine in one line."""
     total = tally.answered + tally.failed
     parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=total)]
     if tally.empty:

@@ -1,10 +1,12 @@
-"""The commands on finished runs: score, compare, align, report, show, measures, annotate."""
+"""The commands on finished runs: score, compare, align, report, measures, show, annotate, agree."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -16,8 +18,15 @@ from judge.cli.options import (
     make_option,
     takes_options,
 )
-from judge.cli.terminal import get_ui_translator, make_console, parse_measure_names, print_json
+from judge.cli.terminal import get_ui_translator, make_console, parse_measure_names, print_json, print_message
+from judge.errors import InputError
 from judge.models.providers import EMBEDDING_FORMS
+
+if TYPE_CHECKING:
+    from judge.analysis.label_agreement import LabelAgreement
+    from judge.analysis.pair_plan import DrawSize
+    from judge.analysis.planned_order import PlannedComparison
+    from judge.records import ScaleName
 
 
 @takes_options(lambda _, option: option.for_scores)
@@ -101,10 +110,7 @@ def align(
     dimension_tables.print_alignment(summary, run, make_console(), get_ui_translator())
 
 
-def report(
-    run: RunFolderArgument,
-    opens: OpenOption = False,
-) -> None:
+def report(run: RunFolderArgument, opens: OpenOption = False) -> None:
     """Write the run's report.html again."""
     from judge.finished_run import rewrite_report
 
@@ -158,3 +164,210 @@ def annotate(
 
     address = serve.ServerAddress(host, port, *([token] if token else []))
     serve.annotate(run, plan, who, address, typer.echo, get_ui_translator(), opens=opens)
+
+
+def agree(
+    run: Annotated[
+        Path,
+        typer.Argument(help="Run folder, or a file with an assessor's grades (qrels).", show_default=False),
+    ],
+    more: Annotated[
+        list[str] | None, typer.Argument(help="After --engines: more engines.", show_default=False)
+    ] = None,
+    qrels_files: Annotated[
+        list[Path] | None,
+        make_option("People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).", "--qrels"),
+    ] = None,
+    plan: Annotated[
+        list[str] | None,
+        make_option(
+            "Draw N queries at random and write a file for people to label. With --qrels: the file of"
+            " --plan-pairs that the labels are for; repeatable."
+        ),
+    ] = None,
+    plan_pairs: Annotated[
+        int | None,
+        make_option("Draw N pairs that decide the order of --engines, and write a file for people to label."),
+    ] = None,
+    half_width: Annotated[
+        float | None,
+        make_option("Instead of --plan-pairs: draw as many pairs as an interval of ± this width needs."),
+    ] = None,
+    engines: Annotated[
+        list[str] | None, make_option("Engines to compare: the best with each other one (default: all).")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        make_option("With --plan-pairs: how often you draw and look at the result (default 1).", min=1),
+    ] = None,
+    seed: Annotated[int | None, make_option("Seed of the draw (default 0).")] = None,
+    out: Annotated[Path | None, make_option("File of the plan (default: RUN/labels.csv).")] = None,
+    labels_scale: Annotated[
+        str | None, make_option("Scale of the labels: graded or binary (default: detected).")
+    ] = None,
+    measure: Annotated[
+        str | None,
+        make_option("Measure to show (default: the first), or to draw pairs for (default: sDCG@10)."),
+    ] = None,
+    trec_runs: Annotated[
+        list[Path] | None,
+        make_option("Without a run folder: the TREC run of an engine; repeatable.", "--run"),
+    ] = None,
+    depth: Annotated[
+        int | None, make_option("Without a run folder: number of ranks that count (default 10).", min=1)
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare the assessor with people's labels.
+
+    Shows what its errors do to the scores of the engines. --plan draws the queries to label, --plan-pairs
+    single pairs.
+    """
+    from judge.analysis.pair_plan import DrawSize
+    from judge.analysis.planned_order import PlannedComparison
+    from judge.cli.render import agreement_tables
+    from judge.runs.folder import translate_run_errors
+
+    names = [*(engines or ()), *(more or ())]
+    if (trec_runs or depth is not None) and not run.is_file():
+        raise InputError("--run and --depth are for two files of grades; {run} is a run folder", run=run)
+    if not qrels_files:
+        size = DrawSize(plan_pairs, half_width, seed or 0, rounds or 1)
+        _draw_for_labelling(run, plan, size, names, measure, out)
+        return
+    qrels, *others = qrels_files
+    if others:  # the last one would count
+        raise InputError(
+            "--qrels takes one file, and there are {count}; put all labels in one", count=len(qrels_files)
+        )
+    if names or any(option is not None for option in (seed, out, plan_pairs, half_width, rounds)):
+        raise InputError(
+            "--seed, --out, --engines and --rounds are for --plan and --plan-pairs, which draw"
+            " what people label; omit them, or omit --qrels"
+        )
+    scale = cast("ScaleName | None", labels_scale)
+    result = _compare_labels(run, qrels, plan, measure, trec_runs, depth, scale)
+    if json:
+        print_json(result)
+        return
+    with translate_run_errors(run):
+        if isinstance(result, PlannedComparison):
+            agreement_tables.print_decision(result, make_console(), get_ui_translator())
+        else:
+            agreement_tables.print_agreement(result, make_console(), get_ui_translator(), measure)
+
+
+def _compare_labels(
+    run: Path,
+    qrels: Path,
+    plan: Sequence[str] | None,
+    measure: str | None,
+    trec_runs: Sequence[Path] | None,
+    depth: int | None,
+    scale: ScaleName | None,
+) -> LabelAgreement | PlannedComparison:
+    """Compare the labels of `qrels` with a run, with a file of grades, or by the files of a `plan`."""
+    from judge import api
+
+    if not plan:
+        if not run.is_file():
+            return api.agree(run, qrels, scale)
+        measures = [measure] if measure else None
+        return api.agree_label_files(run, qrels, trec_runs or [], depth or 10, measures, scale)
+    if measure or run.is_file():
+        raise InputError(
+            "--qrels with --plan takes a run folder and the measure of the plan; leave out --measure,"
+            " --run and --depth"
+        )
+    return api.decide_order(run, qrels, plan, scale)
+
+
+def _draw_for_labelling(
+    run: Path,
+    plan: Sequence[str] | None,
+    size: DrawSize,
+    engines: Sequence[str],
+    measure: str | None,
+    out: Path | None,
+) -> None:
+    draws_pairs = size.labels is not None or size.half_width is not None
+    if bool(plan) == draws_pairs or (size.labels is not None and size.half_width is not None):
+        raise InputError(
+            "give --qrels FILE with people's labels, or one of --plan N, --plan-pairs N and --half-width W to"
+            " draw queries or pairs for labelling; these three exclude each other"
+        )
+    if not plan:
+        _plan_pairs(run, engines, measure, size, out)
+        return
+    if engines or size.rounds > 1:
+        raise InputError(
+            "--engines and --rounds are for --plan-pairs and --half-width; omit them with --plan"
+        )
+    if len(plan) > 1 or not re.fullmatch(r"-?[0-9]{1,9}", plan[0]):
+        raise InputError(
+            "--plan is {value!r}; without --qrels it is the number of queries to draw", value=" ".join(plan)
+        )
+    _plan_labels(run, int(plan[0]), size.seed, out)
+
+
+def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
+    """Draw queries for people to label, write them to a file, and print what to do with it."""
+    from judge.measure.ppi import MIN_LABELLED
+    from judge.runs.labelling_plan import plan_labels
+
+    t = get_ui_translator()
+    plan = plan_labels(run, count, seed, out)
+    size = t.translate_plural("{count:,} query", "{count:,} queries", plan.count)
+    more = t(" + {reserve} in reserve", reserve=plan.reserve) if plan.reserve else ""
+    print_message(
+        "{path}: {size}{more}; fill in the column 'grade', then: {command}",
+        path=plan.path,
+        size=size,
+        more=more,
+        command=f"judge agree {run} --qrels {plan.path}",
+    )
+    if plan.count < MIN_LABELLED:
+        print_message(
+            "Fewer than {least} labelled queries measure agreement, but do not correct the scores of"
+            " engines.",
+            least=MIN_LABELLED,
+        )
+    if plan.reserve:
+        print_message(
+            "Label in the order of the file. The reserve replaces queries without a value: by the assessor's"
+            " grades, {plan.measure} has no value on {plan.without} of {plan.queries}, because nothing in the"
+            " pool is relevant or an engine gave no answer. With all {total} labelled, {size} have a value"
+            " with a probability of 95% or more. You can stop when {plan.count} have a value.",
+            total=plan.count + plan.reserve,
+            size=size,
+            plan=plan,
+        )
+
+
+def _plan_pairs(
+    run: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
+) -> None:
+    """Draw pairs for people to label, write them to a file, and print what to do with it."""
+    from judge.report.display_text import count_queries
+    from judge.runs.labelling_plan import make_design_path, plan_pair_labels
+
+    t = get_ui_translator()
+    path, plan = plan_pair_labels(run, engines, measure, size, out)
+    print_message(
+        "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",
+        path=path,
+        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.labels),
+        queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
+        command=f"judge agree {run} --qrels {path} --plan {path}",
+    )
+    print_message(
+        "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"
+        " ±{plan.half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to people"
+        " who label.",
+        best=plan.engines[0],
+        others=t(", ").join(plan.engines[1:]),
+        design=make_design_path(path),
+        plan=plan,
+    )
+    if plan.labels == len(plan.units):
+        print_message("These are all pairs whose grade can change the order.")

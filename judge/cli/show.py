@@ -87,7 +87,6 @@ def _search(entries: Iterable[QueryEntry], query: str, run: Path) -> tuple[Query
 
 
 def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
-    """Return the entry with the details of its failed judgments."""
     judgments = [
         judgment
         for engine in entry.engines.values()
@@ -131,10 +130,8 @@ def print_query(entry: QueryEntry, console: Console) -> None:
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
             console.print(_format_heading(snippet, escape_hidden(text.title)))
-            for line in (
-                Text(escape_hidden(text.snippet), style="dim"),
-                *_format_judgments(snippet.judgments),
-            ):
+            body = Text(escape_hidden(text.snippet), style="dim")
+            for line in (body, *_format_judgments(snippet.judgments)):
                 console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
 
 

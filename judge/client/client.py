@@ -45,6 +45,8 @@ _LONG_WAIT = 60.0
 _TLS_HINT = Message(" (a port that speaks TLS needs https://)")
 #: Seconds without an answer after which the progress shows what the run waits for.
 _SLOW = 5.0
+#: The same after which it shows that no request succeeds.
+_OUTAGE = 2.0
 
 
 def make_failed_call(error: CallError, *, in_batch: bool = False) -> Call:
@@ -136,6 +138,8 @@ class ModelClient:
         #: Whether a response of the server's API arrived in this run, a success or an error.
         self._has_response = False
         self._startup_errors = _StartupErrors(model.endpoint, limits)
+        #: What the last error says that a retry may solve.
+        self._last_error = ""
         #: The longest Retry-After that was waited for, in seconds.
         self._longest_wait = 0.0
 
@@ -163,16 +167,20 @@ class ModelClient:
             return Message(
                 "waiting before the next request to {host}, {seconds:.0f} s left", host=host, seconds=pause
             )
-        has_answer = limiter.circuit is not Circuit.STARTING
-        if has_answer and (outage := limiter.measure_outage()) > _SLOW:
+        if (outage := limiter.measure_outage()) > _OUTAGE:
             return Message(
-                "no answer from {host} for {seconds:.0f} s, still trying", host=host, seconds=outage
+                "no request to {host} succeeded for {seconds:.0f} s, trying again: {detail}",
+                host=host,
+                seconds=outage,
+                detail=Message(self._last_error.removeprefix(f"{self.model.endpoint}: ")),
             )
         if since <= _SLOW:
             return Message("")
-        if has_answer:
-            return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
-        return Message("waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since)
+        if limiter.circuit is Circuit.STARTING:
+            return Message(
+                "waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since
+            )
+        return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
     async def complete(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Return the completion of `prompt`.
@@ -241,6 +249,7 @@ class ModelClient:
         elif isinstance(error, RequestRejected):
             self.limiter.record_answer(permit.current)
         elif isinstance(error, RetryableError):
+            self._last_error = error.detail
             throttled = error.kind == "rate_limit" or error.retry_after is not None
             # Without retries, the run does not wait for a server that fails.
             if throttled or self.limits.attempts > 1:

@@ -17,13 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from judge.collect.engines import (
-    MAX_CONCURRENT_QUERIES,
-    SLOTS,
-    EngineDefinition,
-    HttpEngine,
-    ResultSource,
-)
+from judge.collect.engines import MAX_CONCURRENT_QUERIES, SLOTS, EngineDefinition, HttpEngine, ResultSource
 from judge.collect.responses import ResponseShape
 from judge.config.collect import CollectConfig
 from judge.config.option_checks import STRICT, CountValue, OneOrMore, VariableName, validate_table
@@ -37,15 +31,8 @@ _SLOT = re.compile(r"\{(\w+)\}")
 #: Scripts and regions with traditional characters; a tag without a script implies it by the region.
 _TRADITIONAL = frozenset({"hant", "tw", "hk", "mo"})
 #: Codes of Bing and Brave that are not the primary subtag.
-_BING = {
-    "en-gb": "en-gb",
-    "ja": "jp",
-    "no": "nb",
-    "nn": "nb",
-    "pt": "pt-pt",
-    "pt-br": "pt-br",
-    "pt-pt": "pt-pt",
-}
+_BING = {"en-gb": "en-gb", "ja": "jp", "no": "nb", "nn": "nb"}
+_BING |= {"pt": "pt-pt", "pt-br": "pt-br", "pt-pt": "pt-pt"}
 #: Codes of Google (the values of `hl`) that are not the primary subtag.
 _GOOGLE = {"he": "iw", "pt-br": "pt-br", "pt-pt": "pt-pt"}
 
@@ -86,11 +73,9 @@ def open_engines(config: CollectConfig, environ: Mapping[str, str]) -> list[Resu
     """
     sources = [_open_engine(spec, config, environ) for spec in dict.fromkeys(config.engines)]
     names = [parse_identifier("--engine", "engine", source.name, "") for source in sources]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
+    if repeated := [name for name in names if names.count(name) > 1]:
         raise InputError("two engines are called {name!r}; describe one under another name", name=repeated[0])
-    unused = set(config.base_urls) - set(names)
-    if unused:
+    if unused := set(config.base_urls) - set(names):
         raise InputError(
             "--base-url names {name!r}, which is not an engine of this collection; the engines are {names}",
             name=min(unused),
@@ -163,7 +148,7 @@ class EngineTable(BaseModel, frozen=True):
 
     url: str = ""
     method: str = ""
-    key: Annotated[VariableName, Field(description=Message("the name of an environment variable"))] = ""
+    key: VariableName = ""
     headers: _TextTable = {}
     secrets: _TextTable = {}
     params: _TextTable = {}
@@ -186,6 +171,7 @@ def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
     return EngineDefinition(
         name=name,
         docs=place,
+        table=place,
         shape=ResponseShape(results=described.results, proof=proof, **dict(paths)),
         base_url=base_url,
         path=path,

@@ -2,8 +2,8 @@
 
 - The options: `run`, `collect`, `nightly`; rules for several of them: `run_checks`.
 - One option: `option_record` for help and command line, `option_checks` for types, ranges and messages.
-- Files: `toml_file` reads them, `config_source` names file, table and key in messages.
+- Files: `toml_file` reads them, and names file, table and key in messages.
 - Environment variables: `environment`.
 
-`judge --help` imports `option_record`, `config_source` and `environment`, which do not import pydantic.
+`judge --help` imports `option_record` and `environment`, which do not import pydantic.
 """

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from judge.config.config_source import ConfigSource
 from judge.config.option_checks import (
     STRICT,
     Addresses,
     CountValue,
     NonNegativeNumber,
     NumberValue,
+    Options,
+    PathText,
     TextList,
     TextValue,
     list_fields,
@@ -24,81 +26,64 @@ from judge.config.option_checks import (
     list_options,
     list_toml_words,
     option,
-    raise_input_errors,
 )
 from judge.config.option_record import CALLS, ENGINES, FILES, INPUT
-from judge.config.toml_file import read_section, rename_options
+from judge.config.toml_file import ConfigSource, read_section, rename_options
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName
 
+#: The option of a group.
+_engine, _call = partial(option, group=ENGINES), partial(option, group=CALLS)
+
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
-class CollectConfig:
+class CollectConfig(Options):
     """The options of a collection; the text of each says what it does.
 
-    `engine_tables` holds the tables [collect.engines.NAME]. `source` is not an option: it says which file
-    decided which option, for error messages. Raises InputError that names the option and its value.
+    `engine_tables` holds the tables [collect.engines.NAME].
     """
 
-    _raise_input_errors = raise_input_errors()
-
-    queries: TextValue = option(
+    queries: PathText = option(
         "Queries: .jsonl or .csv (query, query_id, …), .tsv (id, tab, query), .txt.",
-        INPUT,
         ...,
+        group=INPUT,
         example='"queries.tsv"',
-        type=Path,
         place="argument",
     )
-    engines: TextList = option(
+    engines: TextList = _engine(
         "searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa, aliyun-iqs"
         " (also -generic, -generic-advanced), bocha, http:NAME (described in a TOML file) or langchain:CLASS;"
         " repeatable.",
-        ENGINES,
         ...,
         title="engine",
         example='["searxng", "brave"]',
         flags=("--engine",),
     )
-    out: TextValue = option(
-        "Dataset to write (.jsonl); an existing one is resumed.",
-        FILES,
-        ...,
-        example='"data.jsonl"',
-        type=Path,
+    out: PathText = option(
+        "Dataset to write (.jsonl); an existing one is resumed.", ..., group=FILES, example='"data.jsonl"'
     )
-    depth: CountValue = option("Number of results to keep per query (default 10).", ENGINES, 10)
-    lang: TextValue | None = option(
-        "Language, e.g. zh-CN, sent to engines that take one, in their codes.", ENGINES, example='"zh-CN"'
+    depth: CountValue = _engine("Number of results to keep per query (default 10).", 10)
+    lang: TextValue | None = _engine(
+        "Language, e.g. zh-CN, sent to engines that take one, in their codes.", example='"zh-CN"'
     )
-    country: TextValue | None = option(
-        "Country, e.g. cn, sent to engines that take one.", ENGINES, example='"cn"'
-    )
-    rate: Annotated[NumberValue, Field(ge=0.001)] = option(
-        "Queries per second and engine (default 1).", CALLS, 1.0
-    )
-    attempts: CountValue = option("Requests per call when an engine fails (default 3).", CALLS, 3)
-    max_wait: NonNegativeNumber = option(
+    country: TextValue | None = _engine("Country, e.g. cn, sent to engines that take one.", example='"cn"')
+    rate: Annotated[NumberValue, Field(ge=0.001)] = _call("Queries per second and engine (default 1).", 1.0)
+    attempts: CountValue = _call("Requests per call when an engine fails (default 3).", 3)
+    max_wait: NonNegativeNumber = _call(
         "Seconds to wait for an engine that limits the rate (429); this uses no attempts (default 120).",
-        CALLS,
         120.0,
         flags=("--max-wait", "--patience"),
     )
-    timeout: Annotated[NumberValue, Field(ge=0.1)] = option(
-        "Timeout of a call in seconds (default 20).", CALLS, 20.0
-    )
-    base_urls: Addresses = option(
+    timeout: Annotated[NumberValue, Field(ge=0.1)] = _call("Timeout of a call in seconds (default 20).", 20.0)
+    base_urls: Addresses = _engine(
         "Other addresses of engines; on the command line NAME=URL, repeatable.",
-        ENGINES,
         {},
         example='{ searxng = "http://localhost" }',
         flags=("--base-url",),
-        type=list[str],
     )
     engine_tables: Annotated[
         Mapping[str, dict[str, Any]], Field(title="engines", description=Message("a table of tables"))
     ] = field(default_factory=dict)
-    source: ConfigSource = field(default=ConfigSource(), compare=False, repr=False)
 
     @model_validator(mode="after")
     def _check_engines(self) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import partial
@@ -12,23 +11,20 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from judge.config.config_source import ConfigSource
 from judge.config.option_checks import (
     STRICT,
     NonNegativeNumber,
     NumberValue,
+    Options,
     ShareValue,
     TextValue,
     VariableName,
     option,
-    raise_input_errors,
     validate_table,
 )
 from judge.config.option_record import NIGHTS, NIGHTS_FOLDER
+from judge.config.toml_file import ConfigSource
 from judge.messages import Message
-
-#: The command that makes a run the baseline.
-SET_BASELINE_COMMAND = "judge baseline set RUN"
 
 
 def _check_repeats(repeats: int) -> int:
@@ -42,9 +38,8 @@ def _make_share_field(low: float, high: float) -> Any:  # noqa: ANN401 - what py
 
 
 def _make_list_field(examples: str, least: int = 0) -> Any:  # noqa: ANN401 - what pydantic's Field returns
-    return Field(
-        strict=False, min_length=least, description=Message("a list of {examples}", examples=examples)
-    )
+    expected = Message("a list of {examples}", examples=examples)
+    return Field(strict=False, min_length=least, description=expected)
 
 
 _option = partial(option, group=NIGHTS, place="file")
@@ -83,9 +78,7 @@ class WebhookOptions(BaseModel, frozen=True):
             )
         ),
     ]
-    secret_env: Annotated[VariableName, Field(description=Message("the name of an environment variable"))] = (
-        ""
-    )
+    secret_env: VariableName = ""
     link: str = ""
 
 
@@ -102,34 +95,21 @@ _Webhook = Annotated[
 
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
-class NightlyConfig:
-    """The options of the nightly job.
+class NightlyConfig(Options):
+    """The options of the nightly job. Those that `judge init` lists have a text that says what they do.
 
-    `folder` holds the nights. `measures` are those of the regression test; None takes AP@10 and sDCG@10.
+    `measures` None takes AP@10 and sDCG@10, `min_coverage` None the option of the run. A drop is a regression
+    when chance does not explain it (`alpha`), it is at least `min_drop`, and unjudged snippets could not turn
+    it into none. `min_shared` of the baseline's queries must be asked again. An engine (or the assessor)
+    counts as unavailable when the share of queries (or canaries) that it answered is lower by more than
+    `max_missing` than at the baseline. A night ends before the judging when an engine returns empty snippets
+    in more than `max_empty_snippets` of its results: a field of its answers was renamed.
 
-    Engines. A drop of at least `min_drop` is a regression when chance does not explain it: `alpha` bounds the
-    probability that a night without any change blames an engine by any measure. A night is incomplete when
-    unjudged snippets could turn a drop into none; it gets a remark when they could hide a drop of
-    `min_drop`. `min_coverage` of the pairs must be judged; None takes the option of the run. `min_shared` of
-    the baseline's queries must be asked again. An engine (or the assessor) counts as unavailable when the
-    share of queries (or canaries) that it answered is lower by more than `max_missing` than at the baseline.
-    A night ends before the judging when an engine returns empty snippets in more
-    than `max_empty_snippets` of its results, since that means that a field of its answers was renamed.
-
-    Assessor. Each canary is judged `canary_repeats` times a night (0: no canaries; then a change of the
-    assessor cannot be told from a change of the engines). `canary_alpha` bounds the probability that an
-    unchanged assessor is reported as changed by its canaries, and again by the pairs that it judged on both
-    nights. `max_flip_rate` is the share of canaries whose grade may move from night to night for a reason
-    that does not show within one night. `min_shift` is the smallest change of their mean grade, in grades,
-    that counts as a stricter or more lenient assessor. `judge_on_drift` decides what happens when the
-    canaries show a changed assessor: "stop" judges nothing more; "all" judges the results too, so that the
-    night can become the baseline. `accept_names` holds names of served models, or patterns such as
-    "qwen-plus-*", that are not drift by themselves.
-
-    `webhook` is the chat or server that gets a message about each night.
+    `canary_alpha` bounds the probability that an unchanged assessor is reported as changed by its canaries,
+    and again by the pairs that it judged on both nights. `max_flip_rate` is the share of canaries whose grade
+    may move from night to night for a reason that does not show within one night. `min_shift` is the smallest
+    change of their mean grade, in grades, that counts as a stricter or more lenient assessor.
     """
-
-    _raise_input_errors = raise_input_errors()
 
     folder: Annotated[TextValue, Field(min_length=1, description=Message("a path in quotes"))] = _option(
         Message("Folder of the nights."), default=NIGHTS_FOLDER
@@ -170,19 +150,9 @@ class NightlyConfig:
         """Return whether `accept_names` holds the name of a served model."""
         return any(fnmatchcase(name, pattern) for pattern in self.accept_names)
 
-    @property
-    def set_baseline_command(self) -> str:
-        """The command that makes a run the baseline of these nights."""
-        if Path(self.folder) == Path(NIGHTS_FOLDER):
-            return SET_BASELINE_COMMAND
-        return f"{SET_BASELINE_COMMAND} --folder {shlex.quote(self.folder)}"
-
-    def make_set_command(self, run: Path) -> str:
-        """Return the command that makes `run`, one of these nights, their baseline."""
-        return SET_BASELINE_COMMAND.replace("RUN", shlex.quote(str(run)))
-
     @classmethod
     def load(cls, table: Mapping[str, Any], toml: Path | None = None) -> Self:
         """Return the options of the table of `toml`; raise InputError that names both if one is invalid."""
-        with ConfigSource(toml, "nightly").add_error_context():
-            return cls(**table)
+        source = ConfigSource(toml, "nightly")
+        with source.add_error_context():
+            return cls(**{"source": source, **table})

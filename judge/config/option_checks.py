@@ -5,13 +5,14 @@ Options that are lists or tables are texts on the command line, such as snippet=
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from operator import index
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -23,11 +24,12 @@ from pydantic import (
     WrapValidator,
     model_validator,
 )
+from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails, PydanticCustomError
 
-from judge.config.config_source import ConfigSource
 from judge.config.option_record import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
+from judge.config.toml_file import ConfigSource
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName, SeparatedNames
 from judge.records import WEIGHTED_DIMENSIONS
@@ -50,7 +52,8 @@ _SHOWN_BY_EXAMPLE = frozenset({"string_type", "int_type", "tuple_type"})
 #: The names that a shell takes for a variable and GitHub for a secret; a longer one is a secret itself.
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _NOT_A_VARIABLE = "not_a_variable"
-_UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
+#: Errors of a key that is no option; the last one is that of `source`.
+_UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden", "dataclass_exact_type"})
 _Table = TypeVar("_Table", bound=BaseModel)
 
 
@@ -75,7 +78,9 @@ def _check_variable(name: str) -> str:
 
 
 #: The name of an environment variable, or no text.
-VariableName = Annotated[str, AfterValidator(_check_variable)]
+VariableName = Annotated[
+    str, AfterValidator(_check_variable), Field(description=Message("the name of an environment variable"))
+]
 #: Takes a text as a list of one.
 OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
 WholeNumber = Annotated[int, BeforeValidator(_read_whole_number)]
@@ -87,6 +92,8 @@ TextValue = Annotated[
     Field(pattern="^[^\0]*$"),
     BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value),
 ]
+#: The path of a file: the command line reads a `Path`.
+PathText = Annotated[TextValue, Path]
 #: A day as text; a day of TOML is taken as its text.
 DayValue = Annotated[
     str,
@@ -95,6 +102,7 @@ DayValue = Annotated[
 ]
 #: A list of texts.
 TextList = Annotated[tuple[TextValue, ...], Field(strict=False)]
+PathList = Annotated[tuple[PathText, ...], Field(strict=False)]
 CountValue = Annotated[WholeNumber, Field(ge=1)]
 #: A number of at least 0.
 NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
@@ -109,17 +117,23 @@ def is_day(text: str) -> bool:
         return False
 
 
-def raise_input_errors() -> Any:  # noqa: ANN401 - what pydantic finds in the body of a class
-    """Return a validator for the body of a dataclass that makes an invalid value an InputError."""
+@dataclass(config=STRICT, frozen=True, kw_only=True)
+class Options:
+    """A table of options. Raises InputError that names the option, its value and what it can be.
 
-    def translate_errors(cls: type[Any], data: Any, validate: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    `source` is not an option: it says which file decided which option, for error messages.
+    """
+
+    source: ConfigSource = dataclasses.field(default=ConfigSource(), compare=False, repr=False)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _translate_errors(cls, data: Any, validate: Callable[[Any], Self]) -> Self:  # noqa: ANN401
         try:
             return validate(data)
         except ValidationError as error:
             values = (data.kwargs or {}) if isinstance(data, ArgsKwargs) else data
             raise InputError(_describe_invalid(error, list_fields(cls), values)) from None
-
-    return model_validator(mode="wrap")(classmethod(translate_errors))  # type: ignore[arg-type]
 
 
 def list_fields(model: Any) -> Mapping[str, FieldInfo]:  # noqa: ANN401 - a pydantic dataclass or model
@@ -129,9 +143,9 @@ def list_fields(model: Any) -> Mapping[str, FieldInfo]:  # noqa: ANN401 - a pyda
 
 def option(
     help_text: str,
-    group: str,
     default: Any = None,  # noqa: ANN401 - as pydantic's Field has it
     *,
+    group: str,
     title: str | None = None,
     is_changeable: bool | None = None,
     **more: Any,  # noqa: ANN401
@@ -198,9 +212,7 @@ def _describe_invalid(
     detail = next((each for each in details if each["type"] in _UNKNOWN), details[0])
     name = str(detail["loc"][0])
     if detail["type"] in _UNKNOWN:
-        keys = [
-            field.title or other for other, field in fields.items() if field.annotation is not ConfigSource
-        ]
+        keys = [each.title or key for key, each in fields.items() if each.annotation is not ConfigSource]
         listing = Message("; known are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
@@ -217,19 +229,12 @@ def _describe_invalid(
         )
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
-        value = _format_toml(detail["input"])
-        expected = _EXPECTED[detail["type"]]
-        return Message(
-            "{key} is {value:.80}; it is {expected}",
-            key=f"{key}.{detail['loc'][1]}",
-            value=value,
-            expected=expected,
-        )
+        key, value = f"{key}.{detail['loc'][1]}", detail["input"]
+        requirement = Message("it is {expected}", expected=_EXPECTED[detail["type"]])
+    else:
+        value = values[name]
     return Message(
-        "{key} is {value:.80}; {requirement}",
-        key=key,
-        value=_format_toml(values[name]),
-        requirement=requirement,
+        "{key} is {value:.80}; {requirement}", key=key, value=_format_toml(value), requirement=requirement
     )
 
 

@@ -9,36 +9,16 @@ from judge.messages import Message
 
 #: The groups of options, in the order of help.
 ASSESSOR = "Assessor"
-
-
 INPUT = "Input"
-
-
 MEASURING = "Measuring"
-
-
 LIMITS = "Calls and cost"
-
-
 OTHER_DIMENSIONS = "Other dimensions"
-
-
 ENGINES = "Engines"
-
-
 CALLS = "Calls"
-
-
 FILES = "Files"
-
-
 #: Options of the nightly job stand in TOML files only.
 NIGHTS = Message("For judge nightly")
-
-
 GROUPS = (ASSESSOR, INPUT, MEASURING, OTHER_DIMENSIONS, LIMITS, ENGINES, CALLS, FILES)
-
-
 #: Folder of the nights unless [nightly] names another one.
 NIGHTS_FOLDER = "runs/nights"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from judge.config.config_source import ConfigSource
 from judge.config.option_checks import (
     STRICT,
     ColumnNames,
@@ -20,6 +19,9 @@ from judge.config.option_checks import (
     Measures,
     NonNegativeNumber,
     NumberValue,
+    Options,
+    PathList,
+    PathText,
     PriceNumbers,
     Prices,
     ShareValue,
@@ -31,17 +33,10 @@ from judge.config.option_checks import (
     list_options,
     list_toml_words,
     option,
-    raise_input_errors,
 )
 from judge.config.option_record import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENSIONS
-from judge.config.run_checks import (
-    check_needed_options,
-    check_options_apply,
-    check_tables,
-    check_together,
-    describe_needed_model,
-)
-from judge.config.toml_file import TABLES, read_toml, rename_options
+from judge.config.run_checks import check_needed_options, check_tables, check_together, find_unfit_options
+from judge.config.toml_file import TABLES, ConfigSource, read_toml, rename_options
 from judge.errors import InputError
 from judge.messages import Message
 from judge.models.providers import FORMS, check_embeddings
@@ -50,6 +45,7 @@ from judge.records import (
     EXPECTED,
     EXPLAIN_QUERIES,
     GRADED,
+    MIN_COVERAGE,
     RERANKER,
     LangChoice,
     Sampling,
@@ -65,154 +61,126 @@ _Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en
 _Embeddings = Annotated[str, AfterValidator(check_embeddings)]
 _Place = Annotated[Literal["local", "ray"], Field(description=Message("'local' or 'ray'"))]
 _AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
+#: The option of a group.
+_input, _assessor = partial(option, group=INPUT), partial(option, group=ASSESSOR)
+_measuring, _limit = partial(option, group=MEASURING), partial(option, group=LIMITS)
+_file = partial(option, group=FILES)
 #: The option of a dimension, and that of one that makes no call, so that `judge score` measures it too.
 _dimension = partial(option, group=OTHER_DIMENSIONS, default=False, for_datasets=True)
 _free_dimension = partial(_dimension, for_scores=True)
 
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
-class Config:
+class Config(Options):
     """The options of a run; the text of each says what it does.
 
     `measures` None takes the defaults for this depth; `rerank_thresholds` None fits them on the labels of
-    `qrels`. `source` is not an option: it says which file decided which option, for error messages. Raises
-    InputError that names the option, its value and what it can be.
+    `qrels`.
     """
 
-    _raise_input_errors = raise_input_errors()
-
-    data: TextValue | None = option(
+    data: TextValue | None = _input(
         "Dataset: .jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz.",
-        INPUT,
         example='"results.jsonl"',
         type=list[Path],
         place="argument",
     )
-    topics: TextValue | None = option(
-        "TREC input: topics (id, tab, text).", INPUT, example='"topics.tsv"', type=Path
+    topics: PathText | None = _input("TREC input: topics (id, tab, text).", example='"topics.tsv"')
+    docs: PathText | None = _input(
+        "TREC input: documents (.jsonl or .tsv, also .gz).", example='"docs.jsonl"'
     )
-    docs: TextValue | None = option(
-        "TREC input: documents (.jsonl or .tsv, also .gz).", INPUT, example='"docs.jsonl"', type=Path
-    )
-    trec_runs: TextList = option(
+    trec_runs: PathList = _input(
         "TREC input: a run file; repeatable, and more of them can follow it.",
-        INPUT,
         (),
         example='["bm25.run", "dense.run"]',
         flags=("--run",),
-        type=list[Path],
     )
-    columns: ColumnNames = option(
+    columns: ColumnNames = _input(
         "Names of the dataset's columns; on the command line FIELD=COLUMN, e.g. snippet=text,query=q,"
         " repeatable.",
-        INPUT,
         (),
         example='{ snippet = "text", query = "q" }',
     )
-    model: TextValue = option(
-        Message("Model: {forms}.", forms=FORMS),
-        ASSESSOR,
-        "",
-        example='"openai:NAME"',
-        flags=("--model", "-m"),
+    model: TextValue = _assessor(
+        Message("Model: {forms}.", forms=FORMS), "", example='"openai:NAME"', flags=("--model", "-m")
     )
-    panel: TextList = option(
+    panel: TextList = _assessor(
         Message("Further models that judge the same pairs: a panel."),
-        ASSESSOR,
         (),
         example='["dashscope:NAME"]',
         place="file",
     )
-    assessor: _AssessorName = option(
-        "Prompts: judge (default) or deepeval (needs the extra).", ASSESSOR, "judge", for_datasets=True
+    assessor: _AssessorName = _assessor(
+        "Prompts: judge (default) or deepeval (needs the extra).", "judge", for_datasets=True
     )
-    base_url: TextValue | None = option(
+    base_url: TextValue | None = _assessor(
         "Address of the server (default: the provider's).",
-        ASSESSOR,
         example='"http://localhost:8000/v1"',
         for_scores=True,
     )
-    scale: _ScaleName = option("graded (0-3, default) or binary (yes/no).", ASSESSOR, "graded")
-    lang: _Language = option(
+    scale: _ScaleName = _assessor("graded (0-3, default) or binary (yes/no).", "graded")
+    lang: _Language = _assessor(
         "Language of the prompt: zh, en or auto (default). auto takes the language of the query; for one word"
         " in Latin letters, digits or symbols, that of its snippets.",
-        ASSESSOR,
         "auto",
     )
-    repeats: Annotated[CountValue, Field(le=100)] = option(
-        "Judge the pool N times, to measure stability (default 1).", ASSESSOR, 1
+    repeats: Annotated[CountValue, Field(le=100)] = _assessor(
+        "Judge the pool N times, to measure stability (default 1).", 1
     )
-    depth: CountValue = option("Number of ranks to judge (default 10).", ASSESSOR, 10, for_datasets=True)
-    relevant_from: WholeNumber | None = option(
-        "Lowest grade that counts as relevant.", ASSESSOR, example="2", for_datasets=True
+    depth: CountValue = _assessor("Number of ranks to judge (default 10).", 10, for_datasets=True)
+    relevant_from: WholeNumber | None = _assessor(
+        "Lowest grade that counts as relevant.", example="2", for_datasets=True
     )
-    rerank_thresholds: Thresholds | None = option(
+    rerank_thresholds: Thresholds | None = _assessor(
         "Scores at which a reranker's grades 1, 2, … begin, e.g. 0.2,0.5,0.8 (default: fitted on --qrels).",
-        ASSESSOR,
         example="[0.2, 0.5, 0.8]",
-        type=str,
         for_datasets=True,
     )
-    dates: bool = option(
+    dates: bool = _assessor(
         "Show the snippets' dates in prompts; then a different date makes a different pair.",
-        ASSESSOR,
         False,
         for_datasets=True,
     )
-    as_of: DayValue | None = option(
+    as_of: DayValue | None = _assessor(
         "The day that prompts call today, e.g. 2026-05-01; implies --dates.",
-        ASSESSOR,
         example='"2026-05-01"',
         for_datasets=True,
     )
-    prompts: TextValue | None = option(
-        "Folder with your own zh/ and en/ prompts.",
-        ASSESSOR,
-        example='"my-prompts"',
-        type=Path,
-        is_changeable=True,
+    prompts: PathText | None = _assessor(
+        "Folder with your own zh/ and en/ prompts.", example='"my-prompts"', is_changeable=True
     )
-    examples: TextValue | None = option(
+    examples: PathText | None = _assessor(
         "File of labelled pairs that prompts show as examples: query, snippet, grade, reason.",
-        ASSESSOR,
         example='"examples.jsonl"',
-        type=Path,
         is_changeable=True,
     )
-    temperature: NonNegativeNumber = option("Sampling temperature (default 0).", ASSESSOR, 0.0)
-    top_p: ShareValue | None = option("Nucleus sampling (default: not sent).", ASSESSOR, example="0.9")
-    seed: WholeNumber | None = option("Sampling seed (default: not sent).", ASSESSOR, example="1")
-    max_tokens: Annotated[WholeNumber, Field(ge=16)] | None = option(
-        "Maximum tokens of a reply (default 512; 8192 with --thinking).", ASSESSOR
+    temperature: NonNegativeNumber = _assessor("Sampling temperature (default 0).", 0.0)
+    top_p: ShareValue | None = _assessor("Nucleus sampling (default: not sent).", example="0.9")
+    seed: WholeNumber | None = _assessor("Sampling seed (default: not sent).", example="1")
+    max_tokens: Annotated[WholeNumber, Field(ge=16)] | None = _assessor(
+        "Maximum tokens of a reply (default 512; 8192 with --thinking)."
     )
-    thinking: bool = option("Let the model reason first.", ASSESSOR, False)
-    max_chars: Annotated[WholeNumber, Field(ge=200)] = option(
-        Message("Characters of a snippet that a prompt shows."), ASSESSOR, 4000, place="file"
+    thinking: bool = _assessor("Let the model reason first.", False)
+    max_chars: Annotated[WholeNumber, Field(ge=200)] = _assessor(
+        Message("Characters of a snippet that a prompt shows."), 4000, place="file"
     )
-    qrels: TextValue | None = option(
+    qrels: PathText | None = _input(
         "Labels of people that are used as grades; the assessor judges the other pairs. TREC qrels, or CSV"
         " (query_id, snippet_id, grade).",
-        INPUT,
         example='"labels.csv"',
-        type=Path,
     )
-    check: CountValue | None = option(
+    check: CountValue | None = _input(
         "With --qrels: number of labelled pairs that the assessor judges, too, to measure agreement (default:"
         " none).",
-        INPUT,
         example="50",
     )
-    measures: Measures | None = option(
+    measures: Measures | None = _measuring(
         'Measures, e.g. "nDCG@10 AP@10 P@5"; the first one decides.',
-        MEASURING,
         type=str,
         for_datasets=True,
         for_scores=True,
     )
-    min_coverage: ShareValue = option(
-        "Share of pairs, and of a dimension's questions, that must be answered (default 0.99).",
-        MEASURING,
-        0.99,
+    min_coverage: ShareValue = _measuring(
+        "Share of pairs, and of a dimension's questions, that must be answered (default 0.99).", MIN_COVERAGE
     )
     diversity: bool = _free_dimension(
         "Also measure distinct sites, near-duplicates and similarity of each list; free."
@@ -277,70 +245,56 @@ class Config:
         default=(),
         example="{ relevance = 1.0 }",
     )
-    concurrency: Annotated[CountValue, Field(le=100_000)] = option(
-        "Maximum number of concurrent calls (default 64).", LIMITS, 64
+    concurrency: Annotated[CountValue, Field(le=100_000)] = _limit(
+        "Maximum number of concurrent calls (default 64).", 64
     )
-    timeout: Annotated[NumberValue, Field(ge=0.1)] = option(
-        "Timeout of a call in seconds (default 60).", LIMITS, 60.0
+    timeout: Annotated[NumberValue, Field(ge=0.1)] = _limit(
+        "Timeout of a call in seconds (default 60).", 60.0
     )
-    attempts: CountValue = option("Requests per call when the server fails (default 5).", LIMITS, 5)
-    max_wait: NonNegativeNumber = option(
-        "Seconds to wait for a server that limits the rate or is down (default 600).", LIMITS, 600.0
+    attempts: CountValue = _limit("Requests per call when the server fails (default 5).", 5)
+    max_wait: NonNegativeNumber = _limit(
+        "Seconds to wait for a server that limits the rate or is down (default 600).", 600.0
     )
-    shutdown_timeout: NonNegativeNumber = option(
-        Message("Seconds that calls under way get after Ctrl-C."), LIMITS, 5.0, place="file"
+    shutdown_timeout: NonNegativeNumber = _limit(
+        Message("Seconds that calls under way get after Ctrl-C."), 5.0, place="file"
     )
-    budget: NonNegativeNumber | None = option(
-        "Stop when the command has spent this many USD; needs a known price.", LIMITS, example="5.0"
+    budget: NonNegativeNumber | None = _limit(
+        "Stop when the command has spent this many USD; needs a known price.", example="5.0"
     )
-    max_calls: Annotated[WholeNumber, Field(ge=0)] | None = option(
-        "Stop when the command has made this many calls.", LIMITS, example="20000"
+    max_calls: Annotated[WholeNumber, Field(ge=0)] | None = _limit(
+        "Stop when the command has made this many calls.", example="20000"
     )
-    batch: bool = option(
+    batch: bool = _limit(
         "Judge through the provider's Batch API: half the price, within 24 hours; the same command again"
         " resumes.",
-        LIMITS,
         False,
         for_datasets=True,
     )
-    on: _Place = option(
-        "Send requests from this process: local (default), or from a Ray cluster: ray.", LIMITS, "local"
+    on: _Place = _limit(
+        "Send requests from this process: local (default), or from a Ray cluster: ray.", "local"
     )
-    ray_address: TextValue | None = option(
-        "With --on ray: HOST:PORT of the cluster (default: one on this machine).",
-        LIMITS,
-        example='"127.0.0.1:6379"',
+    ray_address: TextValue | None = _limit(
+        "With --on ray: HOST:PORT of the cluster (default: one on this machine).", example='"127.0.0.1:6379"'
     )
-    near_duplicates: bool = option(
+    near_duplicates: bool = _limit(
         "Judge snippets of a query that hardly differ once; a different number, name or negation counts.",
-        LIMITS,
         False,
         is_changeable=False,
         for_datasets=True,
     )
-    price: PriceNumbers | None = option(
+    price: PriceNumbers | None = _limit(
         "Price of the model in USD per million tokens; on the command line INPUT,OUTPUT[,CACHED].",
-        LIMITS,
         example="[0.4, 1.2]",
-        type=str,
     )
-    prices: TextValue | None = option(
-        "TOML file with your own [[prices]] rows, before the shipped ones.",
-        LIMITS,
-        example='"prices.toml"',
-        type=Path,
+    prices: PathText | None = _limit(
+        "TOML file with your own [[prices]] rows, before the shipped ones.", example='"prices.toml"'
     )
-    out: TextValue | None = option(
-        "Run folder; an existing run is resumed.", FILES, example='"runs/tonight"', type=Path
-    )
-    store: TextValue | None = option(
+    out: PathText | None = _file("Run folder; an existing run is resumed.", example='"runs/tonight"')
+    store: PathText | None = _file(
         "Verdict store (default: verdicts.sqlite beside the run folder).",
-        FILES,
         example='"runs/verdicts.sqlite"',
-        type=Path,
         for_scores=True,
     )
-    source: ConfigSource = field(default=ConfigSource(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.max_tokens is None:
@@ -416,9 +370,7 @@ class Config:
                 if cls._raises(error.message, table):
                     raise
             raise InputError(
-                "{file} and the command line: {error}",
-                file=toml,
-                error=source.name_keys_in(error.message),
+                "{file} and the command line: {error}", file=toml, error=source.name_keys_in(error.message)
             ) from None
 
     @classmethod
@@ -434,14 +386,10 @@ class Config:
     def _make(cls, options: dict[str, Any], source: ConfigSource, ignored: Set[str] = frozenset()) -> Self:
         """Return the options, without those of `ignored` that none of the models takes; raise InputError."""
         check_needed_options(options)
-        config = cls(**_add_scale(options), source=source)
-        unfit = {name for name in options if describe_needed_model(config.models, name)}
-        check_options_apply(config.models, unfit - ignored)
+        if options.get("assessor") == "deepeval" or options.get("model") == EXPECTED:
+            options = {"scale": "binary", **options}  # the only scale that they have
+        # An option `source` of a file comes last: it is unknown.
+        config = cls(**{"source": source, **options})
+        unfit = find_unfit_options(config.models, options, ignored)
         fitting = {name: value for name, value in options.items() if name not in unfit}
-        return cls(**_add_scale(fitting), source=source) if unfit else config
-
-
-def _add_scale(options: dict[str, Any]) -> dict[str, Any]:
-    """Return `options` with the only scale that DeepEval and expected documents have, if one is given."""
-    is_binary = options.get("assessor") == "deepeval" or options.get("model") == EXPECTED
-    return {"scale": "binary", **options} if is_binary else options
+        return cls(**fitting, source=source) if unfit else config

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from judge.config.option_checks import is_day, list_keys
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName
-from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
+from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, LOCAL_MODELS, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
     from judge.config.run import Config
@@ -56,27 +56,24 @@ def check_together(config: Config) -> None:
             check_text_model(config, _name_option(name))
 
 
-def describe_needed_model(models: Iterable[str], option: str) -> Message | None:
-    """Return which kind of model takes an option, None if one of `models` does or none is named."""
+def find_unfit_options(models: Iterable[str], options: Container[str], ignored: Container[str]) -> set[str]:
+    """Return the options that none of the models takes; raise InputError for one that is not `ignored`."""
     names = [*filter(None, models)]
-    local = (LEXICAL, EXPECTED, f"{RERANKER}local:")
-    if option == "rerank_thresholds" and names and not any(name.startswith(RERANKER) for name in names):
-        return Message("a reranker")
-    if option == "base_url" and names and all(name.startswith(local) for name in names):
-        return Message("a model at a server")
-    return None
-
-
-def check_options_apply(models: Iterable[str], options: Iterable[str]) -> None:
-    """Raise InputError for an option that none of the models takes."""
-    for option in sorted(options):
-        if needed := describe_needed_model(models, option):
+    needed = {}
+    if names and all(name.startswith(LOCAL_MODELS) for name in names):
+        needed["base_url"] = Message("a model at a server")
+    if names and not any(name.startswith(RERANKER) for name in names):
+        needed["rerank_thresholds"] = Message("a reranker")
+    unfit = [option for option in needed if option in options]
+    for option in unfit:
+        if option not in ignored:
             raise InputError(
                 "{option} is for {needed}, not for {models}; omit {option}",
                 option=_name_option(option),
-                needed=needed,
-                models=NameList(filter(None, models)),
+                needed=needed[option],
+                models=NameList(names),
             )
+    return set(unfit)
 
 
 def check_needed_options(options: Container[str]) -> None:

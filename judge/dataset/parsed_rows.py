@@ -22,7 +22,7 @@ from judge.dataset.rows import InputRow, parse_row_json
 from judge.dataset.validation import make_query_id, normalise_text, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
-from judge.stored_lines import TemporaryLines, decode_line, encode_line
+from judge.stored_records import TemporaryLines, decode_line, encode_line
 
 #: The engine of rows that name none.
 ONLY_ENGINE = "engine"
@@ -183,9 +183,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
     rank = row.values.get("rank") if has_snippet else None
     title, url, date = (_read_text_field(row, name) for name in ("title", "url", "date"))
     docno = validation.parse_text(
-        row.location,
-        row.find_column("docno"),
-        validation.restore_whole_number(row.values.get("docno")),
+        row.location, row.find_column("docno"), validation.restore_whole_number(row.values.get("docno"))
     )
     return ParsedRow(
         number=number,

@@ -254,28 +254,29 @@ class QueryReader:
                 " one of them is a field, add --columns FIELD=COLUMN",
                 names=SeparatedNames(map(repr, sorted(of_results))),
             )
-        for engine in self.engines:
-            yield from self._describe_engine(engine)
+        yield from self._describe_engines()
 
-    def _describe_engine(self, engine: str) -> Iterator[str]:
-        """Yield what the lists of an engine lack: queries, or ranks."""
-        if missing := self.queries - self._answered[engine]:
+    def _describe_engines(self) -> Iterator[str]:
+        """Yield what the lists of engines lack: queries, all engines in one message, or ranks."""
+        missing = {engine: self.queries - self._answered[engine] for engine in self.engines}
+        most_first = sorted((-count, engine) for engine, count in missing.items() if count)
+        if most_first:
             yield Message(
-                "engine {engine!r} has no row for {missing:,} of {queries:,} queries, left out for it. If"
-                " it returned no results there, write the dataset in the form with one query a line,"
-                " where its list can be empty",
-                engine=engine,
-                missing=missing,
+                "of the {queries:,} queries, some have no row of an engine and are left out for it:"
+                " {engines}. If an engine returned no results there, write the dataset in the form with one"
+                " query a line, where its list can be empty",
                 queries=self.queries,
+                engines=SeparatedNames(f"{engine!r} ({-count:,})" for count, engine in most_first),
             )
-        if gaps := self._gaps.get(engine):
-            yield Message(
-                "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
-                " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
-                engine=engine,
-                lists=len(gaps),
-                query_id=gaps[0],
-            )
+        for engine in self.engines:
+            if gaps := self._gaps.get(engine):
+                yield Message(
+                    "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
+                    " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
+                    engine=engine,
+                    lists=len(gaps),
+                    query_id=gaps[0],
+                )
 
     def collect(self) -> Dataset:
         """Return the dataset in memory."""

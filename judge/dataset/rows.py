@@ -113,11 +113,7 @@ def parse_object(location: str, text: str) -> dict[str, Any]:
     """Return the JSON object in `text`; raise InputError for other JSON, or a duplicate key."""
     value = parse_row_json(location, text)
     if not isinstance(value, dict):
-        raise InputError(
-            "{place}: is {text!r}, not an object {{…}}",
-            place=location,
-            text=text[:60],
-        )
+        raise InputError("{place}: is {text!r}, not an object {{…}}", place=location, text=text[:60])
     return value
 
 

@@ -21,8 +21,16 @@ from judge.dataset.read import QueryReader
 from judge.flags import TEXT_MISSING
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
-from judge.stored_lines import StoredLines, TemporaryLines, decode_line, encode_line
-from judge.stored_records import QueryResults, StoredDocuments, StoredRankings, StoredRecords
+from judge.stored_records import (
+    QueryResults,
+    StoredDocuments,
+    StoredLines,
+    StoredRankings,
+    StoredRecords,
+    TemporaryLines,
+    decode_line,
+    encode_line,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]+")
+#: Stands for what cannot be decoded, and the name of the error handler that puts it there.
+_INVALID, _MARK_INVALID = "\udcff", "judge.mark_invalid"
 
 
 class _BoundedReader(io.RawIOBase):
@@ -219,33 +221,26 @@ def _may_be_gb18030(path: Path) -> bool:
                 return valid <= invalid and is_chinese
 
 
+def _mark_invalid(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return _INVALID, error.end
+
+
+codecs.register_error(_MARK_INVALID, _mark_invalid)
+
+
 def _make_decode_error(path: Path, encoding: str) -> InputError:
     """Return the error that names the line and its byte, both from 1, of the first invalid character."""
     # The byte in the line is counted without the mark that "utf-16" writes first.
     name, without_mark = ("utf-16", "utf-16-le") if encoding == "utf-16" else ("utf-8", "utf-8")
-    decoder = codecs.getincrementaldecoder(name)()
-    number, size, is_valid = 1, 0, True
-    with open_bytes(path) as file:
-        while is_valid and (chunk := file.read(_CHUNK)):
-            text, is_valid = _decode_valid_part(decoder, chunk)
-            _, line_end, line = text.rpartition("\n")
-            number += text.count("\n")
-            size = len(line.encode(without_mark)) + (0 if line_end else size)
+    with io.TextIOWrapper(open_bytes(path), name, _MARK_INVALID, newline="\n") as text:
+        lines = enumerate(text, start=1)
+        number, line = next((each for each in lines if _INVALID in each[1]), (1, ""))
     return InputError(
         "{file}:{number}: is not {encoding} at byte {byte}; save the file as UTF-8",
         file=path,
         number=number,
         encoding=name.upper(),
-        byte=size + 1,
+        byte=len(line.partition(_INVALID)[0].encode(without_mark)) + 1,
     )
-
-
-def _decode_valid_part(decoder: codecs.IncrementalDecoder, chunk: bytes) -> tuple[str, bool]:
-    """Return the text of a chunk up to the first invalid character, and whether there is none."""
-    state = decoder.getstate()
-    try:
-        return decoder.decode(chunk), True
-    except UnicodeDecodeError as error:
-        valid = error.start - len(state[0])  # the error counts from the bytes that the decoder still had
-        decoder.setstate(state)
-        return decoder.decode(chunk[: max(valid, 0)]), False

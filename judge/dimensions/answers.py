@@ -16,8 +16,13 @@ from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
-from judge.dimensions.dimension_table import DimensionOptions
-from judge.dimensions.questions import MAX_LINE, QuestionCount, is_readable, make_question_pair, show_snippet
+from judge.dimensions.dimension_table import (
+    MAX_LINE,
+    QuestionCount,
+    is_readable,
+    make_question_pair,
+    show_snippets,
+)
 from judge.measure.formulas import Floats, divide
 from judge.measure.resampling import estimate_statistic
 from judge.messages import Message
@@ -71,17 +76,13 @@ GRADE_ANSWER = QuestionKind(
     {"reason": _STRING, "grade": {**_STRING, "enum": list(_GRADE_VALUES)}},
     lambda answer, _: is_readable(answer.reason, MAX_LINE),
 )
-_MISSING = GradedAnswer("", "missing")
 
 
-def count_answer_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
+def count_answer_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: two for each list of a query with a reference."""
     lists = _select_lists(data)
-    tokens = [
-        estimate_tokens("".join(snippet.text for snippet in ranking.snippets[:_TOP_RESULTS]))
-        for ranking in lists
-    ]
-    tokens_a_list = sum(tokens) / max(len(lists), 1)
+    texts = ("".join(snippet.text for snippet in ranking.snippets[:_TOP_RESULTS]) for ranking in lists)
+    tokens_a_list = sum(map(estimate_tokens, texts)) / max(len(lists), 1)
     kinds = ((ANSWER, tokens_a_list), (GRADE_ANSWER, 100.0))
     return [QuestionCount(kind, len(lists), tokens, _REPLY_TOKENS) for kind, tokens in kinds]
 
@@ -91,22 +92,16 @@ def _select_lists(data: Dataset) -> list[Ranking]:
     return [each for each in data.rankings if each.error is None and data.queries[each.query_id].reference]
 
 
-def measure_answers(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
+def measure_answers(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
     """Return the grade of the answer from each list. An empty list, and an empty answer, is missing."""
     lists = _select_lists(run.data)
     queries = run.data.queries
-    to_answer = {
-        # The model that answers does not see the reference.
-        ranking.key: make_question_pair(
-            replace(queries[ranking.query_id], reference=None),
-            [
-                show_snippet(rank, snippet)
-                for rank, snippet in enumerate(ranking.snippets[:_TOP_RESULTS], start=1)
-            ],
-        )
-        for ranking in lists
-        if ranking.snippets
-    }
+    to_answer = {}
+    for ranking in lists:
+        if ranking.snippets:
+            # The model that answers does not see the reference.
+            query = replace(queries[ranking.query_id], reference=None)
+            to_answer[ranking.key] = make_question_pair(query, show_snippets(ranking.snippets[:_TOP_RESULTS]))
     answers = asker.ask(ANSWER, to_answer)
     texts = {key: answer.answer for key, answer in answers.items() if answer.answer.strip()}
     to_grade = {key: make_question_pair(queries[key[1]], [text]) for key, text in texts.items()}
@@ -116,25 +111,22 @@ def measure_answers(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimens
     for ranking in lists:
         key = ranking.key
         is_missing = not ranking.snippets or (key in answers and key not in texts)
-        grade = _MISSING if is_missing else graded.get(key)
-        values[key] = {
-            _SCORE: _GRADE_VALUES[grade.grade] if grade else None,
-            **{str(name): float(grade.grade == name) if grade else None for name in _GRADE_VALUES},
-        }
-        if grade and not is_missing:
-            text = f"{texts[key]} – {grade.reason.strip()}"
-            note = make_note(queries[ranking.query_id], ranking.engine, text, heading=grade.grade)
-            notes.append((_GRADE_VALUES[grade.grade], note))
+        answer = graded.get(key)
+        grade: AnswerGrade | None = "missing" if is_missing else answer.grade if answer else None
+        shares = {str(name): float(grade == name) if grade else None for name in _GRADE_VALUES}
+        values[key] = {_SCORE: _GRADE_VALUES[grade] if grade else None, **shares}
+        if answer:
+            text = f"{texts[key]} – {answer.reason.strip()}"
+            note = make_note(queries[ranking.query_id], ranking.engine, text, heading=answer.grade)
+            notes.append((_GRADE_VALUES[answer.grade], note))
     notes.sort(key=lambda note: note[0])
-    with_reference = sum(bool(query.reference) for query in queries.values())
     remark = Message(
         "{count:,} of {queries:,} queries have a reference; only these are asked.",
-        count=with_reference,
+        count=sum(bool(query.reference) for query in queries.values()),
         queries=len(queries),
     )
-    worst = tuple(note for _, note in notes[:_MAX_NOTES])
-    ranges = {_SCORE: (-1.0, 1.0)}
-    result = summarise_dimension(values, run.data.engines, (remark,), worst, ranges, largest=1.0)
+    worst = [note for _, note in notes[:_MAX_NOTES]]
+    result = summarise_dimension(values, run.data.engines, (remark,), worst, {_SCORE: (-1.0, 1.0)})
     return _add_correlations(run, result)
 
 
@@ -152,11 +144,8 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
         ]
         x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-        correlation = estimate_statistic(cells, compute_pearson_r, "")
-        engines[engine] = {
-            **means,
-            f"r({measure})": DimensionMean(correlation.value, correlation.ci95, len(pairs)),
-        }
+        r = estimate_statistic(cells, compute_pearson_r, "")
+        engines[engine] = {**means, f"r({measure})": DimensionMean(r.value, r.ci95, len(pairs))}
     return replace(result, summary=replace(result.summary, engines=engines))
 
 

@@ -1,4 +1,4 @@
-"""The table of dimensions, and the functions that measure those of a run.
+"""The table of dimensions, the functions that measure those of a run, and the questions that they ask.
 
 A dimension is a row of `DIMENSIONS` and the functions that it names. Its name is that of its option.
 """
@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult
+from judge.dataset.clean import clean_query
 from judge.dataset.label_files import Feedback
 from judge.errors import InputError
 from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames
-from judge.records import EXPLAIN_QUERIES, Dataset, Pool
+from judge.records import EXPLAIN_QUERIES, Dataset, Pair, Pool, Query, Snippet
 
 if TYPE_CHECKING:
-    from judge.assess.text_assessor import Asker, DimensionQuestions, TextAsker
-    from judge.dimensions.questions import QuestionCount
+    from judge.assess.text_assessor import Asker, DimensionQuestions, QuestionKind, TextAsker
+
+#: Most characters of a line: of a snippet, or of an earlier answer of a model.
+MAX_LINE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,9 @@ def measure_dimensions(
             names=SeparatedNames(DIMENSIONS),
         )
     results = dict(run.dimensions)
-    for name in (each for each in DIMENSIONS if each in names):
-        row = DIMENSIONS[name]
+    for name, row in DIMENSIONS.items():
+        if name not in names:
+            continue
         if row.needs_option and not getattr(options, name):
             raise InputError("the dimension {name!r} needs the option of its name", name=name)
         measure = row.load(row.measure)
@@ -140,3 +145,33 @@ def count_questions(
     for row in map(DIMENSIONS.__getitem__, names):
         for count in row.load(row.count_questions)(data, pool, options):
             yield row.name, count
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCount:
+    """At most `questions` of a kind, each with about this many tokens of lines and of its reply."""
+
+    kind: QuestionKind[Any]
+    questions: int
+    shown_tokens: float
+    reply_tokens: int
+
+
+def make_question_pair(query: Query, lines: Iterable[str]) -> Pair:
+    """Return the pair of a query and the lines to show, each cleaned: no text can begin another line."""
+    text = "\n".join(clean_query(line, max_chars=MAX_LINE) for line in lines)
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return Pair(query, Snippet(digest, text, raw_text=text))
+
+
+def show_snippets(snippets: Iterable[Snippet], name: str = "", start: int = 1) -> list[str]:
+    """Return a line for each snippet, which begins with `name` and its number from `start`."""
+    return [
+        " | ".join(filter(None, (f"{name}{number}", each.title))) + f" | {each.text}"
+        for number, each in enumerate(snippets, start)
+    ]
+
+
+def is_readable(text: str, max_chars: int) -> bool:
+    """Return whether a text of a model has something to read, and at most `max_chars` characters."""
+    return len(text) <= max_chars and bool(clean_query(text))

@@ -13,7 +13,6 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.pool import list_firsts
-from judge.dimensions.dimension_table import DimensionOptions
 from judge.measure.formulas import (
     Floats,
     apply_formula,
@@ -30,7 +29,7 @@ from judge.records import ListKey, PairKey, Ranking
 _SUMS = ("nDCG", "sDCG", "DCG", "P")
 
 
-def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
+def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
     """Return the sums over ranks among the run's measures by expected gains, and how certain the grades are.
 
     A grade without probabilities, such as that of a person, is certain. A list with an open grade has no
@@ -66,7 +65,7 @@ def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResu
             certain[key] for snippet_id in ids if (key := (ranking.query_id, snippet_id)) in certain
         ]
         values[ranking.key][name] = sum(certain_gains) / len(certain_gains) if certain_gains else None
-    return summarise_dimension(values, run.data.engines, ranges=ranges, largest=1.0)
+    return summarise_dimension(values, run.data.engines, ranges=ranges)
 
 
 def _average_shares(run: JudgedRun) -> tuple[dict[PairKey, Floats], dict[PairKey, float]]:

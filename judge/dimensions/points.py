@@ -21,8 +21,7 @@ from judge.assess.text_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated
-from judge.dimensions.dimension_table import DimensionOptions
-from judge.dimensions.questions import QuestionCount, is_readable, make_question_pair, show_snippet
+from judge.dimensions.dimension_table import QuestionCount, is_readable, make_question_pair, show_snippets
 from judge.flags import EMPTY_SNIPPET
 from judge.measure.agreement import GradesByPair, compute_median_grades
 from judge.measure.formulas import Floats, compute_alpha_ndcg
@@ -94,20 +93,19 @@ FIND_SUPPORT = QuestionKind(
 )
 
 
-def count_point_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
+def count_point_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: one a query, and one a pair, of which only relevant ones are asked."""
     texts = [estimate_tokens(pair.snippet.text) for pair in pool.pairs] or [0.0]
     queries = len(data.queries)
     tokens_a_query = fmean(texts) * min(_MAX_SHOWN, len(pool.pairs) / max(queries, 1))
+    of_points = MAX_POINTS * _POINT_TOKENS
     return [
-        QuestionCount(LIST_POINTS, queries, tokens_a_query, MAX_POINTS * _POINT_TOKENS),
-        QuestionCount(
-            FIND_SUPPORT, len(pool.pairs), fmean(texts) + MAX_POINTS * _POINT_TOKENS, 6 * MAX_POINTS
-        ),
+        QuestionCount(LIST_POINTS, queries, tokens_a_query, of_points),
+        QuestionCount(FIND_SUPPORT, len(pool.pairs), fmean(texts) + of_points, 6 * MAX_POINTS),
     ]
 
 
-def measure_points(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
+def measure_points(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
     """Return the recall of points of each list, down to the depth of the run.
 
     A list has no value where the points are unknown, or one of its results has no grade or no answer.
@@ -117,15 +115,15 @@ def measure_points(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimensi
     relevant = _select_relevant(run, grades)
     to_list = {}
     for query in run.data.queries.values():
-        numbered_pairs = enumerate(relevant[query.id][:_MAX_SHOWN], start=1)
-        lines = [show_snippet(number, pair.snippet) for number, pair in numbered_pairs]
+        lines = show_snippets(pair.snippet for pair in relevant[query.id][:_MAX_SHOWN])
         to_list[query.id] = make_question_pair(query, lines or ["-"])
     points = {query_id: answer.points for query_id, answer in asker.ask(LIST_POINTS, to_list).items()}
     to_assign = {}
     for query_id, of_query in points.items():
         lines = [f"{number} | {each.point}" for number, each in enumerate(of_query, start=1)]
         for pair in relevant[query_id]:
-            to_assign[pair.key] = make_question_pair(pair.query, [show_snippet(0, pair.snippet), *lines])
+            shown = [*show_snippets([pair.snippet], start=0), *lines]
+            to_assign[pair.key] = make_question_pair(pair.query, shown)
     assigned = asker.ask(FIND_SUPPORT, to_assign)
     # Snippets that are not relevant support nothing.
     levels: dict[PairKey, Levels | None] = {
@@ -148,7 +146,7 @@ def measure_points(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimensi
             ]
             values[engine, query_id] = measure_recall(of_query, row, pools[query_id], run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)
-    return summarise_dimension(values, run.data.engines, remarks, notes, largest=1.0)
+    return summarise_dimension(values, run.data.engines, remarks, notes)
 
 
 def measure_recall(
@@ -186,35 +184,32 @@ def _stack_levels(points: Sequence[Point], rows: Sequence[Levels | None]) -> Flo
 def _select_relevant(run: JudgedRun, grades: GradesByPair) -> dict[str, list[Pair]]:
     """Return the relevant pairs of each query, the best grade first."""
     relevant: dict[str, list[Pair]] = {query_id: [] for query_id in run.data.queries}
-    for pair in run.pool.pairs:
+    for pair in sorted(run.pool.pairs, key=lambda pair: -grades.get(pair.key, 0)):
         if grades.get(pair.key, 0) >= run.spec.scale.relevant_from:
             relevant[pair.query.id].append(pair)
-    for pairs in relevant.values():
-        pairs.sort(key=lambda pair: -grades[pair.key])
     return relevant
 
 
 def _describe_uncovered(
     run: JudgedRun, points: Mapping[str, Sequence[Point]], pools: Mapping[str, Sequence[Levels | None]]
-) -> tuple[tuple[Message, ...], tuple[DimensionNote, ...]]:
+) -> tuple[list[Message], list[DimensionNote]]:
     """Return the number of vital points that no result supports, and these, most of a query first.
 
     These are only points of queries whose results are all known.
     """
-    notes, total = [], 0
     complete = {
         query_id: [row for row in pool if row] for query_id, pool in pools.items() if None not in pool
     }
-    for query_id, pool in complete.items():
-        missing = [
+    missing = {
+        query_id: [
             each.point
             for index, each in enumerate(points[query_id])
             if each.importance == "vital" and not any(row[index] == 1.0 for row in pool)
         ]
-        total += len(missing)
-        if missing:
-            notes.append((len(missing), make_note(run.data.queries[query_id], None, "; ".join(missing))))
-    notes.sort(key=lambda note: -note[0])
+        for query_id, pool in complete.items()
+    }
+    most_first = sorted(filter(missing.get, missing), key=lambda query_id: -len(missing[query_id]))
+    notes = [make_note(run.data.queries[each], None, "; ".join(missing[each])) for each in most_first]
     remark = Message(
         "{queries:,} of {of:,} queries have {points:,} points, {vital:,} of them vital; {uncovered:,} of the"
         " vital points have no support in any engine's results.",
@@ -222,15 +217,11 @@ def _describe_uncovered(
         queries=len(points),
         of=len(run.data.queries),
         vital=sum(each.importance == "vital" for of_query in points.values() for each in of_query),
-        uncovered=total,
+        uncovered=sum(map(len, missing.values())),
     )
-    remarks = [remark]
-    if unknown := len(points) - len(complete):
-        remarks.append(
-            Message(
-                "{queries:,} queries have results without a grade or an answer: whether the results support"
-                " their points is not known.",
-                queries=unknown,
-            )
-        )
-    return tuple(remarks), tuple(note for _, note in notes[:_MAX_NOTES])
+    unknown = Message(
+        "{queries:,} queries have results without a grade or an answer: whether the results support their"
+        " points is not known.",
+        queries=len(points) - len(complete),
+    )
+    return [remark, unknown] if len(points) > len(complete) else [remark], notes[:_MAX_NOTES]

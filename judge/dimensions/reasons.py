@@ -23,8 +23,7 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.assess.text_assessor import Asker, QuestionKind
-from judge.dimensions.dimension_table import DimensionOptions
-from judge.dimensions.questions import QuestionCount, is_readable, make_question_pair
+from judge.dimensions.dimension_table import DimensionOptions, QuestionCount, is_readable, make_question_pair
 from judge.measure.score import compute_nan_mean
 from judge.messages import MeasureName, Message, join_messages
 from judge.records import Dataset, Judgment, Lang, ListKey, PairKey, Pool, Ranking
@@ -54,7 +53,7 @@ CLASSIFY_REASONS = QuestionKind(
 )
 
 
-def count_failure_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
+def count_failure_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: all results of a query are not relevant, with reasons of 60 tokens."""
     pairs = Counter(pair.query.id for pair in pool.pairs)
     questions = sum(-(-count // _MAX_SHOWN) for count in pairs.values())
@@ -62,7 +61,7 @@ def count_failure_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> I
     return [QuestionCount(CLASSIFY_REASONS, questions, tokens, 5 * _MAX_SHOWN)]
 
 
-def measure_failures(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
+def measure_failures(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
     """Return the share of each list's results, down to the depth of the run, in each class.
 
     A list with an ungraded result, or with a reason that has no class, has no value; an empty one neither.
@@ -86,11 +85,9 @@ def measure_failures(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Dimen
             query = run.data.queries[query_id]
             note = make_note(query, engine, failed[key].reason, heading=classes[key])
             examples.setdefault((engine, classes[key]), []).append(note)
-    remarks = tuple(_list_remarks(run.data.engines, examples, failed.values()))
+    remarks = _list_remarks(run.data.engines, examples, failed.values())
     most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
-    return summarise_dimension(
-        values, run.data.engines, remarks, tuple(notes[0] for notes in most_frequent), largest=1.0
-    )
+    return summarise_dimension(values, run.data.engines, remarks, (notes[0] for notes in most_frequent))
 
 
 def _list_remarks(
@@ -178,7 +175,7 @@ def count_explanation_questions(
 def explain_run(run: JudgedRun, asker: Asker, options: DimensionOptions) -> DimensionResult:
     """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
     scores = score_run(run, run.spec.measures[:1])
-    values = scores.average_repeats()[0][:, :, 0]
+    values = scores.average_repeats()[:, :, 0]
     means = compute_nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
     rankings = {each.key: each for each in run.data.rankings}

@@ -15,8 +15,7 @@ from typing import Literal, get_args
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.assess.text_assessor import Asker, QuestionKind
-from judge.dimensions.dimension_table import DimensionOptions
-from judge.dimensions.questions import QuestionCount, make_question_pair
+from judge.dimensions.dimension_table import QuestionCount, make_question_pair
 from judge.dimensions.sources import (
     NO_URL,
     UNKNOWN,
@@ -84,13 +83,13 @@ GRADE_SITE = QuestionKind(
 )
 
 
-def count_site_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
+def count_site_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: one a site, of which those in the store are not asked again."""
     sites = {find_domain(host) for hosts in list_hosts(data, pool.depth).values() for host in hosts if host}
     return [QuestionCount(GRADE_SITE, len(sites), _EXAMPLES * _EXAMPLE_CHARS / 3, 50)]
 
 
-def measure_site_grades(run: JudgedRun, asker: Asker, _: DimensionOptions) -> DimensionResult:
+def measure_site_grades(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
     """Return the mean grades of each list, and its shares of classes, down to the depth of the run.
 
     A grade that the model leaves open enters no mean. A list with a site that has no answer has no value.
@@ -120,8 +119,8 @@ def measure_site_grades(run: JudgedRun, asker: Asker, _: DimensionOptions) -> Di
         values[key] = row if has_answers else dict.fromkeys(row)
     names = {name for row in values.values() for name in row}
     ranges = {name: (1.0, 5.0) for name in names if name.partition("@")[0] in ("quality", *_GRADES)}
-    remarks = tuple(_describe_sites(grades, counts)) if counts else (NO_URL,)
-    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges, largest=1.0)
+    remarks = _describe_sites(grades, counts) if counts else [NO_URL]
+    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges)
 
 
 def _ask_site(site: str, examples: Sequence[Snippet]) -> Pair:

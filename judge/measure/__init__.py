@@ -1,8 +1,8 @@
 """Measuring: pure functions over grades, without files, network or clock.
 
 - What a measure is, and its value on a list: `measures`, `formulas`.
-- From records to scores: `columns`, `arrays`, `values`, `bounds`, `imputation`, `score`, `engine_summary`.
-- Which differences are significant: `resampling`, `simultaneous`, `compare`, `segments`, `sensitivity`.
-- Whether the assessor is right: `agreement`, `bias`, `rank_correlation`, `stability`, `panel_agreement`.
+- From records to scores: `columns`, `arrays`, `values`, `imputation`, `score`, `engine_summary`.
+- Which differences are significant: `resampling`, `simultaneous`, `compare`, `sensitivity`.
+- Whether the assessor is right: `agreement`, `engine_agreement`, `stability`, `panel_agreement`.
 - Scores by labels on a part of the queries or pairs: `ppi`, `pair_sampling`.
 """

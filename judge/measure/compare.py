@@ -142,7 +142,7 @@ def compare_engines(
     ]
     if not engine_pairs:
         return ()
-    value, _, _ = scores.average_repeats()
+    value = scores.average_repeats()
     size = max(1, _BLOCK // max(1, len(scores.queries) * len(engine_pairs)))
     return tuple(
         each
@@ -217,7 +217,10 @@ def _compare_pairs(
             detectable, doubled = (each if each <= largest else None for each in smallest)
             needed = count_required_queries(sd, max(abs(low), abs(high)), critical)
         # Without a critical value, the worst case is known only where every snippet has a grade.
-        robust = _is_robust(lowest[column], critical) if test.tested[column] else least == most
+        robust = least == most
+        if test.tested[column]:
+            worst = lowest[column][~np.isnan(lowest[column])]
+            robust = bool(worst.mean() - critical * worst.std(ddof=1) / sqrt(worst.size) > 0)
         comparison = PairComparison(
             measure=str(scores.measures[index]),
             decides=index == first,
@@ -270,9 +273,3 @@ def _decide_outcome(low: float, high: float, least: float, most: float) -> Outco
     if low <= 0 <= high:
         return "not separated"
     return "better" if low > 0 and least > 0 else "undetermined"
-
-
-def _is_robust(lowest: Floats, critical: float) -> bool:
-    """Return True when the interval of the (queries,) `lowest` differences excludes 0."""
-    least = lowest[~np.isnan(lowest)]
-    return bool(least.mean() - critical * least.std(ddof=1) / sqrt(least.size) > 0)

@@ -121,6 +121,9 @@ def summarise_engines(
     summaries = {}
     for row, (engine, means) in enumerate(average_engines(scores).items()):
         returned, present = coverage.returned[row], ~coverage.without_list[row]
+        latencies = results.latency_ms[row][~results.errors[row] & ~np.isnan(results.latency_ms[row])]
+        median, p95 = np.percentile(latencies, [50, 95]).tolist() if latencies.size else (0.0, 0.0)
+        tokens = results.tokens[row][~np.isnan(results.tokens[row])].tolist()
         snippets = int(returned.sum())
         pairs = snippets * len(scores.repeats)
         summaries[engine] = EngineResult(
@@ -133,8 +136,8 @@ def summarise_engines(
             duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
             unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
             measures=means,
-            latency_ms=_measure_latency(results.latency_ms[row][~results.errors[row]]),
-            tokens=_measure_tokens(results.tokens[row]),
+            latency_ms=Latency(median, p95, latencies.size) if latencies.size else None,
+            tokens=TokenCount(fmean(tokens), len(tokens)) if tokens else None,
             no_snippet_share=no_snippet_shares[engine],
             rerank_relevancy=_measure_rerank_relevancy(results.pair[row], rerank_scores),
         )
@@ -143,7 +146,7 @@ def summarise_engines(
 
 def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     """Return the means by engine and measure."""
-    value, low, high = scores.average_repeats()
+    value, low, high = scores.average_with_bounds()
     shared: Bools = np.all(~np.isnan(value), axis=0)
     intervals = _compute_t_intervals(value, np.array(scores.largest))
     return {
@@ -205,28 +208,10 @@ def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> Reran
     if not scores:
         return None
     lists = [[scores[pair] for pair in of_list if pair in scores] for of_list in pairs.tolist()]
-    lists = [each for each in lists if each]
+    lists = list(filter(None, lists))
     if not lists:
         return None
     return RerankRelevancy(fmean(map(fmean, lists)), fmean(map(max, lists)), len(lists))
-
-
-def _measure_latency(latencies: Floats) -> Latency | None:
-    """Return the latency of one engine from (queries,) milliseconds, NaN where unknown; None without one."""
-    latencies = latencies[~np.isnan(latencies)]
-    if not latencies.size:
-        return None
-    median, p95 = np.percentile(latencies, [50, 95])
-    return Latency(float(median), float(p95), latencies.size)
-
-
-def _measure_tokens(tokens: Floats) -> TokenCount | None:
-    """Return the size of one engine's raw results from (queries,) tokens of lists, None without an answer.
-
-    An empty result list has 0 tokens; NaN stands for a query without an answer.
-    """
-    counts = tokens[~np.isnan(tokens)].tolist()
-    return TokenCount(fmean(counts), len(counts)) if counts else None
 
 
 def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]:

@@ -19,12 +19,8 @@ from judge.records import Scale
 
 #: An example of each parameter, for messages.
 PARAMETER_EXAMPLES = {
-    "own": "own",
-    "granular": "granular",
-    "rel": "rel=1",
-    "dcg": "dcg='exp-log2'",
-    "p": "p=0.8",
-}
+    "own": "own", "granular": "granular", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"
+}  # fmt: skip
 # Parameters without a value.
 _FLAGS = ("own", "granular")
 
@@ -47,138 +43,123 @@ class MeasureKind:
     @property
     def syntax(self) -> str:
         """Return the syntax of the measure, e.g. `AP[(own, rel=1)][@k]`."""
-        parameters = ", ".join(PARAMETER_EXAMPLES[parameter] for parameter in self.parameters)
+        parameters = ", ".join(map(PARAMETER_EXAMPLES.__getitem__, self.parameters))
         cutoff = {"needed": "@k", "optional": "[@k]", "none": ""}[self.cutoff]
         return self.name + (f"[({parameters})]" if parameters else "") + cutoff
 
 
-#: Every measure by its name, in display order.
-MEASURE_KINDS = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            MeasureKind(
-                "nDCG",
-                "optional",
-                ("own", "dcg"),
-                "discounted gain, divided by that of the best list that the pool allows",
-                "Järvelin & Kekäläinen 2002 (trec_eval ndcg_cut); exp-log2: Burges et al. 2005",
-                pool_free=False,
-            ),
-            MeasureKind(
-                "AP",
-                "optional",
-                ("own", "rel"),
-                "precision at each relevant result, summed, divided by the relevant documents of the pool; "
-                "its mean over queries is MAP",
-                "trec_eval map_cut",
-                pool_free=False,
-            ),
-            MeasureKind(
-                "P",
-                "needed",
-                ("rel",),
-                "relevant results in the first k, divided by k",
-                "trec_eval P",
-            ),
-            MeasureKind(
-                "R",
-                "optional",
-                ("rel",),
-                "relevant results in the first k, divided by the relevant documents of the pool",
-                Message("trec_eval recall, relative to the pool"),
-                pool_free=False,
-            ),
-            MeasureKind(
-                "RR",
-                "optional",
-                ("granular", "rel"),
-                "1 / rank of the first relevant result; its mean is MRR. granular: the mean of 1 / rank over"
-                " all relevant results",
-                "Voorhees 1999 (trec_eval recip_rank); granular: LlamaIndex",
-            ),
-            MeasureKind(
-                "Success",
-                "needed",
-                ("rel",),
-                "1 when a relevant result is in the first k, else 0; the hit rate",
-                "trec_eval success",
-            ),
-            MeasureKind(
-                "SetP",
-                "none",
-                ("rel",),
-                "relevant results, divided by the results returned; the relevancy score of RAG evaluation",
-                "trec_eval set_P",
-            ),
-            MeasureKind(
-                "sDCG",
-                "needed",
-                (),
-                "discounted gain, divided by that of k results of the top grade: the one for trends",
-                Message("Järvelin & Kekäläinen 2002, with a fixed ideal"),
-            ),
-            MeasureKind(
-                "DCG",
-                "needed",
-                ("dcg",),
-                "discounted gain: the gains divided by log2(1 + rank), summed",
-                "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005",
-            ),
-            MeasureKind(
-                "RBP",
-                "optional",
-                ("rel", "p"),
-                "expected rate of relevant results for a reader who goes on with probability p",
-                Message("Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)"),
-            ),
-            MeasureKind(
-                "ERR",
-                "optional",
-                (),
-                "expected 1 / rank of the result that satisfies a reader who goes from top to bottom",
-                "Chapelle et al. 2009",
-            ),
-            MeasureKind(
-                "Judged",
-                "needed",
-                (),
-                "share of the first k results, or of as many as there are, with a grade",
-                Message("Judged@k of ir_measures"),
-            ),
-        )
-    }
+#: In display order.
+_KINDS = (
+    MeasureKind(
+        "nDCG",
+        "optional",
+        ("own", "dcg"),
+        "discounted gain, divided by that of the best list that the pool allows",
+        "Järvelin & Kekäläinen 2002 (trec_eval ndcg_cut); exp-log2: Burges et al. 2005",
+        pool_free=False,
+    ),
+    MeasureKind(
+        "AP",
+        "optional",
+        ("own", "rel"),
+        "precision at each relevant result, summed, divided by the relevant documents of the pool; "
+        "its mean over queries is MAP",
+        "trec_eval map_cut",
+        pool_free=False,
+    ),
+    MeasureKind("P", "needed", ("rel",), "relevant results in the first k, divided by k", "trec_eval P"),
+    MeasureKind(
+        "R",
+        "optional",
+        ("rel",),
+        "relevant results in the first k, divided by the relevant documents of the pool",
+        Message("trec_eval recall, relative to the pool"),
+        pool_free=False,
+    ),
+    MeasureKind(
+        "RR",
+        "optional",
+        ("granular", "rel"),
+        "1 / rank of the first relevant result; its mean is MRR. granular: the mean of 1 / rank over"
+        " all relevant results",
+        "Voorhees 1999 (trec_eval recip_rank); granular: LlamaIndex",
+    ),
+    MeasureKind(
+        "Success",
+        "needed",
+        ("rel",),
+        "1 when a relevant result is in the first k, else 0; the hit rate",
+        "trec_eval success",
+    ),
+    MeasureKind(
+        "SetP",
+        "none",
+        ("rel",),
+        "relevant results, divided by the results returned; the relevancy score of RAG evaluation",
+        "trec_eval set_P",
+    ),
+    MeasureKind(
+        "sDCG",
+        "needed",
+        (),
+        "discounted gain, divided by that of k results of the top grade: the one for trends",
+        Message("Järvelin & Kekäläinen 2002, with a fixed ideal"),
+    ),
+    MeasureKind(
+        "DCG",
+        "needed",
+        ("dcg",),
+        "discounted gain: the gains divided by log2(1 + rank), summed",
+        "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005",
+    ),
+    MeasureKind(
+        "RBP",
+        "optional",
+        ("rel", "p"),
+        "expected rate of relevant results for a reader who goes on with probability p",
+        Message("Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)"),
+    ),
+    MeasureKind(
+        "ERR",
+        "optional",
+        (),
+        "expected 1 / rank of the result that satisfies a reader who goes from top to bottom",
+        "Chapelle et al. 2009",
+    ),
+    MeasureKind(
+        "Judged",
+        "needed",
+        (),
+        "share of the first k results, or of as many as there are, with a grade",
+        Message("Judged@k of ir_measures"),
+    ),
 )
+#: Every measure by its name.
+MEASURE_KINDS = MappingProxyType({kind.name: kind for kind in _KINDS})
 
+# The names of means, which ir_measures takes for the measures, too.
+_MEANS = {"map": "AP", "mrr": "RR"}
 # Other common names of measures.
 _SYNONYMS = {
-    "map": "AP",
-    "mrr": "RR",
-    "precision": "P",
-    "recall": "R",
-    "hit": "Success",
-    "hits": "Success",
-    "hitrate": "Success",
-    "contextprecision": "AP(own)",
-    "contextualrelevancy": "SetP",
-}
+    "precision": "P", "recall": "R", "hit": "Success", "hits": "Success", "hitrate": "Success",
+    "contextprecision": "AP(own)", "contextualrelevancy": "SetP",
+}  # fmt: skip
 
 
 def _describe_unknown_measure(name: str) -> str:
-    """Return the message about an unknown measure: the most similar one, and all that exist."""
+    """Return the message about an unknown measure, with the most similar one."""
     synonym = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
     folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    guess = synonym or (folded[near[0]] if near else None)
-    names = SeparatedNames(kind.syntax for kind in MEASURE_KINDS.values())
-    if guess:
-        return Message(
-            "there is no measure {name!r}; did you mean {guess}? There are {names}",
-            name=name,
-            guess=guess,
-            names=names,
-        )
-    return Message("there is no measure {name!r}; there are {names}", name=name, names=names)
+    names = SeparatedNames(kind.syntax for kind in _KINDS)
+    if not (synonym or near):
+        return Message("there is no measure {name!r}; there are {names}", name=name, names=names)
+    return Message(
+        "there is no measure {name!r}; did you mean {guess}? There are {names}",
+        name=name,
+        guess=synonym or folded[near[0]],
+        names=names,
+    )
 
 
 def _describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
@@ -194,7 +175,6 @@ def _describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
 
 #: The measures of a run without `--measures`.
 DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
-
 #: The two ways to turn a grade into a gain: the grade itself, or 2^grade - 1.
 _DCG_GAINS = ("log2", "exp-log2")
 
@@ -203,10 +183,10 @@ _DCG_GAINS = ("log2", "exp-log2")
 class Measure:
     """A measure with its parameters and cutoff. `str` gives the text that `parse_measure` reads.
 
-    With `cutoff` None it goes down to the depth of the pool. `own` divides by the list of the engine
-    instead of the pool. `granular` averages 1 / rank over all relevant results. `rel` is the lowest
-    relevant grade, None for the default of the scale. `dcg` maps grades to gains. `p` is the persistence of
-    RBP. Raise `InputError` for an unknown name or parameter.
+    With `cutoff` None it goes down to the depth of the pool. `own` divides by the engine's list instead of
+    the pool, `granular` averages 1 / rank over all relevant results. `rel` is the lowest relevant grade, None
+    for that of the scale; `dcg` maps grades to gains; `p` is the persistence of RBP. Raise `InputError` for
+    an unknown name or parameter.
     """
 
     name: str
@@ -225,10 +205,6 @@ class Measure:
             given = each.name in PARAMETER_EXAMPLES and getattr(self, each.name) != each.default
             if given and each.name not in kind.parameters:
                 raise InputError(_describe_unknown_parameter(kind, each.name))
-        self._check_cutoff(kind)
-        self._check_values()
-
-    def _check_cutoff(self, kind: MeasureKind) -> None:
         if self.cutoff is None and kind.cutoff == "needed":
             raise InputError("{measure} needs a cutoff, e.g. {measure}@10", measure=self.name)
         if self.cutoff is not None and kind.cutoff == "none":
@@ -239,8 +215,6 @@ class Measure:
             raise InputError(
                 "{measure}@{cutoff}: a cutoff is a rank, 1 or more", measure=self.name, cutoff=self.cutoff
             )
-
-    def _check_values(self) -> None:
         if self.rel is not None and self.rel < 1:
             raise InputError(
                 "{measure}(rel={rel}): rel is a grade, 1 or more; grade 0 is never relevant",
@@ -262,19 +236,16 @@ class Measure:
             )
 
     def __str__(self) -> str:
-        parameters = [
-            "own" if self.own else "",
-            "granular" if self.granular else "",
-            f"rel={self.rel}" if self.rel is not None else "",
-            f"dcg={self.dcg!r}" if self.dcg != "log2" else "",
-            f"p={self.p}" if self.name == "RBP" else "",
-        ]
-        inside = ",".join(filter(None, parameters))
-        return (
-            self.name
-            + (f"({inside})" if inside else "")
-            + (f"@{self.cutoff}" if self.cutoff is not None else "")
+        parameters = (
+            ("own", self.own),
+            ("granular", self.granular),
+            (f"rel={self.rel}", self.rel is not None),
+            (f"dcg={self.dcg!r}", self.dcg != "log2"),
+            (f"p={self.p}", self.name == "RBP"),
         )
+        inside = ",".join(text for text, is_shown in parameters if is_shown)
+        cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
+        return self.name + (f"({inside})" if inside else "") + cutoff
 
     @property
     def export_name(self) -> str:
@@ -326,25 +297,23 @@ def name_mean(measure: str) -> str:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of a text such as `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
-
-    Names are not case-sensitive. Raise `InputError`, which lists the measures, for any other text.
-    """
+    """Return the measure of a text such as `nDCG@10`, `mrr`, `P(rel=2)@5`; raise `InputError` for others."""
     match = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S+?))?\s*", text)
     if match is None:
         raise InputError(
             "{value!r} is not a measure; write NAME(parameter=value)@CUTOFF, e.g. nDCG@10", value=text
         )
     spelling, inside, cutoff = match.groups()
-    name = next((name for name in MEASURE_KINDS if name.casefold() == spelling.casefold()), None)
-    if name is None:
+    name = _MEANS.get(spelling.casefold(), spelling).casefold()
+    kind = next((kind for kind in _KINDS if kind.name.casefold() == name), None)
+    if kind is None:
         raise InputError(_describe_unknown_measure(spelling))
     if cutoff is not None and not re.fullmatch(r"-?[0-9]{1,9}", cutoff):
         raise InputError(
             "{value!r}: the cutoff after @ is a whole number, not {cutoff!r}", value=text, cutoff=cutoff
         )
-    arguments = _parse_arguments(MEASURE_KINDS[name], inside or "")
-    return Measure(name, cutoff=None if cutoff is None else int(cutoff), **arguments)
+    arguments = _parse_arguments(kind, inside or "")
+    return Measure(kind.name, cutoff=None if cutoff is None else int(cutoff), **arguments)
 
 
 def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
@@ -354,7 +323,7 @@ def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
     """
     if isinstance(names, str):
         names = filter(None, re.split(r"[\s,;]+(?![^(]*\))", names.strip()))
-    measures = tuple(dict.fromkeys(parse_measure(name) for name in names))
+    measures = tuple(dict.fromkeys(map(parse_measure, names)))
     if not measures:
         raise InputError("no measure is named; the defaults are {names}", names=" ".join(DEFAULT_MEASURES))
     return measures
@@ -362,7 +331,7 @@ def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
 
 def list_default_measures(depth: int) -> tuple[Measure, ...]:
     """Return `DEFAULT_MEASURES`, with cutoffs of at most `depth`."""
-    measures = parse_measures(DEFAULT_MEASURES)
+    measures = map(parse_measure, DEFAULT_MEASURES)
     return tuple(Measure(each.name, min(each.choose_cutoff(depth), depth)) for each in measures)
 
 
@@ -392,29 +361,28 @@ def _parse_arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
                 parameter=parameter,
             )
         if bool(equals) == (parameter in _FLAGS):
+            example = PARAMETER_EXAMPLES[parameter]
             raise InputError(
-                "{measure}({inside}): write {example}",
-                measure=kind.name,
-                inside=inside,
-                example=PARAMETER_EXAMPLES[parameter],
+                "{measure}({inside}): write {example}", measure=kind.name, inside=inside, example=example
             )
         given[parameter] = True if parameter in _FLAGS else _parse_argument(kind, parameter, value)
     return given
 
 
 def _parse_argument(kind: MeasureKind, parameter: str, text: str) -> int | float | str:
-    number = {"rel": r"[0-9]{1,9}", "p": r"[0-9]*\.?[0-9]+(e-?[0-9]+)?"}.get(parameter)
-    if number is None:
+    if parameter == "rel" and re.fullmatch(r"[0-9]{1,9}", text):
+        return int(text)
+    if parameter == "p" and re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", text):
+        return float(text)
+    if parameter == "dcg":
         return text.strip("'\"")
-    if not re.fullmatch(number, text):
-        raise InputError(
-            "{measure}({parameter}={value}): write a number, e.g. {example}",
-            measure=kind.name,
-            parameter=parameter,
-            value=text,
-            example=PARAMETER_EXAMPLES[parameter],
-        )
-    return int(text) if parameter == "rel" else float(text)
+    raise InputError(
+        "{measure}({parameter}={value}): write a number, e.g. {example}",
+        measure=kind.name,
+        parameter=parameter,
+        value=text,
+        example=PARAMETER_EXAMPLES[parameter],
+    )
 
 
 def resolve_measures(
@@ -422,8 +390,7 @@ def resolve_measures(
 ) -> tuple[Measure, ...]:
     """Return the measures called `names`, or the defaults for `depth`; one name may list several.
 
-    Raises InputError for an unknown measure, for one that looks deeper than `depth`, and for one whose `rel`
-    is above the top of `scale`, where that is known.
+    Raises InputError for one that is unknown, looks deeper than `depth`, or has a `rel` above the `scale`.
     """
     measures = list_default_measures(depth) if names is None else parse_measures(", ".join(names))
     check_depth(measures, depth)

@@ -250,9 +250,8 @@ def _fit_gains(draw: LabelledDraw, labelled: Bools) -> tuple[Floats, int]:
     count = np.bincount(draw.group, labelled, size)
     total = np.bincount(draw.group, share, size)
     overall = (share * gain).sum() / share.sum()
-    mean = np.divide(
-        np.bincount(draw.group, share * gain, size), total, out=np.full(size, overall), where=total > 0
-    )
+    mean = np.full(size, overall)
+    np.divide(np.bincount(draw.group, share * gain, size), total, out=mean, where=total > 0)
     mean = (count * mean + 2 * overall) / (count + 2)
     return mean[draw.group], int((count > 0).sum())
 

@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats, Ints, divide
+from judge.measure.formulas import TIE, Bools, Floats, divide
 from judge.messages import Message
 
 RESAMPLES = 10_000
@@ -25,6 +25,8 @@ SEED = 0
 MIN_DIFFERING = 6
 #: The rounding error of a sum, relative to the sum of absolute values; `TIE` is that of single values.
 SUM_ROUNDING = 1e-9
+#: Differences for which the randomisation test counts all ways to choose their signs, in 0.1 s at most.
+_MAX_EXACT = 40
 #: The normal quantile of a 95% interval.
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: The two ends of a 95% interval, or the lowest and the highest possible value.
@@ -37,23 +39,45 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     """Return the (columns,) two-sided p of the mean of (queries, columns) paired differences.
 
     This is the randomisation test: if two engines are equal, the difference on each query has either sign
-    with the same probability. p = (1 + hits) / (1 + resamples), where a hit is a mean at least as far from
-    0 as the observed one (Smucker et al. 2007). If there are at most `resamples` ways to choose the signs
-    of all queries, each is tried once and p = hits / ways is exact. NaN marks a query that a column lacks;
-    a column of NaN alone has p NaN, one without any difference p = 1.
+    with the same probability. p is the share of all ways to choose the signs whose mean is at least as far
+    from 0 as the observed one. It is exact where at most `_MAX_EXACT` differences are not 0; for more,
+    p = (1 + hits) / (1 + resamples) with random signs (Smucker et al. 2007). NaN marks a query that a column
+    lacks; a column of NaN alone has p NaN, one without any difference p = 1.
     """
-    queries, columns = differences.shape
     defined: Bools = ~np.isnan(differences)
     summed = round_to_grid(np.where(defined, differences, 0.0))
     # Flipping signs turns the total T into T - 2 S, where S is the sum of the flipped values; halved here.
     middle: Floats = summed.sum(0) / 2
     far: Floats = np.abs(middle) - SUM_ROUNDING * np.abs(summed).sum(0)
-    hits: Ints = np.zeros(columns, dtype=np.int64)
-    for flips in _draw_signs(queries, resamples, seed, columns):
-        hits += (np.abs(flips @ summed - middle) >= far).sum(0)
-    exact = 2**queries <= resamples
-    p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
+    p: Floats = np.ones(summed.shape[1])
+    is_exact = (summed != 0).sum(0) <= _MAX_EXACT
+    for column in np.flatnonzero(is_exact & (far > 0)):
+        values = summed[:, column]
+        # As many sums are as far below the middle.
+        p[column] = 2 * _compute_share_above(values[values != 0], middle[column] + far[column])
+    if not is_exact.all():
+        table, hits = summed[:, ~is_exact], 0
+        for flips in _draw_signs(len(table), resamples, seed, table.shape[1]):
+            hits = hits + (np.abs(flips @ table - middle[~is_exact]) >= far[~is_exact]).sum(0)
+        p[~is_exact] = (1 + hits) / (1 + resamples)
     return np.where(defined.any(0), p, np.nan)
+
+
+def _compute_share_above(values: Floats, least: float) -> float:
+    """Return the share of the subsets of `values` whose sum is `least` or more.
+
+    The sums of each half of the values are sorted, so that pairs of them are counted and not formed
+    (Horowitz and Sahni 1974).
+    """
+    halves = []
+    for half in (values[::2], values[1::2]):
+        sums = np.zeros(1)
+        for value in half:
+            sums = np.concatenate([sums, sums + value])
+        halves.append(np.sort(sums))
+    one, two = halves
+    ways = len(one) * len(two)
+    return (ways - int(np.searchsorted(two, least - one).sum())) / ways
 
 
 def compute_randomisation_interval(
@@ -61,11 +85,12 @@ def compute_randomisation_interval(
 ) -> Interval | None:
     """Return the 95% interval of the mean of (queries,) paired differences by the randomisation test.
 
-    It has the shifts that the test of `compute_randomisation_p` does not reject at 5% after they are
-    subtracted, so it excludes 0 exactly when that p is at most 0.05. With the signs of some queries flipped,
-    the mean of the shifted differences is at least as far from 0 as without when the shift is between the
-    mean of the flipped queries and that of the others. It has no width where all differences are equal, and
-    is None where it is infinite, as for few queries.
+    It has the shifts that the randomisation test does not reject at 5% after they are subtracted. With the
+    signs of some queries flipped, the mean of the shifted differences is at least as far from 0 as without
+    when the shift is between the mean of the flipped queries and that of the others. It has no width where
+    all differences are equal, and is None where it is infinite, as for few queries. The signs are random
+    where there are more than `resamples` ways to choose them; an end that chance puts on another side of 0
+    than `compute_randomisation_p` would is put at 0.
     """
     queries = len(differences)
     summed = round_to_grid(np.array(differences, float)[:, None])[:, 0]
@@ -80,7 +105,13 @@ def compute_randomisation_interval(
     exact = 2**queries <= resamples
     # The index of the first interval where p, the share of the intervals that hold the shift, is above 5%.
     least = floor((1 - LEVEL) * (len(low) if exact else 1 + resamples) + SUM_ROUNDING) + (0 if exact else -1)
-    return make_finite_interval(low[least], high[least])
+    interval = make_finite_interval(low[least], high[least])
+    if interval is None:
+        return None
+    (p,) = compute_randomisation_p(summed[:, None], resamples=resamples, seed=seed)
+    if p > ALPHA:
+        return min(interval[0], 0.0), max(interval[1], 0.0)
+    return (max(interval[0], TIE), interval[1]) if summed.sum() > 0 else (interval[0], min(interval[1], -TIE))
 
 
 def holm(p: Floats) -> Floats:

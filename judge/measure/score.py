@@ -13,20 +13,12 @@ from itertools import compress
 
 import numpy as np
 
-from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, Coverage, RankedLists, build_arrays
-from judge.measure.bounds import IncompleteLists, bound_values
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
-from judge.measure.formulas import (
-    Bools,
-    Floats,
-    Ints,
-    convert_non_finite,
-    divide,
-    find_largest_value,
-)
+from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide, find_largest_value
 from judge.measure.imputation import compute_imputed_values, impute_unjudged
 from judge.measure.measures import Measure, check_depth
+from judge.measure.values import IncompleteLists, bound_values, compute_judged_shares, compute_values
 from judge.records import Judgment, ListKey, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")
@@ -102,17 +94,21 @@ class Scores:
             **{name: getattr(self, name)[rows][:, columns][..., last] for name in _ARRAYS},
         )
 
-    def average_repeats(self) -> tuple[Floats, Floats, Floats]:
-        """Return the (engines, queries, measures) means over the repeats, as `compute_bounded_mean` does."""
+    def average_repeats(self) -> Floats:
+        """Return the (engines, queries, measures) means over the repeats with a value."""
+        return compute_nan_mean(np.moveaxis(self.value, 2, -1), axis=-1)
+
+    def average_with_bounds(self) -> tuple[Floats, Floats, Floats]:
+        """Return these means, and their lowest and highest values as `compute_bounded_mean` does."""
         value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
         return compute_bounded_mean(value, low, high)
 
     def average_queries(self) -> dict[str, dict[str, float | None]]:
         """Return the mean over the queries with a value, by measure and engine."""
-        value, _, _ = self.average_repeats()
+        by_measure = compute_nan_mean(self.average_repeats(), axis=1).T
         return {
             str(measure): dict(zip(self.engines, map(convert_non_finite, means), strict=True))
-            for measure, means in zip(self.measures, compute_nan_mean(value, axis=1).T, strict=True)
+            for measure, means in zip(self.measures, by_measure, strict=True)
         }
 
     def bound_differences(self, one: Ints, two: Ints, measure: int) -> tuple[Floats, Floats]:
@@ -123,7 +119,7 @@ class Scores:
         where only unjudged snippets can make the measure defined, the bounds can be too wide.
         """
         chosen = self.select(measures=[self.measures[measure]])
-        _, low, high = (each[..., 0] for each in chosen.average_repeats())
+        _, low, high = (each[..., 0] for each in chosen.average_with_bounds())
         lowest, highest = low[one] - high[two], high[one] - low[two]
         incomplete = self.incomplete
         if incomplete is not None:
@@ -178,7 +174,7 @@ def score_columns(
             results.engines, results.queries, lists.select_topics(unsure), topics, scale
         )
     value, low, high = _impute_and_bound(arrays, measures, scale, incomplete)
-    judged = np.stack([values.compute_judged_shares(measure, lists) for measure in measures], axis=-1)
+    judged = np.stack([compute_judged_shares(measure, lists) for measure in measures], axis=-1)
     shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
@@ -210,7 +206,7 @@ def _impute_and_bound(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the (engines, topics, measures) values and bounds."""
     lists = arrays.lists
-    value = np.stack([values.compute_values(measure, lists, scale) for measure in measures], axis=-1)
+    value = np.stack([compute_values(measure, lists, scale) for measure in measures], axis=-1)
     low, high = value.copy(), value.copy()
     if incomplete is not None:
         part, unsure = incomplete.lists, incomplete.topics.ravel() >= 0
@@ -288,7 +284,7 @@ def score_ideal_order(
     grade = np.take_along_axis(best, document, axis=1)
     origin = np.where(grade == NO_GRADE, -1, np.arange(grade.shape[1]))
     none = np.full_like(grade, -1)[None]
-    ideal = RankedLists(depth, grade[None], origin[None], document[None], none, none, best)
+    ideal = RankedLists(depth, grade[None], origin[None], document[None], none, best)
     shape = len(results.queries), len(arrays.repeats)
     coverage = arrays.coverage
     ungraded: Bools = np.equal(best, NO_GRADE).all(axis=1).reshape(shape)
@@ -296,7 +292,7 @@ def score_ideal_order(
     unknown = failed[:, None] | (ungraded & np.greater(coverage.pooled, 0)[:, None])
     return {
         str(measure): compute_nan_mean(
-            np.where(unknown, np.nan, values.compute_values(measure, ideal, scale).reshape(shape)), axis=1
+            np.where(unknown, np.nan, compute_values(measure, ideal, scale).reshape(shape)), axis=1
         )
         for measure in measures
         if measure.compares_engines

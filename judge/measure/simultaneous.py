@@ -14,6 +14,7 @@ Its interval follows from its extreme values, whatever the distribution is: `_bo
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -81,50 +82,47 @@ def compare_means(
     count = sample.count.reshape(measures, columns)
     enough = count >= np.minimum(MIN_QUERIES, MIN_SHARE * count.max(1, keepdims=True, initial=0.0))
     tested: Bools = enough.ravel() & (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
-    maxima, infinite = _draw_maxima(sample, tested, differences, families, seed)
+    maxima, infinite = _draw_maxima([sample], tested, differences, families, seed)
     # Alone, such a column has no finite critical value. It must not take it from the others.
     if (often := infinite > (1 - LEVEL) / families * len(maxima)).any():
         tested &= ~often
-        maxima, _ = _draw_maxima(sample, tested, differences, families, seed)
+        maxima, _ = _draw_maxima([sample], tested, differences, families, seed)
     largest = np.sqrt(maxima).T
-    mean, se, differing = (
-        array.reshape(measures, columns) for array in (sample.mean, sample.se, sample.differing)
-    )
-    testable: Bools = tested.reshape(measures, columns)
     wider = np.zeros((2, measures, columns)) if widening is None else widening
-    tests = [
-        _test_columns(
-            mean[measure], se[measure], testable[measure], largest[measure], families, wider[:, measure]
+    tests = []
+    for measure in range(measures):
+        own = slice(measure * columns, (measure + 1) * columns)
+        below_above = wider[:, measure]
+        test = _test_columns(
+            sample.mean[own], sample.se[own], tested[own], largest[measure], families, below_above
         )
-        for measure in range(measures)
-    ]
-    if largest_values is None:
-        return tests
-    for measure, test in enumerate(tests):
-        bounded = ~test.tested & (differing[measure] >= MIN_DIFFERING)
-        if bounded.any():
-            test.low[bounded], test.high[bounded], test.p[bounded] = _bound_means(
-                differences[:, measure, bounded],
-                largest_values[measure],
-                wider[:, measure, bounded],
-                families * columns,
-            )
+        bounded = ~test.tested & (sample.differing[own] >= MIN_DIFFERING)
+        if largest_values is not None and bounded.any():
+            values, limit = differences[:, measure, bounded], largest_values[measure]
+            ends = _bound_means(values, limit, below_above[:, bounded], families * columns)
+            test.low[bounded], test.high[bounded], test.p[bounded] = ends
+        tests.append(test)
     return tests
 
 
 def _draw_maxima(
-    sample: _ResampledColumns, tested: Bools, differences: Floats, families: int, seed: int
+    samples: Sequence[_ResampledColumns], tested: Bools, differences: Floats, families: int, seed: int
 ) -> tuple[Floats, Floats]:
     """Return the largest t² of each resample and measure, and how often that of each column is infinite.
 
-    The first is (resamples, measures), the second (measures × columns,). Only `tested` columns count.
+    The first is (resamples, measures), the second (measures × columns,). Only `tested` columns count. With
+    two samples the t is of the mean of the first minus that of the second.
     """
     queries, measures, columns = differences.shape
+    scale = np.maximum.reduce([sample.largest for sample in samples])
     maxima: list[Floats] = []
     infinite = np.zeros(measures * columns)
     for draws in draw_queries(queries, count_resamples(differences, families), seed, measures * columns):
-        mean, variance = sample.resample(draws)
-        squared = np.where(tested, _compute_squared_t(mean, variance, sample.largest), 0.0)
+        mean, variance = samples[0].resample(draws)
+        for other in samples[1:]:
+            rest, rest_variance = other.resample(draws)
+            mean, variance = mean - rest, variance + rest_variance
+        squared = np.where(tested, _compute_squared_t(mean, variance, scale), 0.0)
         maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
         infinite += np.isinf(squared[np.isinf(maxima[-1]).any(1)]).sum(0)
     return np.concatenate(maxima), infinite
@@ -145,16 +143,8 @@ def compare_groups(differences: Floats, members: Bools, *, families: int = 1) ->
     enough = (inside.count >= MIN_GROUP_SIZE) & (outside.count >= MIN_GROUP_SIZE)
     se = np.sqrt(np.square(inside.se) + np.square(outside.se))
     tested: Bools = enough & (inside.differing + outside.differing >= MIN_DIFFERING) & (se > 0)
-    scale = np.maximum(inside.largest, outside.largest)
-    maxima: list[Floats] = []
-    for draws in draw_queries(
-        len(differences), count_resamples(differences, families), SEED, differences.shape[1]
-    ):
-        (mean, variance), (rest, rest_variance) = (group.resample(draws) for group in groups)
-        squared = np.where(tested, _compute_squared_t(mean - rest, variance + rest_variance, scale), 0.0)
-        maxima.append(squared.max(1, initial=0.0))
-    largest = np.sqrt(np.concatenate(maxima))
-    return _test_columns(inside.mean - outside.mean, se, tested, largest, families)
+    maxima, _ = _draw_maxima(groups, tested, differences[:, None], families, SEED)
+    return _test_columns(inside.mean - outside.mean, se, tested, np.sqrt(maxima[:, 0]), families)
 
 
 @dataclass(frozen=True, slots=True)

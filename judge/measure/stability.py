@@ -15,8 +15,8 @@ import numpy as np
 from judge.flags import EMPTY_SNIPPET
 from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.arrays import NO_GRADE
+from judge.measure.engine_agreement import tau
 from judge.measure.formulas import Floats, Ints, convert_non_finite, divide_sums
-from judge.measure.rank_correlation import tau
 from judge.measure.resampling import ALPHA, StatisticValue, estimate_statistic
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
@@ -297,4 +297,4 @@ def _find_lowest_tau(means: Floats) -> float | None:
         return None
     taus = [tau(one, two) for one, two in combinations(ranked.T, 2)]
     defined = [value for value in taus if value is not None]
-    return min(defined) if defined and len(defined) == len(taus) else None
+    return min(defined) if len(defined) == len(taus) else None

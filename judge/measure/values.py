@@ -1,11 +1,34 @@
-"""Values of a measure on ranked lists.
+"""Values of a measure on ranked lists, and their bounds over all grades of unjudged snippets.
 
 A topic is one query in one repeat, as in `judge.measure.arrays`.
+
+Bounds of nDCG, AP and R, which the pool divides: there a grade adds to the value of the list and to its
+divisor. Both split into levels, one for each grade that adds gain: a document reaches a level or does not.
+So a bound results from counting how many of a list's own unjudged snippets reach each level.
+
+Highest: all other unjudged snippets have gain 0, and documents that reach a level elsewhere anyway cost
+nothing. For any count the value is highest when the first of the list's unjudged snippets reach the level.
+Dinkelbach's iteration (1967) finds the counts with the best ratio of sums. They fall from level to level,
+because one more document adds less to a longer ideal list, so one set of grades attains them all.
+
+Lowest: all other unjudged snippets have the top grade. The value before division is linear in a gain and
+its divisor convex, so the ratio is lowest where each of the list's own snippets has grade 0 or the top
+grade; and for any count, where the last of them have it. If nothing else is relevant, not all of them can
+have grade 0; as a common factor of all gains leaves the ratio as it is, one of them can have the top grade.
+Only where such a document has a grade between the two elsewhere can the bound be a little too low.
+
+Differences of two engines have closer bounds than the lowest value of one minus the highest of the other: a
+snippet that both returned has one grade, and the same ideal list divides both. Where a query has few
+unjudged snippets, all combinations of their grades are tried (Horowitz & Manski 2000, JASA 95,
+"Nonparametric analysis of randomized experiments with missing covariate and outcome data", bound a statistic
+in this way).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -16,6 +39,10 @@ from judge.records import Scale
 
 #: Ranks of lists, and differences, in memory at once.
 _BLOCK = 2**21
+# (level, what reaching it adds to the gain)
+_Levels = Sequence[tuple[int, float]]
+#: At most this many combinations of grades are tried on a query: 4 graded or 8 binary snippets.
+_MAX_COMBINATIONS = 256
 
 
 def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats:
@@ -87,3 +114,228 @@ def split_blocks(indexes: Ints, cells: int, limit: int = _BLOCK) -> Iterator[Int
     size = max(1, limit // max(1, cells))
     for start in range(0, indexes.size, size):
         yield indexes[start : start + size]
+
+
+def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floats) -> tuple[Floats, Floats]:
+    """Return the (engines, topics) lowest and highest values over all grades of unjudged snippets.
+
+    Only grades with which the measure is defined count. Where nothing is unjudged both are `value`, the
+    result of `compute_values`.
+    """
+    if measure.name == "Judged":
+        return value, value
+    table = compute_gains(measure, scale)
+    if measure.own:
+        low, high = _bound_pooled_values(measure, isolate_lists(measure, lists), table, value.reshape(1, -1))
+        return low.reshape(value.shape), high.reshape(value.shape)
+    if not measure.pool_free:
+        return _bound_pooled_values(measure, lists, table, value)
+    top, cutoff = float(table[-1]), measure.choose_cutoff(lists.depth)
+    if measure.granular:
+        return _bound_mean(lists.look_up_gains(table, 0.0, cutoff), lists.open[..., :cutoff])
+    # A gain never lowers any other value that the pool does not divide.
+    high = apply_formula(measure, lists.look_up_gains(table, top, cutoff), top)
+    return value, divide(high, count_returned(lists), 0.0) if measure.name == "SetP" else high
+
+
+def _bound_mean(relevance: Floats, is_open: Bools) -> tuple[Floats, Floats]:
+    """Return the lowest and highest mean (...) of 1 / rank over relevant and any open (..., ranks).
+
+    It is lowest with the last of the open ranks, and highest with the first of them, down to some rank.
+    """
+    ranks = np.arange(1, relevance.shape[-1] + 1)
+    ends = []
+    for choose, order in ((np.min, -1), (np.max, 1)):
+        total, count = (
+            np.add.reduce(relevance * weight, axis=-1, keepdims=True)
+            + np.insert(np.cumsum((is_open * weight)[..., ::order], axis=-1), 0, 0.0, axis=-1)
+            for weight in (1 / ranks, np.ones_like(ranks))
+        )
+        ends.append(choose(divide(total, count, 0.0), axis=-1))
+    return ends[0], ends[1]
+
+
+def _bound_pooled_values(
+    measure: Measure, lists: RankedLists, table: Floats, value: Floats
+) -> tuple[Floats, Floats]:
+    """Return the (engines, topics) lowest and highest possible values of nDCG, AP or R.
+
+    `table` holds the gain of each grade. Only grades with which the measure is defined count; for a list
+    alone it always is, with 0 where nothing is relevant.
+    """
+    low, high = value.copy(), value.copy()
+    unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
+    view = _View.from_lists(lists.select_topics(unsure), measure.choose_cutoff(lists.depth))
+    steps = np.diff(table)
+    levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
+    low[:, unsure], high[:, unsure] = (
+        _find_lowest(measure, view, levels),
+        _find_highest(measure, view, levels),
+    )
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The lists down to the cutoff, (engines, topics, ranks), and the pool, (topics, documents).
+
+    `elsewhere` is the best known grade in the pool of the document at a rank; `rival` marks documents
+    with another unjudged snippet. `undecided` (topics, documents) marks documents with an unjudged snippet.
+    """
+
+    cutoff: int
+    grade: Ints
+    open: Bools
+    elsewhere: Ints
+    rival: Bools
+    best: Ints
+    undecided: Bools
+
+    @classmethod
+    def from_lists(cls, lists: RankedLists, cutoff: int) -> _View:
+        # Where the document at each rank is in an array of (topics, documents).
+        documents = np.arange(lists.best.shape[0])[:, None], lists.document
+        engine, topic, rank = np.nonzero(lists.unjudged)
+        # A list alone is a topic, so the pairs of one topic have numbers that another has, too.
+        pairs = topic * (int(lists.unjudged_index.max(initial=0)) + 1)
+        pairs += lists.unjudged_index[engine, topic, rank]
+        _, once = np.unique(pairs, return_index=True)
+        count = np.zeros(lists.best.shape, np.int64)
+        np.add.at(count, (topic[once], lists.document[engine, topic, rank][once]), 1)
+        seen = np.where(lists.first, lists.grade, NO_GRADE)
+        down_to = (..., slice(cutoff))
+        return cls(
+            cutoff=cutoff,
+            grade=seen[down_to],
+            open=lists.open[down_to],
+            elsewhere=lists.best[documents][down_to],
+            rival=(lists.open & (count[documents] > 1))[down_to],
+            best=lists.best,
+            undecided=count > 0,
+        )
+
+
+def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    """Return the (engines, topics) highest values: "Highest" in the docstring of this module."""
+    ratios = []
+    for level, worth in levels:
+        given = view.open & (view.elsewhere >= level)
+        free = view.open & ~given
+        order = np.where(free, free.cumsum(-1), 0)
+        sure = (view.grade >= level) | given
+        documents = np.broadcast_to((view.best >= level).sum(-1), free.shape[:2])
+        ratios.append(worth * _evaluate_counts(measure, view, sure, order, (documents, free.sum(-1))))
+    return _maximise_ratio(np.stack(ratios))
+
+
+def _find_lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    """Return the (engines, topics) lowest values: "Lowest" in the docstring of this module."""
+    top = levels[-1][0]
+    free = view.open & ~view.rival & (view.elsewhere < top)
+    order = np.where(free, free[..., ::-1].cumsum(-1)[..., ::-1], 0)
+    sides: list[Floats] = []
+    for level, worth in levels:
+        adds = (free & (view.elsewhere < level)).sum(-1)
+        documents = ((view.best >= level) | view.undecided).sum(-1) - adds
+        sides.append(worth * _evaluate_counts(measure, view, view.grade >= level, order, (documents, adds)))
+    gained, divisors = np.add.reduce(sides)
+    lowest: Floats = divide(gained, divisors, 0.0 if measure.own else np.inf).min(0)
+    return lowest
+
+
+def _evaluate_counts(
+    measure: Measure, view: _View, sure: Bools, order: Ints, documents: tuple[Ints, Ints]
+) -> Floats:
+    """Return (2, counts, engines, topics): the value and its divisor with 0, 1, … more relevant snippets.
+
+    `sure` marks snippets that are relevant anyway, `order` numbers the others from 1 in the order in which
+    they become relevant. `documents` are the numbers of relevant documents in the pool, and how many more
+    the others can add.
+    """
+    there, addable = documents
+    longest = min(view.cutoff, view.best.shape[-1])
+    ideal = np.append(0.0, [dcg(np.ones(length)) for length in range(1, longest + 1)])
+    gained, divisors = [], []
+    for count in range(int(view.open.sum(-1).max(initial=0)) + 1):
+        relevant = sure | ((order > 0) & (order <= count))
+        gained.append(apply_formula(measure, relevant.astype(np.float64)))
+        total = there + np.minimum(count, addable)
+        divisors.append(
+            ideal[np.minimum(total, longest)] if measure.name == "nDCG" else total.astype(np.float64)
+        )
+    return np.stack([gained, divisors])
+
+
+def _maximise_ratio(levels: Floats) -> Floats:
+    """Return the (engines, topics) highest ratio of sums, with one count chosen at each level.
+
+    `levels` is (levels, 2, counts, engines, topics): numerators and divisors. The loop ends, because every
+    round but the last raises a ratio, and their number is finite.
+    """
+    gained, divisors = levels[:, 0], levels[:, 1]
+    ratio = np.zeros(levels.shape[-2:])
+    while True:
+        choice = (gained - ratio * divisors).argmax(1)[:, None]
+        gain, divisor = (np.take_along_axis(side, choice, 1).sum((0, 1)) for side in (gained, divisors))
+        better = divide(gain, divisor, 0.0)
+        if not (better > ratio).any():
+            return ratio
+        ratio = np.maximum(ratio, better)
+
+
+@dataclass(frozen=True, slots=True)
+class IncompleteLists:
+    """The lists of all engines on the topics that have an unjudged snippet.
+
+    `topics` (queries, repeats) numbers these topics, -1 elsewhere. `engines` and `queries` are all scored
+    ones, with or without an unjudged snippet.
+    """
+
+    engines: tuple[str, ...]
+    queries: tuple[str, ...]
+    lists: RankedLists
+    topics: Ints
+    scale: Scale
+
+    def bound_differences(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
+        """Return the (pairs, topics) lowest and highest value of engine `one` minus the value of `two`.
+
+        `one` and `two` (pairs,) are indexes of engines. NaN where a topic has too many unjudged snippets, and
+        where the measure is undefined with some of their grades.
+        """
+        lowest = np.full((one.size, self.lists.grade.shape[1]), np.nan)
+        highest = lowest.copy()
+        for topics, grades in self._list_combinations(measure):
+            combinations = grades.shape[1]
+            cells = combinations * self.lists.grade[:, 0].size
+            for block in split_blocks(topics, cells):
+                values = compute_values(measure, self.lists.select_topics(block).complete(grades), self.scale)
+                by_engine = values.reshape(len(self.engines), block.size, combinations)
+                for pairs in split_blocks(np.arange(one.size), block.size * combinations):
+                    difference = by_engine[one[pairs]] - by_engine[two[pairs]]
+                    lowest[np.ix_(pairs, block)] = difference.min(-1)
+                    highest[np.ix_(pairs, block)] = difference.max(-1)
+        return lowest, highest
+
+    def _list_combinations(self, measure: Measure) -> Iterator[tuple[Ints, Ints]]:
+        """Yield topics with the (unjudged pairs, combinations) grades that can influence `measure`."""
+        lists, levels = self.lists, self.scale.top + 1
+        seen = lists.unjudged
+        if measure.pool_free and not measure.own:
+            seen = seen & (np.arange(seen.shape[-1]) < measure.choose_cutoff(lists.depth))
+        _, topic, _ = np.nonzero(seen)
+        pair, first = np.unique(lists.unjudged_index[seen], return_index=True)
+        topic = topic[first]
+        by_topic = np.argsort(topic, kind="stable")
+        pair, topic = pair[by_topic], topic[by_topic]
+        counts = np.bincount(topic, minlength=seen.shape[1])
+        number = np.arange(topic.size) - (np.cumsum(counts) - counts)[topic]
+        defined = mark_always_defined(measure, lists, self.scale)
+        for count in np.unique(counts).tolist():
+            if levels**count > _MAX_COMBINATIONS:
+                return
+            chosen = defined & (counts == count)
+            every = np.array(list(product(range(levels), repeat=count)), dtype=np.int64).T
+            grades = np.zeros((int(lists.unjudged_index.max()) + 1, levels**count), np.int64)
+            grades[pair[chosen[topic]]] = every[number[chosen[topic]]] if count else 0
+            yield np.flatnonzero(chosen), grades

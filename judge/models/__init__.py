@@ -4,7 +4,7 @@
     openai, dashscope, langchain     adapters of chat models
     rerank, decision_model, lexical  models without a written reply: scores, log-probabilities, shared terms
     server, redaction                the address, the key and the proxy of a server; secrets in texts
-    http_connections, proxied        HTTP requests; openai_sdk sends those of OpenAI's SDK
+    http_connections                 HTTP requests; openai_sdk sends those of OpenAI's SDK
     body_limits                      read the body of a response within a limit
     chat_messages, error_mapping     read the completion in a response, or the error
     negotiation                      drop the parameters that a server refuses

@@ -193,7 +193,8 @@ ERROR_RULES = (
         says=r"incorrect api key|invalid api.?key|api.?key (?:not valid|is invalid)"
         r"|access token (?:invalid|expired)",
         hint=Message(
-            "check that the variable with the key is set, and that the key may use this model at this address"
+            "check the variable with the key, such as OPENAI_API_KEY, and that the key may use this model at"
+            " this address"
         ),
     ),
     ErrorRule(
@@ -247,7 +248,12 @@ ERROR_RULES = (
         hint=Message("change that parameter, or use another model"),
     ),
     ErrorRule(
-        "model_not_found", AccountError, statuses={404}, hint=Message("check the model's name and --base-url")
+        "model_not_found",
+        AccountError,
+        statuses={404},
+        hint=Message(
+            "check the model's name, and --base-url: it ends before /chat/completions, mostly with /v1"
+        ),
     ),
     ErrorRule(
         "bad_parameter",

@@ -219,12 +219,7 @@ def _open_tongyi(name: str, access: ServerAccess, sampling: Sampling) -> LangCha
         find_proxy(server.url)  # raises SetupError for one that cannot be used
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking}
         # Only these are sent. The class has its own default for top_p, which None removes.
-        wire_params = {
-            "top_p": None,
-            **params,
-            "base_address": server.url,
-            "request_timeout": access.timeout,
-        }
+        wire_params = {"top_p": None, **params, "base_address": server.url, "request_timeout": access.timeout}
         # With the SecretStr that it declares, the class would send asterisks.
         unmasked: Any = server.key or NO_KEY
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire_params)

@@ -13,8 +13,7 @@ from judge.models.chat_messages import build_messages, encode_json, parse_respon
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
-from judge.models.providers import OPENAI, Service
-from judge.models.server import ServerAccess, build_thinking_params
+from judge.models.server import Server, build_thinking_params
 from judge.records import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -29,27 +28,19 @@ class OpenAI:
 
     Every request carries the sampling parameters, those of thinking (`build_thinking_params`) and `extra`,
     which overrides both. The answer's format and a few parameters are dropped when the server refuses them
-    (`judge.models.negotiation`): `Completion.params` holds what was sent, `params` what was wanted. Raises
-    SetupError without a key, unless the server is on a private network.
+    (`judge.models.negotiation`): `Completion.params` holds what was sent, `params` what was wanted. The
+    server knows the model by its `name` without the provider.
     """
 
     def __init__(
-        self,
-        model: str,
-        access: ServerAccess,
-        sampling: Sampling,
-        extra: Mapping[str, Any] = MappingProxyType({}),
-        *,
-        provider: str = "openai",
-        service: Service = OPENAI,
+        self, name: str, server: Server, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
-        server = access.open_server(service)
         thinking = build_thinking_params(server.url, thinking=sampling.thinking)
         params = {**build_sampling_params(sampling), **thinking, **extra}
-        self.name = f"{provider}:{model}"
+        self.name = name
         self.endpoint = server.public
         self.params: Mapping[str, Any] = MappingProxyType(params)
-        self._model = model
+        self._model = name.partition(":")[2]
         self._server = server
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
         self._frames: dict[tuple[str, int], _RequestFrame] = {}

@@ -115,7 +115,7 @@ def open_openai(
     """Return a model of a `provider` whose `service` has OpenAI's API."""
     from judge.models.openai import OpenAI
 
-    return OpenAI(name, access, sampling, extra, provider=provider, service=service)
+    return OpenAI(f"{provider}:{name}", access.open_server(service), sampling, extra)
 
 
 def _open_dashscope(

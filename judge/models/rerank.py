@@ -147,9 +147,7 @@ def check_sentence_transformers(form: str, library: str = _LIBRARY) -> None:
     """Raise SetupError when the library of local models, which are written as `form`, is not installed."""
     if find_spec(library) is None:
         raise SetupError(
-            "{form}: models need an extra: {command}",
-            form=form,
-            command=advise_install("rerank"),
+            "{form}: models need an extra: {command}", form=form, command=advise_install("rerank")
         )
 
 

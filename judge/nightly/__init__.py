@@ -6,7 +6,7 @@
     regression_test                   whether engines became worse
     evidence, decision                all that changed; the status that follows from it
     record, record_file, stores       night.json, and its file; the verdict stores of nights
-    night_texts, message_formats      the texts about a night, and the formats of its message
+    night_texts                       the texts about a night, and the formats of its message
     notifications                     where the message is sent
     trend, trend_page, trend_drawing  the values of all nights, and their page
     schedules                         timers and workflows that start the job

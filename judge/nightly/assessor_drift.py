@@ -128,7 +128,6 @@ def load_canary_grades(folder: RunFolder) -> CanaryGrades:
 
 
 def _collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrades:
-    """Return the grades in the judgments of canaries; `requested` is how many were asked for."""
     grades: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None:
@@ -170,10 +169,7 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: Nigh
 def find_assessor_changes(tonight: CanaryGrades, before: CanaryGrades, rules: NightlyConfig) -> Iterator[str]:
     """Yield why the assessor of this night's canaries is another one than `before`."""
     comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
-    moved = [
-        *find_grade_drift(comparison, rules),
-        *_find_unreadable(tonight, before, rules.max_missing),
-    ]
+    moved = [*find_grade_drift(comparison, rules), *_find_unreadable(tonight, before, rules.max_missing)]
     # A name is accepted only where canaries were compared and show the same assessor.
     accepts = comparison.compared and not moved
     new = sorted(name for name in tonight.served - before.served if not (accepts and rules.accepts(name)))
@@ -225,7 +221,7 @@ def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> Gra
     moves = np.array([np.median(a) - np.median(b) for a, b in zip(now, then, strict=True)])
     up, down = int((moves >= 1).sum()), int((moves <= -1).sum())
     mean, baseline_mean = (float(np.mean([grades.mean() for grades in side])) for side in (now, then))
-    p_changed, p_shift = _compute_permutation_p(now, then, max_flip_rate)
+    p_changed, p_shift = _compute_p_values(now, then, max_flip_rate)
     return GradeComparison(
         compared=len(shared),
         baseline_mean=baseline_mean,
@@ -266,9 +262,7 @@ def find_grade_drift(comparison: GradeComparison, rules: NightlyConfig) -> Itera
             )
 
 
-def _compute_permutation_p(
-    now: Sequence[Floats], then: Sequence[Floats], flip_rate: float
-) -> tuple[float, float]:
+def _compute_p_values(now: Sequence[Floats], then: Sequence[Floats], flip_rate: float) -> tuple[float, float]:
     """Return the p values of the sum of absolute changes over all pairs, and of the sum of changes."""
     rng = np.random.default_rng(SEED)
     observed = np.zeros(2)

@@ -8,16 +8,17 @@ night names the one that it was compared with.
 from __future__ import annotations
 
 import hashlib
-import re
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+from pydantic import Field
+
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
-from judge.config.nightly import NightlyConfig
 from judge.config.option_record import NIGHTS_FOLDER
 from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import make_file_name, make_folder, read_text
@@ -30,13 +31,7 @@ from judge.nightly.assessor_drift import (
     list_finished_canary_runs,
     load_canary_grades,
 )
-from judge.nightly.record import (
-    QUARANTINED_STORE,
-    BaselineReference,
-    EngineSettings,
-    NightRecord,
-    make_name_validator,
-)
+from judge.nightly.record import QUARANTINED_STORE, BaselineReference, EngineSettings, NightRecord
 from judge.nightly.record_file import (
     NIGHT_FILE,
     parse_record,
@@ -47,17 +42,18 @@ from judge.nightly.record_file import (
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config
 
+#: The command that makes a run the baseline.
+SET_BASELINE_COMMAND = "judge baseline set RUN"
 _BASELINE_FOLDER = "baseline"
 #: What is stored about the requests to engines, beside the dataset of a night.
-_COLLECTION_FILE = "collected.json"
+COLLECTION_FILE = "collected.json"
 _POINTER_FILE = "baseline.json"
 #: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
-_FOLDER_NAME = re.compile(r"(?=.{1,255}\Z)[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*", re.DOTALL)
-_FolderName = Annotated[str, make_name_validator(_FOLDER_NAME)]
-_StoreName = Annotated[str, make_name_validator(QUARANTINED_STORE)]
+_FolderName = Annotated[str, Field(max_length=255, pattern=r"^[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*$")]
+_StoreName = Annotated[str, Field(pattern=f"^{QUARANTINED_STORE.pattern}$")]
 _FILES = (CONFIG_FILE, "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
-_OPTIONAL_FILES = ("members.jsonl", _COLLECTION_FILE)
+_OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)
 #: The least share of its pairs that a baseline must have judged.
 _MIN_COVERAGE = 0.99
 
@@ -82,7 +78,8 @@ class BaselinePointer:
 class Baseline:
     """The run that nights are compared with, and what their records say of it.
 
-    `canaries` is None when it was judged without any, `engine_settings` where they are unknown.
+    `canaries` is None when it was judged without any, `engine_settings` where they are unknown. `short_lists`
+    are those of `CollectionInfo`.
     """
 
     pointer: BaselinePointer
@@ -92,27 +89,32 @@ class Baseline:
     reference: BaselineReference
     canaries: CanaryGrades | None
     engine_settings: EngineSettings | None = None
+    short_lists: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """The content of collected.json: the remarks of a collection, and the settings of the engines."""
+    """The content of collected.json: the remarks of a collection, and the settings of the engines.
+
+    `short_lists` has a sentence for each engine that returned fewer results than the depth for every query.
+    """
 
     remarks: tuple[str, ...] = ()
     engine_settings: EngineSettings | None = None
+    short_lists: dict[str, str] = field(default_factory=dict)
 
 
 def read_collection(folder: RunFolder) -> CollectionInfo:
     """Return what collected.json holds, nothing without the file; raise InputError when it is damaged."""
-    values = folder.read_if_there(_COLLECTION_FILE) or {}
+    values = folder.read_if_there(COLLECTION_FILE) or {}
     # Version 1 calls the settings "asked".
     values = {"engine_settings": values.get("asked"), **values}
-    return parse_record(CollectionInfo, values, str(folder.path / _COLLECTION_FILE))
+    return parse_record(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
 
 
-def write_collection(folder: RunFolder, info: CollectionInfo) -> None:
-    """Write collected.json; raise StoreError when the disk does not take it."""
-    folder.write_json(_COLLECTION_FILE, asdict(info))
+def make_set_command(night: Path) -> str:
+    """Return the command that makes a night the baseline of its folder."""
+    return SET_BASELINE_COMMAND.replace("RUN", shlex.quote(str(night)))
 
 
 def find_nights_folder(run: Path) -> Path:
@@ -130,8 +132,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     quarantined_store = _check_run(run, read_record_if_there(RunFolder(run)))
     loaded = load_run(RunFolder(run))
     texts = _read_files(run)
-    canaries = list_finished_canary_runs(run)
-    if canaries:  # the last one is of the assessor that ended the night
+    if canaries := list_finished_canary_runs(run):  # the last one is of the assessor that ended the night
         texts |= {f"{CANARIES_FOLDER}/{file}": text for file, text in _read_files(canaries[-1]).items()}
     name = run.resolve().name
     content = hashlib.sha256(dump_json(texts).encode()).hexdigest()[:8]
@@ -168,8 +169,7 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
 
     Raises InputError when the run cannot be the baseline.
     """
-    problem = _find_problem(run, record)
-    if problem:
+    if problem := _find_problem(run, record):
         raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
     if record is None or record.quarantined_store is None:
         return None
@@ -229,33 +229,27 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
     Raises InputError when it is damaged.
     """
     path = nights / _BASELINE_FOLDER / _POINTER_FILE
-    values = RunFolder(path.parent).read_if_there(_POINTER_FILE)
-    if values is None:
+    if (values := RunFolder(path.parent).read_if_there(_POINTER_FILE)) is None:
         return None
     # Version 1 calls the store "apart".
     values["quarantined_store"] = values.get("quarantined_store") or values.get("apart")
     try:
         return parse_record(BaselinePointer, values, str(path))
     except InputError as error:
-        raise InputError("{error}; {advice}", error=error, advice=_set_again(nights)) from error
+        raise _make_unreadable_error(nights, error) from error
 
 
 def show_baseline(nights: Path) -> BaselinePointer:
     """Return the baseline of `nights`; raise InputError when none was set."""
-    pointer = read_pointer(nights)
-    if pointer is None:
-        raise InputError(
-            "{folder}: has no baseline; to set one: {command}",
-            folder=nights,
-            command=_format_set_command(nights),
-        )
-    return pointer
+    if pointer := read_pointer(nights):
+        return pointer
+    command = _format_set_command(nights)
+    raise InputError("{folder}: has no baseline; to set one: {command}", folder=nights, command=command)
 
 
 def load_baseline(nights: Path) -> Baseline | None:
     """Return the baseline of `nights`, None when none was set; raise InputError when it is damaged."""
-    pointer = read_pointer(nights)
-    if pointer is None:
+    if (pointer := read_pointer(nights)) is None:
         return None
     folder = nights / _BASELINE_FOLDER
     try:
@@ -264,21 +258,22 @@ def load_baseline(nights: Path) -> Baseline | None:
         problem: object = error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = Message("{folder}: is damaged ({error!r})", folder=folder / pointer.id, error=error)
-    raise InputError("{error}; {advice}", error=problem, advice=_set_again(nights))
+    raise _make_unreadable_error(nights, problem)
 
 
-def _set_again(nights: Path) -> Message:
-    return Message("set the baseline again: {command}", command=_format_set_command(nights))
+def _make_unreadable_error(nights: Path, problem: object) -> InputError:
+    command = _format_set_command(nights)
+    return InputError("{error}; set the baseline again: {command}", error=problem, command=command)
 
 
 def _format_set_command(nights: Path) -> str:
     """Return the command that makes the latest complete night the baseline, with RUN where there is none."""
-    rules = NightlyConfig(folder=str(nights))
     for path in sorted(nights.glob(f"*/{NIGHT_FILE}"), reverse=True):
         with suppress(InputError):
             if read_record(RunFolder(path.parent)).complete:
-                return rules.make_set_command(path.parent)
-    return rules.set_baseline_command
+                return make_set_command(path.parent)
+    is_default = nights == Path(NIGHTS_FOLDER)
+    return SET_BASELINE_COMMAND + ("" if is_default else f" --folder {shlex.quote(str(nights))}")
 
 
 def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
@@ -287,6 +282,7 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
         RunFolder(path).check_no_link()
     summary, config = load_summary(folder), read_config(folder)
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
+    collection = read_collection(folder)
     served = list_served_models(summary) | (canaries.served if canaries else frozenset())
     return Baseline(
         pointer=pointer,
@@ -302,7 +298,8 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
             queries=pointer.queries,
         ),
         canaries=canaries,
-        engine_settings=read_collection(folder).engine_settings,
+        engine_settings=collection.engine_settings,
+        short_lists=collection.short_lists,
     )
 
 

@@ -29,7 +29,7 @@ from judge.json_text import hash_parts
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, Translator, join_messages
 from judge.models.server import redact_url
-from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, read_pointer, write_collection
+from judge.nightly.baseline import COLLECTION_FILE, Baseline, CollectionInfo, read_collection, read_pointer
 from judge.nightly.record import EngineSettings, EngineSource, NightRecord
 from judge.nightly.record_file import NIGHT_FILE
 from judge.records import EXPECTED
@@ -197,8 +197,8 @@ def find_identity(config: Config, pooled: PooledDataset) -> RunIdentity:
 
 def describe_ignored_changes(
     record: NightRecord, context: NightContext, toml: Path, t: Translator
-) -> list[str]:
-    """Return a line with what has changed since the night was finished, which has no effect on it."""
+) -> Iterator[str]:
+    """Yield a line with what has changed since the night was finished, which has no effect on it."""
     folder = context.folder.path
     changed = _describe_changed_options(context.folder, context.config)
     if test := record.regression_test:
@@ -210,24 +210,19 @@ def describe_ignored_changes(
         before_name = record.baseline.name if record.baseline else None
         changed += describe_differences({"baseline": before_name}, {"baseline": pointer.name})
     if changed:
-        return [
-            t(
-                "{file}, its dataset or the baseline has changed since: {changes}; the night stays as it is;"
-                " to run it again, remove {folder}",
-                file=toml,
-                changes=t("; ").join(map(t, changed)),
-                folder=folder,
-            )
-        ]
-    if record.status != "fine" and toml.stat().st_mtime > (folder / NIGHT_FILE).stat().st_mtime:
-        return [
-            t(
-                "{file} is newer than this night, which stays as it is; to run it again, remove {folder}",
-                file=toml,
-                folder=folder,
-            )
-        ]
-    return []
+        yield t(
+            "{file}, its dataset or the baseline has changed since: {changes}; the night stays as it is;"
+            " to run it again, remove {folder}",
+            file=toml,
+            changes=t("; ").join(map(t, changed)),
+            folder=folder,
+        )
+    elif record.status != "fine" and toml.stat().st_mtime > (folder / NIGHT_FILE).stat().st_mtime:
+        yield t(
+            "{file} is newer than this night, which stays as it is; to run it again, remove {folder}",
+            file=toml,
+            folder=folder,
+        )
 
 
 def _describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
@@ -266,53 +261,42 @@ def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -
     return [Message("the assessor settings changed: {changes}", changes=join_messages(changed))]
 
 
-def find_engine_setting_changes(
-    tonight: EngineSettings | None, baseline: EngineSettings | None, depths: tuple[int, int]
-) -> list[str]:
-    """Return how engines are asked, or judged, differently than at the baseline.
-
-    `depths` are those of the pools of the baseline and of tonight. Settings that are unknown on one side are
-    ignored.
-    """
-    before, now = depths
-    changed = list(describe_differences({"depth": before}, {"depth": now}))
-    if tonight is not None and baseline is not None:
-        changed += _describe_engine_settings(tonight, baseline)
+def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> list[str]:
+    """Return how engines are asked, or judged, differently than at the baseline, as far as this is known."""
+    depths = {"depth": baseline.run.pool.depth}, {"depth": context.config.depth}
+    changed = list(describe_differences(*depths))
+    if context.engine_settings is not None and baseline.engine_settings is not None:
+        changed += _describe_engine_settings(context.engine_settings, baseline.engine_settings)
     if not changed:
         return []
     changes = join_messages(dict.fromkeys(changed))
     return [Message("engine settings changed since the baseline: {changes}", changes=changes)]
 
 
-def _describe_engine_settings(tonight: EngineSettings, baseline: EngineSettings) -> list[str]:
-    changed = list(describe_differences(asdict(baseline), asdict(tonight), free={"engines"}))
+def _describe_engine_settings(tonight: EngineSettings, baseline: EngineSettings) -> Iterator[str]:
+    yield from describe_differences(asdict(baseline), asdict(tonight), free={"engines"})
     for engine in sorted(baseline.engines.keys() & tonight.engines.keys()):
         before, now = baseline.engines[engine], tonight.engines[engine]
         if before.address != now.address:
-            changed.append(
-                Message(
-                    "{engine}'s address was {before.address}, now {now.address}",
-                    engine=engine,
-                    before=before,
-                    now=now,
-                )
+            yield Message(
+                "{engine}'s address was {before.address}, now {now.address}",
+                engine=engine,
+                before=before,
+                now=now,
             )
         parts = sorted(before.table.keys() | now.table.keys())
         if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
-            changed.append(
-                Message(
-                    "{names} changed in [collect.engines.{engine}]", names=NameList(different), engine=engine
-                )
-            )
-    return changed
+            names = NameList(different)
+            yield Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
 
 
-def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo]:
-    """Ask the engines, and return the dataset in the night's folder with the content of collected.json.
+def collect_dataset(toml: Path, context: NightContext) -> NightContext:
+    """Ask the engines, and return the context with the dataset in the night's folder.
 
     When judging has begun, the dataset does not change, so that all answers are of the same time. Engines are
     asked again, for the missing answers, only after the night was incomplete.
     """
+    folder = context.folder
     path = folder.path / "data.jsonl"
     if not (folder.path / CONFIG_FILE).exists() or (folder.path / NIGHT_FILE).exists():
         from judge.collect.collection import collect
@@ -320,8 +304,14 @@ def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo
 
         config = CollectConfig.load(toml, out=str(path))
         collected = collect(config)
-        write_collection(folder, CollectionInfo(tuple(collected.remarks), _read_engine_settings(config)))
-    return path, read_collection(folder)
+        remarks = (*collected.wrong_paths, *collected.remarks)
+        new = CollectionInfo(remarks, _read_engine_settings(config), dict(collected.short_lists))
+        folder.write_json(COLLECTION_FILE, asdict(new))
+    config_of_run, info = replace(context.config, data=str(path)), read_collection(folder)
+    # The nights of a baseline have the same short lists; they are named once.
+    known = context.baseline.short_lists if context.baseline else {}
+    remarks = (*info.remarks, *(text for engine, text in info.short_lists.items() if engine not in known))
+    return replace(context, config=config_of_run, remarks=remarks, engine_settings=info.engine_settings)
 
 
 def _read_engine_settings(config: CollectConfig) -> EngineSettings:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.messages import Message
+from judge.nightly.baseline import SET_BASELINE_COMMAND
 from judge.nightly.record import QueryDrift, RegressionOutcome, Status
 
 
@@ -41,9 +41,7 @@ class Evidence:
     @property
     def suspended(self) -> bool:
         """Whether this night's scores cannot be compared with the baseline's, so that no test is run."""
-        return bool(
-            self.assessor_changes or self.missing or self.query_changes or self.engine_setting_changes
-        )
+        return any((self.assessor_changes, self.missing, self.query_changes, self.engine_setting_changes))
 
 
 @dataclass(frozen=True, slots=True)

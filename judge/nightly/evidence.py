@@ -20,13 +20,14 @@ from judge.measure.engine_summary import EngineResult, compute_no_snippet_shares
 from judge.messages import Message, NameList
 from judge.nightly import regression_test
 from judge.nightly.assessor_drift import CanaryCheck
-from judge.nightly.baseline import Baseline, list_served_models
+from judge.nightly.baseline import Baseline, list_served_models, make_set_command
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
 from judge.nightly.record import QueryDrift
 from judge.runs.run_result import RunResult
 
+_Engines = Mapping[str, EngineResult]
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
 _SUSPENDED = Message("the regression test is suspended: this night reports no regression")
@@ -47,14 +48,9 @@ class NightRun:
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
-    return list(
-        find_without_text(
-            compute_no_snippet_shares(results),
-            context.baseline.engines if context.baseline else {},
-            context.rules.max_empty_snippets,
-            collected=context.engine_settings is not None,
-        )
-    )
+    shares, collected = compute_no_snippet_shares(results), context.engine_settings is not None
+    baseline = context.baseline.engines if context.baseline else {}
+    return [*find_without_text(shares, baseline, context.rules.max_empty_snippets, collected=collected)]
 
 
 def gather_evidence(
@@ -66,28 +62,20 @@ def gather_evidence(
 ) -> Evidence:
     """Return all evidence of the night; `missing` says why judgments are missing."""
     baseline, rules = context.baseline, context.rules
-    command = rules.make_set_command(context.folder.path)
-    depth = context.config.depth
-    depth_at_baseline = baseline.run.pool.depth if baseline else depth
+    command = make_set_command(context.folder.path)
     evidence = Evidence(
         has_baseline=baseline is not None,
         set_baseline_command=command,
         assessor_changes=[*assessor_setting_changes, *(check.reasons if check else ())],
         missing=missing,
-        engine_setting_changes=find_engine_setting_changes(
-            context.engine_settings,
-            baseline.engine_settings if baseline else None,
-            (depth_at_baseline, depth),
-        ),
+        engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
-    if run is None and missing:
-        return replace(evidence, set_baseline_command="")  # there is no run that could be the baseline
-    if run is None:
-        advice = Message(
+    if run is None:  # so nothing is judged that could be the baseline
+        again = Message(
             'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
             command=command,
         )
-        return replace(evidence, set_baseline_command=advice)
+        return replace(evidence, set_baseline_command="" if missing else again)
     engines = run.result.summary.engines
     if baseline is None:
         return replace(evidence, missing=[*missing, *find_missing_answers(engines, rules.max_missing)])
@@ -101,7 +89,8 @@ def gather_evidence(
         dropped=tuple(find_dropped(engines, baseline.engines, command)),
         query_drift=query_drift,
     )
-    if evidence.query_changes or assessor_setting_changes or depth != depth_at_baseline:
+    has_same_depth = context.config.depth == baseline.run.pool.depth
+    if evidence.query_changes or assessor_setting_changes or not has_same_depth:
         evidence = replace(evidence, remarks=(*describe_coverage(query_drift), _SUSPENDED))
     else:
         evidence = _compare(context, run.result, baseline, evidence, check)
@@ -118,11 +107,7 @@ def gather_evidence(
 
 
 def _compare(
-    context: NightContext,
-    run: JudgedRun,
-    baseline: Baseline,
-    evidence: Evidence,
-    check: CanaryCheck | None,
+    context: NightContext, run: JudgedRun, baseline: Baseline, evidence: Evidence, check: CanaryCheck | None
 ) -> Evidence:
     """Return the evidence with the outcomes of the regression test, or with possible drops."""
     rules = context.rules
@@ -200,40 +185,36 @@ def collect_remarks(
     yield from run.result.warnings if run else ()
 
 
-def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
-    """Return why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
+def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
+    """Yield why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.is_available(rules):
-        return []
+        return
     incomplete = check.run.incomplete
     why = incomplete.message if incomplete else Message("canaries are missing")
     if isinstance(incomplete, LimitReached):
-        return [
-            Message(
-                "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
-                " canary_repeats in [nightly]",
-                why=why,
-            )
-        ]
-    return [Message("the assessor did not answer the canaries: {why}", why=why)]
+        yield Message(
+            "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
+            " canary_repeats in [nightly]",
+            why=why,
+        )
+    else:
+        yield Message("the assessor did not answer the canaries: {why}", why=why)
 
 
-def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> list[str]:
-    """Return why the run ended early."""
+def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> Iterator[str]:
+    """Yield why the run ended early."""
     if result.incomplete is None:
-        return []
-    why = result.incomplete.message
-    if check is None or not check.run.calls_made or not isinstance(result.incomplete, LimitReached):
-        return [why]
-    calls = check.run.calls_made
-    return [Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)]
+        return
+    why, calls = result.incomplete.message, check.run.calls_made if check else 0
+    if calls and isinstance(result.incomplete, LimitReached):
+        why = Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)
+    yield why
 
 
 # Sentences about engines and queries that differ from those of the baseline
 
 
-def find_unavailable(
-    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult], max_missing: float
-) -> dict[str, str]:
+def find_unavailable(tonight: _Engines, baseline: _Engines, max_missing: float) -> dict[str, str]:
     """Return a sentence for each engine that gave far fewer answers than at the baseline.
 
     A request that failed and a query without a ranking are missing answers. So are empty ones when they
@@ -262,11 +243,7 @@ def find_unavailable(
 
 
 def find_without_text(
-    shares: Mapping[str, float | None],
-    baseline: Mapping[str, EngineResult],
-    max_empty: float,
-    *,
-    collected: bool,
+    shares: Mapping[str, float | None], baseline: _Engines, max_empty: float, *, collected: bool
 ) -> Iterator[str]:
     """Yield the engines with too many empty snippets for the night to be judged.
 
@@ -296,31 +273,27 @@ def find_without_text(
 def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
     for engine in sorted({*baseline} - {*tonight}):
-        reason = Message("{engine}: is in the baseline and not in this night's dataset", engine=engine)
         yield Message(
-            "{reason}; if it was removed permanently, make this night the baseline: {command}",
-            reason=reason,
+            "{engine}: is in the baseline and not in this night's dataset; if it was removed permanently,"
+            " make this night the baseline: {command}",
+            engine=engine,
             command=command,
         )
 
 
-def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float) -> list[str]:
-    """Return a sentence for each engine that did not answer on a night without a baseline."""
-    return [
-        Message(
-            "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
-            " errors, {now.absent:,} not asked)",
-            engine=engine,
-            now=results,
-        )
-        for engine, results in sorted(engines.items())
-        if results.unanswered > max_missing * results.queries
-    ]
+def find_missing_answers(engines: _Engines, max_missing: float) -> Iterator[str]:
+    """Yield a sentence for each engine that did not answer on a night without a baseline."""
+    for engine, results in sorted(engines.items()):
+        if results.unanswered > max_missing * results.queries:
+            yield Message(
+                "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
+                " errors, {now.absent:,} not asked)",
+                engine=engine,
+                now=results,
+            )
 
 
-def describe_unanswered_queries(
-    engines: Mapping[str, EngineResult], errors: Mapping[str, Mapping[str, int]]
-) -> Iterator[str]:
+def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """Yield what engines left unanswered, however little: scores are over the other queries.
 
     `errors` counts each engine's failures by their message.
@@ -346,9 +319,7 @@ def describe_unanswered_queries(
             )
 
 
-def describe_new_empty_lists(
-    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult]
-) -> Iterator[str]:
+def describe_new_empty_lists(tonight: _Engines, baseline: _Engines) -> Iterator[str]:
     """Yield the engines that returned an empty list more often than at the baseline, however little."""
     for engine in sorted(baseline.keys() & tonight.keys()):
         before, now = baseline[engine], tonight[engine]
@@ -365,14 +336,11 @@ def describe_new_empty_lists(
 def find_query_changes(drift: QueryDrift, rules: NightlyConfig, command: str) -> Iterator[str]:
     """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
     if not drift.shared or drift.shared_share < rules.min_shared:
-        reason = Message(
+        yield Message(
             "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
-            " less than min_shared {least:.0%}: scores over different queries cannot be compared",
+            " less than min_shared {least:.0%}: scores over different queries cannot be compared; use the"
+            " same queries, or make a night with the new ones the baseline: {command}",
             drift=drift,
             least=rules.min_shared,
-        )
-        yield Message(
-            "{reason}; use the same queries, or make a night with the new ones the baseline: {command}",
-            reason=reason,
             command=command,
         )

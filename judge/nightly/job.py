@@ -17,27 +17,17 @@ from judge.analysis.summary import Summary
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
-from judge.config.config_source import ConfigSource
 from judge.config.environment import copy_environment
-from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.option_checks import is_day
 from judge.config.toml_file import read_section
 from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH, Translator
-from judge.nightly import notifications, stores
-from judge.nightly.assessor_drift import (
-    CANARIES_FOLDER,
-    CANARY_STORE_FILE,
-    CanaryCheck,
-    check_canaries,
-    list_canary_runs,
-    load_canary_grades,
-    make_canary_config,
-    summarise_canaries,
-)
+from judge.nightly import assessor_drift, notifications, stores
+from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import (
+    SET_BASELINE_COMMAND,
     BaselinePointer,
     freeze_baseline,
     list_served_models,
@@ -70,13 +60,14 @@ from judge.nightly.record import (
     NightRecord,
     RegressionTest,
 )
-from judge.nightly.record_file import NIGHT_FILE, read_record_if_there, write_record
-from judge.nightly.stores import count_night_calls, make_call_cost, start_counting, sum_call_costs
+from judge.nightly.record_file import NIGHT_FILE, read_record_if_there, record_to_json
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RunIdentity, parse_inputs, read_config_if_there
 from judge.store import store_files
+
+_Listener = ProgressListener | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +82,8 @@ class NightReport:
 def run_nightly(
     toml: Path,
     day: str,
-    progress: ProgressListener | None = None,
-    canary_progress: ProgressListener | None = None,
+    progress: _Listener = None,
+    canary_progress: _Listener = None,
     t: Translator = ENGLISH,
 ) -> NightReport:
     """Run the night of `day` that `toml` asks for, or what is left of it, and notify in the language of `t`.
@@ -104,7 +95,7 @@ def run_nightly(
     context, environ = load_context(toml, day), copy_environment()
     folder, webhook = context.folder, context.rules.webhook
     if webhook:
-        with ConfigSource(toml).add_error_context():
+        with context.rules.source.add_error_context():
             notifications.Webhook.from_options(webhook, environ)  # raises before anything is paid
     with lock_nights(context.nights, f"judge nightly --date {day}"):
         record = read_record_if_there(folder)
@@ -118,15 +109,14 @@ def run_nightly(
             )
         if record and (not record.finished or (record.stopped and context.rules.judge_on_drift == "all")):
             record = None
-        notes = describe_ignored_changes(record, context, toml, t) if record else []
+        notes = [*describe_ignored_changes(record, context, toml, t)] if record else []
         if record is None:
             record = run_night(_prepare(context, toml), progress, canary_progress)
         # A process can end between judging and notifying, so a finished night is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
-            advice = t(
-                " (to let the night write its files again, remove {file})", file=folder.path / NIGHT_FILE
-            )
+            file = folder.path / NIGHT_FILE
+            advice = t(" (to let the night write its files again, remove {file})", file=file)
             notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t, advice)
         lines = notifications.publish(folder.path, record, environ, webhook, t)
         notes += _try_to_draw("trend", lambda: write_trend_page(context.nights), t)
@@ -167,19 +157,11 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
                 file=toml,
             )
         return context
-    data, info = collect_dataset(toml, context.folder)
-    return replace(
-        context,
-        config=replace(context.config, data=str(data)),
-        remarks=info.remarks,
-        engine_settings=info.engine_settings,
-    )
+    return collect_dataset(toml, context)
 
 
 def run_night(
-    context: NightContext,
-    progress: ProgressListener | None = None,
-    canary_progress: ProgressListener | None = None,
+    context: NightContext, progress: _Listener = None, canary_progress: _Listener = None
 ) -> NightRecord:
     """Judge the canaries, then the night's run; compare, decide, and write night.json.
 
@@ -187,11 +169,11 @@ def run_night(
     """
     config, rules = context.config, context.rules
     identity, missing = _read_dataset(context)
-    canary_config = make_canary_config(
-        config, context.folder.path / CANARIES_FOLDER, rules.canary_repeats or 1
+    canary_config = assessor_drift.make_canary_config(
+        config, context.folder.path / assessor_drift.CANARIES_FOLDER, rules.canary_repeats or 1
     )
     # Records what an earlier start of this night spent, before a store of it is removed.
-    count_night_calls(context.folder, config, canary_config)
+    stores.count_night_calls(context.folder, config, canary_config)
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
         stores.promote_store(context.nights / name, choose_store_path(context.config))
@@ -206,20 +188,20 @@ def run_night(
     run = None
     if not missing and not stopped:
         store = stores.choose_store(context, identity, check, drifted=drifted)
-        start_counting(context.folder, store)
+        stores.start_counting(context.folder, store)
         update_identity(context.folder, identity)
         result = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
         quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
         run = NightRun(result, quarantined)
-        missing = explain_incomplete(result, check)
+        missing = [*explain_incomplete(result, check)]
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
-    cost_total = count_night_calls(context.folder, config, canary_config)
+    cost_total = stores.count_night_calls(context.folder, config, canary_config)
     if run and run.quarantined_store is None:
         stores.keep_verdicts(context, check, is_changed=bool(evidence.assessor_changes))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))
-    write_record(context.folder, record)
+    context.folder.write_json(NIGHT_FILE, record_to_json(record))
     if run:
         store_files.remove_store(stores.make_night_store_path(context.nights, context.day))
     return record
@@ -235,34 +217,37 @@ def _read_dataset(context: NightContext) -> tuple[RunIdentity, list[str]]:
 
 
 def _judge_canaries(
-    context: NightContext, spend_limit: SpendLimit, progress: ProgressListener | None
+    context: NightContext, spend_limit: SpendLimit, progress: _Listener
 ) -> CanaryCheck | None:
     repeats = context.rules.canary_repeats
     if not repeats:
         return None
     folder = RunFolder(_choose_canary_folder(context))
     folder.check_no_link()
-    start_counting(context.folder, folder.path / CANARY_STORE_FILE)
-    config = make_canary_config(context.config, folder.path, repeats)
+    stores.start_counting(context.folder, folder.path / assessor_drift.CANARY_STORE_FILE)
+    config = assessor_drift.make_canary_config(context.config, folder.path, repeats)
     if read_config_if_there(folder):
         update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
     run = pipeline.run(config, progress=progress, spend_limit=spend_limit)
-    return check_canaries(run, context.baseline.canaries if context.baseline else None, context.rules)
+    at_baseline = context.baseline.canaries if context.baseline else None
+    return assessor_drift.check_canaries(run, at_baseline, context.rules)
 
 
 def _choose_canary_folder(context: NightContext) -> Path:
     """Return the folder of this night's canaries: a new one where another assessor may judge the rest."""
     night = context.folder.path
-    past = list_canary_runs(night)
+    past = assessor_drift.list_canary_runs(night)
     if not past:
-        return night / CANARIES_FOLDER
+        return night / assessor_drift.CANARIES_FOLDER
     last = past[-1]
     finished = (last / "results.json").exists()
-    if not finished or not load_canary_grades(RunFolder(last)).is_available(context.rules):
+    if not finished or not assessor_drift.load_canary_grades(RunFolder(last)).is_available(context.rules):
         # Another assessor may continue than the one that began.
-        store_files.remove_store(last / CANARY_STORE_FILE)
+        store_files.remove_store(last / assessor_drift.CANARY_STORE_FILE)
         return last
-    return night / f"{CANARIES_FOLDER}-{len(past) + 1}" if _has_unpaid_judgments(context) else last
+    if not _has_unpaid_judgments(context):
+        return last
+    return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}"
 
 
 def _has_unpaid_judgments(context: NightContext) -> bool:
@@ -280,7 +265,6 @@ def _make_record(
     evidence: Evidence,
     check: CanaryCheck | None,
 ) -> NightRecord:
-    """Return the record of the night, without its cost and its banner."""
     config, scale = context.config, context.config.grading
     decision, rules = decide(evidence), context.rules
     test = RegressionTest(
@@ -318,16 +302,15 @@ def _make_record(
         engines=_select_engine_results(summary) if summary else {},
         baseline=context.baseline.reference if context.baseline else None,
         regression_test=test if evidence.query_drift else None,
-        canaries=summarise_canaries(check) if check else None,
+        canaries=assessor_drift.summarise_canaries(check) if check else None,
         query_drift=evidence.query_drift,
         engine_settings=context.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
-        cost=sum_call_costs(make_call_cost(part.cost) for part in summaries),
+        cost=stores.sum_call_costs(part.cost for part in summaries),
     )
 
 
 def _select_engine_results(summary: Summary) -> dict[str, NightEngineResult]:
-    """Return the results of each engine that a night records."""
     names = [each.name for each in fields(NightEngineResult) if each.name != "measures"]
     return {
         engine: NightEngineResult(

@@ -6,8 +6,9 @@ from outside stand between `ISOLATE` and `END`, and each format escapes them and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from judge.errors import ErrorKind
@@ -15,7 +16,6 @@ from judge.measure.measures import name_mean
 from judge.measure.resampling import count_fewest_queries
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.nightly.decision import describe_drop
-from judge.nightly.message_formats import NightMessage
 from judge.nightly.record import (
     EXIT_CODES,
     CallCost,
@@ -28,10 +28,12 @@ from judge.nightly.record import (
 )
 from judge.nightly.trend import Change, Kind, NightTrend
 from judge.report.display_text import (
+    END,
+    ISOLATE,
     count_queries,
     describe_unanswered_calls,
     format_cost,
-    format_number,
+    format_plain_number,
     isolate,
     truncate_with_ellipsis,
 )
@@ -51,10 +53,13 @@ SENTENCE_LENGTH = 300
 _MESSAGE_SENTENCE_LENGTH = 500
 #: The most engines that the title of a message names.
 _ENGINES_IN_TITLE = 2
+#: A name, and characters that could begin markup within a line, and HTML.
+_NAME = re.compile(f"{ISOLATE}(.*?){END}")
+_ESCAPED = re.compile(rf"{_NAME.pattern}|[\\`*_\[\]<>&~#|]")
 
 
 def make_headline(nights: Sequence[NightRecord | NightTrend]) -> Text:
-    """Return the status of the last night, for how long nights are fine, and the last alarm."""
+    """Return the status of the last night, for how long nights are fine, and the last regression."""
     return build_text(write_headline, nights)
 
 
@@ -73,7 +78,7 @@ def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) ->
     if alarm is last:
         sentence = t("{sentence} of {engines}", sentence=sentence, engines=engines)
     elif alarm:
-        sentence += t("; last alarm {date}: {engines}", date=alarm.date, engines=engines)
+        sentence += t("; last regression {date}: {engines}", date=alarm.date, engines=engines)
     return t("{sentence}.", sentence=sentence)
 
 
@@ -103,7 +108,7 @@ def make_banner(night: NightRecord) -> tuple[Text, ...]:
 
 def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
     if night.status == "fine" and night.regression_test:
-        yield from _describe_fine_night(night, t)
+        yield from _describe_fine_night(night, night.regression_test, t)
     if night.canaries:
         yield _describe_canaries(night.canaries, t)
 
@@ -116,8 +121,7 @@ def describe_unfinished(t: Translator, day: str) -> str:
 
 def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:
     """Return which nights the charts show, None when they show all."""
-    left_out = len(nights) - most
-    if left_out <= 0:
+    if (left_out := len(nights) - most) <= 0:
         return None
     return make_text(
         "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",
@@ -163,6 +167,15 @@ def _write_letters(t: Translator, present: Collection[Change]) -> str:
 # The message about a night: a few lines that fit a phone's notification
 
 
+@dataclass(frozen=True, slots=True)
+class NightMessage:
+    """The message: the title says what happened, `lines` how much and how certain, `remarks` the rest."""
+
+    title: str
+    lines: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
 def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
     """Return the message about a night in the language of `t`."""
     worst = [drops[0] for drops in group_regressions(record)]
@@ -202,8 +215,8 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
         "{engine} {verdict}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
         **subject,
         change=_format_signed(outcome.change),
-        before=format_number(outcome.baseline),
-        after=format_number(outcome.tonight),
+        before=format_plain_number(outcome.baseline),
+        after=format_plain_number(outcome.tonight),
         interval=interval,
         certainty=certainty,
         queries=count_queries(t, outcome.n),
@@ -220,10 +233,7 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
     yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("regression"))
     yield from list_other_reasons(record, t)
     yield from (describe_regression_outcome(outcome, t) for outcome in record.select_outcomes("improvement"))
-    if record.status == "fine":
-        yield from _describe_fine_night(record, t)
-    if record.canaries:
-        yield _describe_canaries(record.canaries, t)
+    yield from _describe_comparison(t, record)
     if record.coverage is not None:
         kinds = t.list_names(
             t("{name} ({count:,})", name=isolate(t(ErrorKind(kind))), count=count)
@@ -240,36 +250,34 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
         yield _describe_cost(record.cost_total, t)
 
 
-def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
+def _describe_fine_night(record: NightRecord, test: RegressionTest, t: Translator) -> Iterator[str]:
     """Yield what was compared, the drops it could have missed, and a line with the scores of each engine."""
-    test = record.regression_test
     yield t(
         "no drop was found from the baseline {baseline}: {comparisons} by {measures} (below, the change is in"
         " brackets)",
         baseline=isolate(record.baseline.name if record.baseline else "None"),
-        comparisons=t.translate_plural("{count:,} comparison", "{count:,} comparisons", len(record.outcomes)),
-        measures=t.list_names(map(name_mean, test.measures if test else ())),
+        comparisons=t.translate_plural("{count:,} comparison", "{count:,} comparisons", len(test.rows)),
+        measures=t.list_names(map(name_mean, test.measures)),
     )
-    if test:
-        yield from _describe_detectable_drops(test, t)
+    yield from _describe_detectable_drops(test, t)
     engines: dict[str, list[str]] = {}
-    for outcome in record.outcomes:
+    for outcome in test.rows:
         if outcome.change is not None:
-            score = f"{outcome.mean_name} {format_number(outcome.tonight)} ({_format_signed(outcome.change)})"
-            engines.setdefault(outcome.engine, []).append(score)
+            tonight, change = format_plain_number(outcome.tonight), _format_signed(outcome.change)
+            engines.setdefault(outcome.engine, []).append(f"{outcome.mean_name} {tonight} ({change})")
     for engine, scores in engines.items():
         yield t("{name}: {value}", name=isolate(engine), value=t(", ").join(scores))
-    alpha = test.alpha if test else 0.0
-    for outcome in record.outcomes:
+    for outcome in test.rows:
         # A significant drop on a fine night is smaller than `min_drop`.
-        if outcome.ci95 and outcome.ci95[1] < 0 and outcome.p_holm is not None and outcome.p_holm >= alpha:
+        p = outcome.p_holm
+        if outcome.ci95 and outcome.ci95[1] < 0 and p is not None and p >= test.alpha:
             yield t(
                 "{engine} is lower by {measure}, which is not significant: p (Holm) {p:.3f}, and an alarm"
                 " needs less than alpha, {alpha:g}",
                 engine=isolate(outcome.engine),
                 measure=outcome.mean_name,
-                p=outcome.p_holm,
-                alpha=alpha,
+                p=p,
+                alpha=test.alpha,
             )
 
 
@@ -287,7 +295,7 @@ def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[
     if len(counts) > 1:
         queries = t("{count:,} or more queries", count=min(counts))
     drops = t(" or ").join(
-        t("of {measure} by about {drop}", measure=measure, drop=format_number(drop))
+        t("of {measure} by about {drop}", measure=measure, drop=format_plain_number(drop))
         for measure, drop in largest.items()
     )
     yield t(
@@ -311,7 +319,7 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
         "canaries: {pairs}{judged}, mean grade {grade}",
         pairs=pairs,
         judged=judged if canaries.failed else "",
-        grade=format_number(canaries.mean_grade, ".2f"),
+        grade=format_plain_number(canaries.mean_grade, ".2f"),
     )
     if canaries.compared:
         text += t(
@@ -349,4 +357,43 @@ def _shorten_sentence(text: str) -> str:
 
 
 def _format_signed(value: float | None) -> str:
-    return format_number(value, "+.3f")
+    return format_plain_number(value, "+.3f")
+
+
+def format_terminal(message: NightMessage, link: str, t: Translator = ENGLISH) -> list[str]:
+    """Return the message as lines to print; `link` leads to the report, empty without one."""
+    lines = [message.title, *(f"- {line}" for line in message.lines)]
+    lines += [f"- {t('report: {link}', link=link)}"] if link else []
+    if message.remarks:
+        lines += [t("Remarks:"), *(f"- {remark}" for remark in message.remarks)]
+    return list(map(format_plain, lines))
+
+
+def format_markdown(message: NightMessage, link: str, t: Translator = ENGLISH) -> str:
+    """Return the message as Markdown without tables; `link` leads to the report, empty without one."""
+    lines = [f"# {_escape(message.title)}", "", *(f"- {_escape(line)}" for line in message.lines)]
+    if link:
+        target = re.sub(r"[\\<>]", r"\\\g<0>", link.replace("\n", " "))
+        lines.append(f"- [{t('report')}](<{target}>)")
+    if message.remarks:
+        lines += ["", t("Remarks:"), "", *(f"- {_escape(remark)}" for remark in message.remarks)]
+    return "\n".join((*lines, ""))
+
+
+def format_plain(text: str) -> str:
+    """Return the text without the marks around names."""
+    return _NAME.sub(r"\1", text)
+
+
+def _escape(text: str) -> str:
+    """Return the text as Markdown that shows it as it is: names in code spans, the rest escaped."""
+    return _ESCAPED.sub(
+        lambda match: f"\\{match[0]}" if match[1] is None else _format_code_span(match[1]), text
+    )
+
+
+def _format_code_span(name: str) -> str:
+    """Return a code span: its fence is longer than any run of backticks in the name."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", name)), default=0))
+    pad = " " if not name.strip() or name[0] in "` " or name[-1] in "` " else ""
+    return f"{fence}{pad}{name}{pad}{fence}"

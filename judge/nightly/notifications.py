@@ -39,9 +39,12 @@ from judge.messages import ENGLISH, Message, Translator
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.models.server import is_address
-from judge.nightly.message_formats import NightMessage, format_markdown, format_plain, format_terminal
 from judge.nightly.night_texts import (
+    NightMessage,
     describe_regression_outcome,
+    format_markdown,
+    format_plain,
+    format_terminal,
     group_regressions,
     list_other_reasons,
     make_message,
@@ -130,11 +133,8 @@ def _send(
     with suppress(OSError, UnicodeDecodeError):
         if read_text(files.path / _SENT_FILE) == sent:
             return t("webhook: {kind} message was sent before", kind=webhook.kind)
-    error_text = post_message(webhook, text, record)
-    if error_text:
-        return t(
-            "webhook: {kind} message was not sent: {error}", kind=webhook.kind, error=Message(error_text)
-        )
+    if problem := post_message(webhook, text, record):
+        return t("webhook: {kind} message was not sent: {error}", kind=webhook.kind, error=Message(problem))
     files.write(_SENT_FILE, [sent])
     return t("webhook: {kind} message was sent", kind=webhook.kind)
 
@@ -181,7 +181,6 @@ def _add_case(suite: ET.Element, title: tuple[str, str], result: str | None, kin
 
 
 def _is_github_actions(environ: Mapping[str, str]) -> bool:
-    """Return whether this is a job of GitHub Actions."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
@@ -192,10 +191,8 @@ def format_annotations(record: NightRecord, t: Translator = ENGLISH) -> list[str
         for rows in group_regressions(record)
     ]
     others = [(t(record.status), reason) for reason in list_other_reasons(record, t)]
-    return [
-        *_format_commands("error", drops),
-        *_format_commands("error" if record.exit == 3 else "warning", others),
-    ]
+    level = "error" if record.exit == 3 else "warning"
+    return [*_format_commands("error", drops), *_format_commands(level, others)]
 
 
 def _format_commands(level: str, sentences: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -257,12 +254,7 @@ def _read_secret(environ: Mapping[str, str], name: str) -> str:
 
 
 def post_message(
-    webhook: Webhook,
-    text: str,
-    record: NightRecord,
-    *,
-    pause: float = 1.0,
-    timeout: float = _TIMEOUT,
+    webhook: Webhook, text: str, record: NightRecord, *, pause: float = 1.0, timeout: float = _TIMEOUT
 ) -> str:
     """Post the text about a night, with retries; return the error, empty without one.
 
@@ -324,12 +316,10 @@ def _explain_no_answer(error: Exception) -> Message:
 
 
 async def _read_beginning(response: aiohttp.ClientResponse) -> bytes:
-    raw = bytearray()
-    async for part in response.content.iter_any():
-        raw += part
-        if len(raw) >= _RESPONSE_BYTES:
-            break
-    return bytes(raw)
+    try:
+        return await response.content.readexactly(_RESPONSE_BYTES)
+    except asyncio.IncompleteReadError as error:
+        return error.partial
 
 
 def _read_rejection(raw: bytes) -> str:
@@ -338,13 +328,10 @@ def _read_rejection(raw: bytes) -> str:
         body = json.loads(raw)
         if not isinstance(body, dict):
             return ""
-        code = body.get("errcode", body.get("code", 0))
-        reason = body.get("errmsg", body.get("msg", ""))
-        return (
-            "" if code in (0, "0") else Message("rejected with {code!r}: {reason}", code=code, reason=reason)
-        )
     except (ValueError, RecursionError):
         return ""
+    code, reason = body.get("errcode", body.get("code", 0)), body.get("errmsg", body.get("msg", ""))
+    return "" if code in (0, "0") else Message("rejected with {code!r}: {reason}", code=code, reason=reason)
 
 
 def _make_feishu_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:

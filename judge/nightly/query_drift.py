@@ -86,9 +86,8 @@ def measure_coverage(tonight: Sequence[str], baseline: Sequence[str]) -> tuple[f
 
 def find_shared_query_ids(tonight: Mapping[str, Query], baseline: Mapping[str, Query]) -> frozenset[str]:
     """Return the ids under which both ask the same text."""
-    return frozenset(
-        id_ for id_, query in tonight.items() if id_ in baseline and baseline[id_].text == query.text
-    )
+    shared = tonight.keys() & baseline.keys()
+    return frozenset(id_ for id_ in shared if tonight[id_].text == baseline[id_].text)
 
 
 def describe_query_drift(drift: QueryDrift) -> Iterator[str]:
@@ -129,11 +128,7 @@ def describe_coverage(drift: QueryDrift) -> Iterator[str]:
 def _measure_no_relevant_share(run: JudgedRun) -> float | None:
     """Return the share of queries without a snippet known to be relevant; None without queries."""
     least = run.spec.scale.relevant_from
-    relevant = {
-        judgment.query_id
-        for judgment in run.judgments
-        if judgment.grade is not None and judgment.grade >= least
-    }
+    relevant = {each.query_id for each in run.judgments if each.grade is not None and each.grade >= least}
     queries = run.data.queries
     return sum(id_ not in relevant for id_ in queries) / len(queries) if queries else None
 

@@ -6,10 +6,9 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
-from pydantic import AfterValidator, PlainSerializer
-from pydantic_core import PydanticCustomError
+from pydantic import Field, PlainSerializer
 
 from judge.measure.measures import name_mean
 from judge.messages import Message, Text, Translator
@@ -26,36 +25,18 @@ Status = Literal[
 ]
 #: The exit code of each status: 0 fine, 1 an engine became worse, 3 the engines cannot be compared.
 EXIT_CODES: Mapping[Status, int] = {
+    **dict.fromkeys(get_args(Status), 3),
     "fine": 0,
     "no baseline": 0,
     "regression": 1,
-    "incomplete": 3,
-    "assessor drift": 3,
-    "queries changed": 3,
-    "engine settings changed": 3,
 }
 RegressionVerdict = Literal["fine", "regression", "improvement", "incomplete"]
 #: The names of stores in the folder of nights: that of an assessor that had drifted, and those of all nights.
 QUARANTINED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
-#: The type of the error of a name that judge does not give.
-WRONG_NAME: Final = "wrong_name"
-
-
-def make_name_validator(pattern: re.Pattern[str]) -> AfterValidator:
-    """Return what accepts only names of the `pattern`: others may have made the file."""
-
-    def check(name: str) -> str:
-        if not pattern.fullmatch(name):
-            raise PydanticCustomError(WRONG_NAME, "is not a name that judge gives")
-        return name
-
-    return AfterValidator(check)
-
-
 #: A text in the banner above the night's report; pydantic reads a named tuple from an object, too.
 _StoredText = Annotated[Text, PlainSerializer(Text._asdict, return_type=dict[Literal["en", "zh"], str])]
-_DriftedStorePath = Annotated[str, make_name_validator(re.compile(rf"\.\.[/\\]{QUARANTINED_STORE.pattern}"))]
+_DriftedStorePath = Annotated[str, Field(pattern=rf"^\.\.[/\\]{QUARANTINED_STORE.pattern}$")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,13 +12,15 @@ from pydantic import ValidationError
 
 from judge.errors import InputError
 from judge.messages import Message
-from judge.nightly.record import NIGHT_SCHEMA_VERSION, WRONG_NAME, NightRecord
+from judge.nightly.record import NIGHT_SCHEMA_VERSION, NightRecord
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import build_adapter, describe_mismatch
 
 NIGHT_FILE = "night.json"
 Record = TypeVar("Record")
 _RUN_AGAIN = Message("; remove the file and run the night again")
+#: The errors of a name that judge does not give: others may have made the file.
+_WRONG_NAME = frozenset({"string_pattern_mismatch", "string_too_long"})
 _STATUSES_OF_VERSION_1 = {
     "judge drift": "assessor drift",
     "different queries": "queries changed",
@@ -53,9 +55,8 @@ def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
             newest=NIGHT_SCHEMA_VERSION,
             advice=_RUN_AGAIN,
         )
-    return parse_record(
-        NightRecord, _convert_version_1(values) if version == 1 else values, source, _RUN_AGAIN
-    )
+    values = _convert_version_1(values) if version == 1 else values
+    return parse_record(NightRecord, values, source, _RUN_AGAIN)
 
 
 def parse_record(kind: type[Record], values: object, source: str, advice: str = "") -> Record:
@@ -70,7 +71,7 @@ def parse_record(kind: type[Record], values: object, source: str, advice: str = 
         # pydantic adds the wrong key of an object and "[key]"; the message of the error shows the key.
         path = first["loc"][:-2] if first["loc"][-1:] == ("[key]",) else first["loc"]
         what = describe_mismatch(first)
-        if first["type"] == WRONG_NAME:
+        if first["type"] in _WRONG_NAME:
             expected = Message("a name that judge gives")
             what = Message("is {value!r:.80}, not {expected}", value=first["input"], expected=expected)
         raise InputError(
@@ -102,8 +103,3 @@ def read_record(folder: RunFolder) -> NightRecord:
 def read_record_if_there(folder: RunFolder) -> NightRecord | None:
     """Return the record of the night in `folder`, None where there is none; raise InputError when damaged."""
     return read_record(folder) if (folder.path / NIGHT_FILE).exists() else None
-
-
-def write_record(folder: RunFolder, record: NightRecord) -> None:
-    """Write night.json; raise StoreError when the disk does not take it."""
-    folder.write_json(NIGHT_FILE, record_to_json(record))

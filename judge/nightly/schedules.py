@@ -38,9 +38,8 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     InputError when `kind` is not one of `KINDS`, `toml` is wrong, or a path has a line break.
     """
     if kind not in KINDS:
-        raise InputError(
-            "--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=SeparatedNames(KINDS)
-        )
+        kinds = SeparatedNames(KINDS)
+        raise InputError("--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=kinds)
     here = Path.cwd()
     language = ["--ui-lang", t.language] if t.language != ENGLISH.language else []
     words = (sys.executable, "-m", "judge", "nightly", str(toml), *language)
@@ -109,7 +108,6 @@ class _JobNeeds:
 
 
 def _read_needs(toml: Path) -> _JobNeeds:
-    """Return what the nights of `toml` need; raise InputError when it is missing or wrong."""
     if not toml.exists():
         raise InputError("{file}: no such file; the schedule is made from this file", file=toml)
     config = Config.load(toml)
@@ -172,7 +170,6 @@ def _list_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterato
 
 
 def _list_extras(config: Config, collect: Mapping[str, object]) -> set[str]:
-    """Return the extras of the package that the models, the engines and the dataset need."""
     providers = (find_provider(spec)[0] for spec in (config.model, *config.panel))
     extras = {provider.extra for provider in providers if provider} - {""}
     engines = collect.get("engine", ())

@@ -23,14 +23,14 @@ a start was killed may or may not have been sent: `calls` counts it, and `lost` 
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import reduce
 from os.path import relpath
 from pathlib import Path
 from typing import Annotated, Any
+
+from pydantic import Field
 
 from judge import factory, run_input
 from judge.assess.question_plan import list_request_keys
@@ -45,10 +45,10 @@ from judge.nightly.assessor_drift import (
 )
 from judge.nightly.baseline import BaselinePointer
 from judge.nightly.context import NightContext, find_assessor_setting_changes
-from judge.nightly.record import QUARANTINED_STORE, STORE_OF_NIGHT, CallCost, make_name_validator
+from judge.nightly.record import QUARANTINED_STORE, STORE_OF_NIGHT, CallCost
 from judge.nightly.record_file import parse_record
 from judge.pricing.costs import Cost, sum_cost
-from judge.pricing.prices import FREE_PRICE, Price, find_common_price
+from judge.pricing.prices import Price, find_common_price
 from judge.records import Call
 from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
@@ -57,11 +57,10 @@ from judge.store import store_files
 from judge.store.store import VerdictStore
 
 _QUARANTINED = ".drifted-"
+_LEDGER_FILE = "paid.json"
 _CANARY_STORE = r"canaries(-[1-9][0-9]*)?[/\\]verdicts\.sqlite"
 #: The path of a store from the folder of a night, with the separator of any system.
-_StorePath = Annotated[
-    str, make_name_validator(re.compile(rf"\.\.[/\\]{STORE_OF_NIGHT.pattern}|{_CANARY_STORE}"))
-]
+_StorePath = Annotated[str, Field(pattern=rf"^(\.\.[/\\]{STORE_OF_NIGHT.pattern}|{_CANARY_STORE})$")]
 
 
 def make_night_store_path(nights: Path, day: str) -> Path:
@@ -92,14 +91,8 @@ def find_own_store(context: NightContext) -> Path:
 
 
 def begin_store(store: Path, shared_store: Path) -> Path:
-    """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`.
-
-    Raises StoreError when that fails.
-    """
-    if store.exists():
-        store_files.merge_store(shared_store, store)
-    else:
-        store_files.copy_store(shared_store, store)
+    """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`."""
+    (store_files.merge_store if store.exists() else store_files.copy_store)(shared_store, store)
     return store
 
 
@@ -124,10 +117,7 @@ def remove_quarantined_stores(nights: Path, keep: str | None) -> None:
 
 
 def end_store(store: Path, shared_store: Path) -> None:
-    """Merge the store of a night into the shared store, which is made when absent, and remove it.
-
-    Verdicts that other nights added stay. Raises StoreError when that fails.
-    """
+    """Merge the store of a night into the shared one, which keeps verdicts of other nights, and remove it."""
     store_files.merge_store(store, shared_store)
     store_files.remove_store(store)
 
@@ -144,8 +134,7 @@ def check_store(shared_store: Path) -> None:
 def promote_store(store: Path, shared_store: Path) -> None:
     """Make the store of a drifted assessor, if it is there, the shared one, with the old one as a backup.
 
-    A kill at any moment leaves a whole shared store, and `store` until it is in its place. Raises StoreError
-    when that fails.
+    A kill at any moment leaves a whole shared store, and `store` until it is in its place.
     """
     if store.exists():
         day = store.stem.rpartition(_QUARANTINED)[2]
@@ -218,9 +207,6 @@ def _has_same_assessor(
     return True
 
 
-_LEDGER_FILE = "paid.json"
-
-
 @dataclass(frozen=True, slots=True)
 class _CostLedger:
     """What a night paid so far, and up to which call number each of its stores is counted."""
@@ -262,8 +248,7 @@ def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
 
 
 def _read_ledger(night: RunFolder) -> _CostLedger:
-    values = night.read_if_there(_LEDGER_FILE)
-    if values is None:
+    if (values := night.read_if_there(_LEDGER_FILE)) is None:
         return _CostLedger(sum_call_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}
@@ -276,7 +261,7 @@ def _write_ledger(night: RunFolder, ledger: _CostLedger) -> None:
         night.write_json(_LEDGER_FILE, asdict(ledger))
 
 
-def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[CallCost]:
+def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[Cost]:
     """Return the cost of the calls for each price: the members of a panel have their own."""
     if not calls:
         return []
@@ -291,23 +276,14 @@ def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config])
     by_price = defaultdict[Price | None, list[Call]](list)
     for key, call in calls:
         by_price[price_of_key.get(key, shared_price)].append(call)
-    return [make_call_cost(sum_cost(group, price)) for price, group in by_price.items()]
+    return [sum_cost(group, price) for price, group in by_price.items()]
 
 
-def make_call_cost(cost: Cost | None) -> CallCost:
-    """Return a cost as a night records it; without one, every amount is unknown."""
-    amounts: dict[str, Any] = {each.name: getattr(cost, each.name, None) for each in fields(Cost)}
-    return CallCost(**amounts)
-
-
-def sum_call_costs(costs: Iterable[CallCost]) -> CallCost:
-    """Return the sum; an amount is unknown where one of its parts is."""
-    return reduce(_add_two_costs, costs, make_call_cost(sum_cost([], FREE_PRICE)))
-
-
-def _add_two_costs(one: CallCost, other: CallCost) -> CallCost:
-    amounts: dict[str, Any] = {}
-    for name in (each.name for each in fields(CallCost)):
-        amounts_of_two = getattr(one, name), getattr(other, name)
-        amounts[name] = None if None in amounts_of_two else sum(amounts_of_two)
-    return CallCost(**amounts)
+def sum_call_costs(costs: Iterable[CallCost | Cost | None]) -> CallCost:
+    """Return the sum as a night records it; an amount is unknown where one of its parts is."""
+    totals: dict[str, Any] = {each.name: 0.0 if each.name == "usd" else 0 for each in fields(CallCost)}
+    for cost in costs:
+        for name, total in totals.items():
+            amount = getattr(cost, name, 0 if name == "lost" else None)
+            totals[name] = None if total is None or amount is None else total + amount
+    return CallCost(**totals)

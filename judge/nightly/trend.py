@@ -14,6 +14,7 @@ from typing import Literal
 
 from judge.config.option_checks import is_day
 from judge.errors import InputError
+from judge.measure.measures import name_mean
 from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
 from judge.nightly.record import NightRecord, Status, translate_reasons
 from judge.nightly.record_file import NIGHT_FILE, read_record
@@ -172,11 +173,11 @@ def make_trend(
 
 
 def _match_name(name: str, names: Collection[str], what: str) -> str:
-    """Return the one of `names` that `name` is, in upper or lower case; raise InputError for none."""
+    """Return the one of `names` that `name` is, in any case, or the mean of; raise InputError for none."""
     if name in names:
         return name
     for each in names:
-        if each.casefold() == name.casefold():
+        if name.casefold() in (each.casefold(), name_mean(each).casefold()):
             return each
     raise InputError(
         "no night has a trend of {what} {name!r}; there is {names}",

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 from statistics import median
 
 from markupsafe import Markup
@@ -69,6 +70,12 @@ class Timeline:
         return [(night.date - first).days / days if days else 0.5 for night in self.nights]
 
     @cached_property
+    def position_of(self) -> dict[str, float]:
+        """Where each night is across, by its day; a baseline that is a night has the day as its name."""
+        days = (night.date.isoformat() for night in self.nights)
+        return dict(zip(days, self.positions, strict=True))
+
+    @cached_property
     def gaps(self) -> set[int]:
         """The nights that come so long after the one before that no line joins them."""
         intervals = [(after.date - before.date).days for before, after in pairwise(self.nights)]
@@ -96,13 +103,16 @@ class TrendRow:
 class _Point:
     """A value on a night: `x` across and `y` up from 0 to 1, as the ends of its interval and the baseline.
 
-    `decided` is False where the regression test could not decide; `title` is its tooltip.
+    `baseline_id` says which baseline it is, and `baseline_x` where the night is that became it, None for
+    another one. `decided` is False where the regression test could not decide; `title` is its tooltip.
     """
 
     x: float
     y: float
     interval: tuple[float, float] | None
     baseline: float | None
+    baseline_id: str
+    baseline_x: float | None
     title: str
     alarm: bool
     decided: bool
@@ -207,6 +217,8 @@ def _list_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Ite
                 y=axis.locate(value.value),
                 interval=(axis.locate(value.ci95[0]), axis.locate(value.ci95[1])) if value.ci95 else None,
                 baseline=None if baseline is None else axis.locate(baseline),
+                baseline_id=night.baseline.id if night.baseline else "",
+                baseline_x=timeline.position_of.get(night.baseline.name) if night.baseline else None,
                 title=f"{night.date} {row.engine} {format_value(value, '.4f')}; {status.en} / {status.zh}",
                 alarm=row.alarms[at],
                 decided=EXIT_CODES[night.status] != 3,
@@ -241,12 +253,28 @@ def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
         upper = [(x, high) for x, _, high in intervals]
         lower = [(x, low) for x, low, _ in reversed(intervals)]
         yield svg.make_tag("path", d=_format_path([*upper, *lower]) + "Z", class_="interval")
-    levels = [(point.x, point.baseline) for point in run if point.baseline is not None]
-    if len(levels) > 1:
-        # The line is level until the night on which the baseline is another one.
+    for levels in _list_levels(run):
+        # The line is level until a night whose shared queries give the baseline another mean.
         steps = [corner for (_, before), (x, up) in pairwise(levels) for corner in ((x, before), (x, up))]
         yield svg.make_tag("path", d=_format_path([levels[0], *steps]), class_="base")
     yield svg.make_tag("path", d=_format_path([(point.x, point.y) for point in run]), class_="trend")
+
+
+def _list_levels(run: Sequence[_Point]) -> Iterator[list[tuple[float, float]]]:
+    """Yield the places and the heights of each baseline on two nights or more.
+
+    It begins on the night that became the baseline, unless that was compared with a later baseline.
+    """
+    last = run[0].x
+    with_baseline = (point for point in run if point.baseline is not None)
+    for _, points in groupby(with_baseline, key=attrgetter("baseline_id")):
+        first, *others = points
+        levels = [(point.x, point.baseline or 0.0) for point in (first, *others)]
+        if first.baseline_x is not None and last <= first.baseline_x < first.x:
+            levels.insert(0, (first.baseline_x, levels[0][1]))
+        last = levels[-1][0]
+        if len(levels) > 1:
+            yield levels
 
 
 def _format_path(points: Sequence[tuple[float, float]]) -> str:

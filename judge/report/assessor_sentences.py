@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from judge.analysis.summary import SelfTestFigures, Summary
-from judge.measure.bias import SharedVendor
+from judge.measure.engine_agreement import SharedVendor
 from judge.measure.measures import name_mean
 from judge.measure.panel_agreement import Member, MemberPair, PanelResult
 from judge.measure.resampling import CountedShare, StatisticValue
@@ -362,7 +362,7 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
     yield t(
         "agreement of the grades between repeats: {strength}, alpha {value}, where 1 is perfect",
         strength=name_strength(t, alpha.value),
-        value=f"{alpha.value:.3f}{format_interval(t, alpha.ci95)}",
+        value=f"{alpha.value:.3f}{format_interval(t, alpha.ci95, 'z.3f')}",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import sqrt
+from math import floor, log10, sqrt
 from statistics import median
 
 from judge.analysis.summary import Summary
@@ -16,9 +16,9 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval
-from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import (
     OwnListReversal,
+    SegmentResult,
 )
 from judge.messages import Translator, make_text
 from judge.report.display_text import (
@@ -59,14 +59,16 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         for each in comparisons
     ]
     detectable, doubled = map(median, zip(*scaled, strict=True))
+    # Both have as many decimals as the smaller one needs for its first digit, and two at least.
+    decimals = max(2, -floor(log10(doubled))) if doubled else 2
     return t(
-        "With {queries}, a test detects a true difference of about {detectable:.2g} between two engines in"
-        " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled:.2g} (medians over the pairs of"
+        "With {queries}, a test detects a true difference of about {detectable} between two engines in"
+        " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (medians over the pairs of"
         " engines, by {measure}).",
         queries=count_queries(t, n),
-        detectable=detectable,
+        detectable=f"{detectable:.{decimals}f}",
         doubled_n=2 * n,
-        doubled=doubled,
+        doubled=f"{doubled:.{decimals}f}",
         measure=name_mean(measure),
     )
 
@@ -103,7 +105,7 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     first, second = (summary.engines[engine].measures[measure].mean for engine in order[:2])
     if first is None:
         return t("No engine is best by {measure}{which}: none has a value on any query.", **values)
-    reasons = list(_list_obstacles(t, comparisons, best))
+    reasons = list(_list_obstacles(t, comparisons, order))
     if wins[best]:
         reasons.append(
             t.translate_plural("is ahead of {count} other", "is ahead of {count} others", wins[best])
@@ -126,14 +128,18 @@ _OBSTACLES = {
 }
 
 
-def _list_obstacles(t: Translator, comparisons: Sequence[PairComparison], best: str) -> Iterator[str]:
-    """Yield clauses on the engines that keep `best`, which has the highest mean, from being best."""
+def _list_obstacles(
+    t: Translator, comparisons: Sequence[PairComparison], order: Sequence[str]
+) -> Iterator[str]:
+    """Yield clauses on the engines, in `order`, that keep the first one from being best."""
+    best = order[0]
     names: dict[str, list[str]] = {outcome: [] for outcome in _OBSTACLES}
     for comparison in comparisons:
         if best in (comparison.a, comparison.b) and comparison.winner != best:
             outcome = "behind" if comparison.winner else comparison.outcome if comparison.n else "apart"
             names[outcome].append(comparison.b if comparison.a == best else comparison.a)
-    for obstacle, engines in names.items():
+    for obstacle, unordered in names.items():
+        engines = sorted(unordered, key=order.index)
         if len(engines) > 4:
             more = len(engines) - 3
             engines = [
@@ -218,7 +224,7 @@ def list_differences(t: Translator, comparisons: Sequence[PairComparison], most:
 
 
 def _format_difference(t: Translator, difference: float | None, interval: Interval | None) -> str:
-    return f"{difference:+z.4f}{format_interval(t, interval)}"  # z: no −0.0000
+    return f"{difference:+z.4f}{format_interval(t, interval, 'z.4f')}"  # z: no −0.0000
 
 
 def is_unsure(comparison: PairComparison) -> bool:

@@ -6,14 +6,17 @@ page escapes it as HTML.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from markupsafe import Markup, escape
 
 from judge.analysis.summary import Summary
-from judge.characters import escape_controls
+from judge.characters import count_columns, escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
 from judge.measure.compare import Outcome
 from judge.measure.resampling import Interval
@@ -154,9 +157,64 @@ def _rename(value: Any, names: Mapping[str, DisplayName], *, holds_engines: bool
     return names.get(value, value) if holds_engines else value
 
 
+_NAME = re.compile(f"{ISOLATE}(.*?){END}", re.DOTALL)
+#: A hyphen that is the sign of a number: nothing, a space or a bracket stands before it.
+_SIGN = re.compile(r"(?<![^\s(（\[，：；])-(?=\d)")
+
+
+def set_minus_signs(text: str) -> str:
+    """Return the text of a page, with a minus sign (U+2212) for each hyphen that is the sign of a number."""
+    return _SIGN.sub("−", text)
+
+
 def mark_names(sentence: str) -> Markup:
-    """Return the sentence escaped, with each isolated name in a <bdi> element."""
-    return escape(sentence).replace(ISOLATE, Markup("<bdi>")).replace(END, Markup("</bdi>"))
+    """Return the sentence escaped, with isolated names in <bdi> elements, and with minus signs."""
+    return _mark_parts(sentence, Markup("<bdi>{}</bdi>").format)
+
+
+def mark_row_name(label: str) -> Markup:
+    """Return the label of a row escaped: its isolated names, or all of it, as names that fit into a column.
+
+    A short name stays on its line. A longer one can break behind a mark such as `_`, never within a word; a
+    word that is too long is shortened in the middle, and the tooltip has all of it.
+    """
+    return _mark_parts(label if ISOLATE in label else f"{ISOLATE}{label}{END}", _mark_name)
+
+
+def _mark_parts(text: str, mark_name: Callable[[str], Markup]) -> Markup:
+    """Return the text escaped, each isolated name by `mark_name`; ` - ` between two names is a minus."""
+    # The odd parts are the names.
+    parts = enumerate(_NAME.split(text))
+    return Markup("").join(
+        mark_name(part) if at % 2 else escape(" − " if part == " - " else set_minus_signs(part))
+        for at, part in parts
+    )
+
+
+def _mark_name(name: str) -> Markup:
+    if count_columns(name) <= _UNBROKEN:
+        return Markup('<bdi class="whole">{}</bdi>').format(name)
+    mark_word = Markup('<span class="whole">{}</span>').format
+    words = (mark_word(shorten_middle(word, _UNBROKEN)) for word in _WORD_ENDS.split(name))
+    return Markup('<bdi title="{}">{}</bdi>').format(name, Markup("<wbr>").join(words))
+
+
+#: In a table, names of so many columns stay on one line, and longer words are shortened.
+_UNBROKEN = 20
+_WORD_ENDS = re.compile(r"(?<=[\s_./:@+\-])")
+
+
+def shorten_middle(text: str, limit: int, first: int | None = None) -> str:
+    """Return `text` in at most `limit` columns with an ellipsis in the middle; a Chinese character takes two.
+
+    Its beginning takes `first` columns, else half.
+    """
+    widths = [count_columns(char) for char in text]
+    if sum(widths) <= limit:
+        return text
+    head = bisect_right(list(accumulate(widths)), limit // 2 if first is None else first)
+    tail = bisect_right(list(accumulate(widths[::-1])), limit - 1 - sum(widths[:head]))
+    return f"{text[:head]}…{text[len(text) - tail :]}"
 
 
 def name_dimension(t: Translator, name: str) -> str:
@@ -210,20 +268,25 @@ def count_pairs(t: Translator, summary: Summary) -> str:
     return t.translate_plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs)
 
 
-def format_interval(t: Translator, ends: Interval | None, form: str = "z.4f") -> str:
-    """Return ` (95%: low to high)`; empty where there is no interval or both ends are equal."""
+def format_interval(t: Translator, ends: Interval | None, form: str) -> str:
+    """Return ` (95%: low to high)`, by the format of the value; empty where the ends are missing or equal."""
     if not ends or ends[0] >= ends[1]:
         return ""
     return t(" (95%: {low} to {high})", low=format(ends[0], form), high=format(ends[1], form))
 
 
 def format_number(value: float | None, form: str = ".3f") -> str:
-    """Return a number as text, with a true minus sign; a dash for None."""
-    return NOTHING if value is None else format(value, form).replace("-", "−")
+    """Return a number of a page, with a minus sign; a dash for None."""
+    return set_minus_signs(format_plain_number(value, form))
+
+
+def format_plain_number(value: float | None, form: str = ".3f") -> str:
+    """Return a number of a text that is copied, with a hyphen as its sign; a dash for None."""
+    return NOTHING if value is None else format(value, form)
 
 
 def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
-    """Return both ends of a range; a dash for None."""
+    """Return both ends of a range on a page; a dash for None."""
     if not ends:
         return NOTHING
     return f"{format_number(ends[0], form)} … {format_number(ends[1], form)}"

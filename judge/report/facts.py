@@ -12,6 +12,7 @@ from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.pricing.costs import RunCost
+from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.display_text import (
     count_pairs,
@@ -43,7 +44,8 @@ class ReportExtras:
     """What a report shows besides the run: what labels say, how the run was asked, its night.
 
     `prompts` are the names of the prompts by language, `dataset` the file and the digest of the dataset,
-    `night` is about the night that the run belongs to.
+    `night` is about the night that the run belongs to. `min_coverage` is the share of pairs that must have a
+    grade.
     """
 
     agreement: LabelAgreement | None = None
@@ -51,6 +53,7 @@ class ReportExtras:
     prompts: Mapping[str, str] = field(default_factory=dict)
     dataset: tuple[str, ...] = ()
     night: NightBanner = NightBanner()
+    min_coverage: float = MIN_COVERAGE
 
 
 def list_facts(
@@ -118,7 +121,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
         pairs=agreement.pairs,
         source=source,
         kappa=kappa.value,
-        interval=build_text(format_interval, kappa.ci95),
+        interval=build_text(format_interval, kappa.ci95, "z.3f"),
     )
     if kappa.ci95 and agreement.queries < assessor_sentences.FEW_FOR_BCA:
         yield build_text(assessor_sentences.warn_narrow_intervals)
@@ -142,7 +145,7 @@ def _describe_order(order: PlannedComparison) -> Iterator[Text]:
             b=isolate(row.b),
             measure=name_mean(order.measure),
             difference=format_number(row.difference, "+.4f"),
-            interval=build_text(format_interval, row.ci95),
+            interval=build_text(format_interval, row.ci95, "z.4f"),
             labels=row.labelled,
             outcome=OUTCOMES[row.outcome],
         )

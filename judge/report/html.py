@@ -30,7 +30,14 @@ from judge.report.comparison_sentences import (
     describe_power,
     describe_segment_differences,
 )
-from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
+from judge.report.display_text import (
+    fit_on_line,
+    format_number,
+    make_labels,
+    mark_names,
+    mark_row_name,
+    use_display_names,
+)
 from judge.report.facts import NightBanner, ReportExtras
 from judge.report.kind_names import ERRORS, FLAGS
 from judge.report.payload import PageLimits, dump_script_json, select_queries
@@ -76,6 +83,7 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
         prompts=inputs.prompts,
         dataset=tuple(filter(None, (PurePath(source).name if source else "", inputs.dataset))),
         night=night,
+        min_coverage=config.options.min_coverage,
     )
 
 
@@ -109,6 +117,8 @@ def render_report(
         run=fit_on_line(run),
         night_exit=extras.night.exit,
         night_banner=extras.night.banner or extras.night.band,
+        incomplete=build_text(run_warnings.warn_incomplete, named_summary, extras.min_coverage),
+        without_results=build_texts(run_warnings.warn_without_results, named_summary),
         headline=_describe_headline(named_summary),
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=[
@@ -117,7 +127,11 @@ def render_report(
         ],
         differences=_describe_differences(named_summary),
         engines=page_tables.make_engines_table(named_summary),
-        warnings=list(filter(any, build_texts(run_warnings.list_page_warnings, named_summary))),
+        warnings=[
+            warning
+            for warning in build_texts(run_warnings.list_page_warnings, named_summary, extras.min_coverage)
+            if warning.en
+        ],
         facts=list(facts.list_facts(summary, extras, languages)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(page_tables.list_pair_tables(named_summary)),
@@ -186,7 +200,9 @@ def open_templates(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters.update(marked=mark_names, fit_on_line=fit_on_line)
+    templates.filters.update(
+        marked=mark_names, row_name=mark_row_name, number=format_number, fit_on_line=fit_on_line
+    )
     return templates
 
 

@@ -10,7 +10,7 @@ from judge.analysis.summary import DimensionMean, DimensionNote, Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean
-from judge.measure.segments import SegmentMean, SegmentResult
+from judge.measure.sensitivity import SegmentMean, SegmentResult
 from judge.messages import Text, Translator, build_text, make_text
 from judge.report.comparison_sentences import is_unsure
 from judge.report.display_text import (
@@ -128,7 +128,7 @@ def make_engines_table(summary: Summary) -> PageTable:
 
 
 def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
-    return _make_cell(mean.mean, under=format_range(mean.ci95) if mean.ci95 else "")
+    return _make_cell(mean.mean, under=format_range(mean.ci95, ".4f") if mean.ci95 else "")
 
 
 def _format_mean_and_queries(mean: DimensionMean) -> Cell:

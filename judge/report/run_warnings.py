@@ -14,7 +14,7 @@ from judge.measure.sensitivity import (
     FlaggedWinners,
 )
 from judge.messages import Translator
-from judge.records import CONTENT_FILTER, LEXICAL
+from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
 from judge.report.display_text import count_queries, translate_remark
@@ -24,7 +24,35 @@ from judge.report.kind_names import ERRORS
 _MISSING_TEXT = 0.5
 
 
-def list_page_warnings(t: Translator, summary: Summary) -> Iterator[str]:
+def warn_incomplete(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> str:
+    """Return how many pairs have no grade, why, and what to do; "" where the share `least` has one.
+
+    Texts about a run begin with it.
+    """
+    return _warn_unjudged(t, summary) if summary.coverage < least else ""
+
+
+def warn_without_results(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield a warning for each engine whose list is empty on half of its queries or more, unlike others'.
+
+    A wrong address or a wrong path of the results is a more frequent cause than a bad engine.
+    """
+    without = {name for name, engine in summary.engines.items() if engine.empty >= max(1, engine.answered)}
+    if not any(engine.answered for name, engine in summary.engines.items() if name not in without):
+        return
+    for name in summary.sort_engines(summary.main_measure):
+        if name in without:
+            engine = summary.engines[name]
+            yield t(
+                "{engine} returned nothing for {empty:,} of {queries} and counts as 0 there; check the"
+                " collection before you use this result.",
+                engine=name,
+                empty=engine.empty,
+                queries=count_queries(t, engine.empty + engine.answered),
+            )
+
+
+def list_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
     """Yield the warnings of the report: besides `list_warnings`, what the terminal prints above them."""
     # Not where most grades are labels of people.
     if summary.assessor.startswith(LEXICAL) and 2 * summary.labelled <= summary.judgments:
@@ -33,7 +61,7 @@ def list_page_warnings(t: Translator, summary: Summary) -> Iterator[str]:
             " Do not choose an engine by these figures."
         )
     yield assessor_sentences.describe_served_models(t, summary)
-    yield from list_warnings(t, summary)
+    yield from list_warnings(t, summary, least)
     if errors := {name: f"{engine.errors:,}" for name, engine in summary.engines.items() if engine.errors}:
         yield t(
             "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
@@ -42,10 +70,15 @@ def list_page_warnings(t: Translator, summary: Summary) -> Iterator[str]:
     yield from (translate_remark(t, remark) for remark in summary.remarks)
 
 
-def list_warnings(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield the warnings of the report and the terminal, some of them empty, the most important first."""
+def list_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
+    """Yield the warnings of the report and the terminal, some of them empty, the most important first.
+
+    Pairs without a grade are left out where `warn_incomplete` is about them.
+    """
     yield from assessor_sentences.describe_assessors(t, summary)
-    yield from _warn_unjudged(t, summary)
+    if summary.coverage >= least:
+        yield _warn_unjudged(t, summary)
+    yield from _describe_open_means(t, summary)
     yield from describe_limits(t, summary)
     yield from _warn_results(t, summary)
     yield from describe_undefined(t, summary)
@@ -53,27 +86,29 @@ def list_warnings(t: Translator, summary: Summary) -> Iterator[str]:
         yield t("{measure}: {note}.", measure=measure, note=t(note))
 
 
-def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
-    if summary.judged < summary.judgments:
-        counts = {
-            t(ERRORS[kind].en) if kind in ERRORS else kind: count for kind, count in summary.failures.items()
-        }
-        if (others := summary.judgments - summary.judged - sum(summary.failures.values())) > 0:
-            counts[t("not judged yet")] = others
-        failures = [t("{name} ({count:,})", name=name, count=count) for name, count in counts.items()]
-        yield t.translate_plural(
-            "{count:,} of {run.judgments:,} judgments has no grade (coverage"
-            " {run.coverage:.1%}){failures}. It does not count as “no”: its grade is imputed from"
-            " similar judged snippets of the same query.{advice}",
-            "{count:,} of {run.judgments:,} judgments have no grade (coverage"
-            " {run.coverage:.1%}){failures}. They do not count as “no”: their grades are imputed from"
-            " similar judged snippets of the same query.{advice}",
-            summary.judgments - summary.judged,
-            run=summary,
-            failures=t(": {names}", names=t.join(failures)) if failures else "",
-            advice=advise_on_failures(t, summary.failures),
-        )
-    yield from _describe_open_means(t, summary)
+def _warn_unjudged(t: Translator, summary: Summary) -> str:
+    missing = summary.judgments - summary.judged
+    if not missing:
+        return ""
+    counts = {
+        t(ERRORS[kind].en) if kind in ERRORS else kind: count for kind, count in summary.failures.items()
+    }
+    waiting = missing - sum(summary.failures.values())
+    if waiting > 0:
+        counts[t("not judged yet")] = waiting
+    failures = [t("{name} ({count:,})", name=name, count=count) for name, count in counts.items()]
+    return t.translate_plural(
+        "{count:,} of {run.judgments:,} judgments has no grade (coverage"
+        " {run.coverage:.1%}){failures}.{advice} It does not count as “no”: its grade is imputed from"
+        " similar judged snippets of the same query.",
+        "{count:,} of {run.judgments:,} judgments have no grade (coverage"
+        " {run.coverage:.1%}){failures}.{advice} They do not count as “no”: their grades are imputed from"
+        " similar judged snippets of the same query.",
+        missing,
+        run=summary,
+        failures=t(": {names}", names=t.join(failures)) if failures else "",
+        advice=advise_on_failures(t, summary.failures, waiting=waiting > 0),
+    )
 
 
 def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
@@ -90,7 +125,8 @@ def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
-            "Snippets that seem to address the grader or only repeat the query (grades unchanged): {counts}.",
+            "Snippets that seem to address the assessor or only repeat the query (grades unchanged):"
+            " {counts}.",
             counts=_join_by_engine(t, summary, flagged),
         )
         yield describe_flagged_effect(t, summary)
@@ -190,12 +226,15 @@ def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:
     )
 
 
-def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
-    """Return the advice on the failed pairs, by the kinds of their failures."""
-    if set(failures) <= {TEXT_MISSING, TEXT_CUT}:
-        return t(" No model was asked about these: their texts are missing.")
-    if set(failures) <= {TEXT_MISSING, TEXT_CUT, CONTENT_FILTER}:
-        return t(" The refusals of a content filter are final.")
+def advise_on_failures(t: Translator, failures: Mapping[str, int], *, waiting: bool = False) -> str:
+    """Return the advice on the failed pairs, by the kinds of their failures; others are `waiting`."""
+    if not waiting and set(failures) <= {TEXT_MISSING, TEXT_CUT}:
+        return t(
+            " No model was asked about these, because their texts are missing; add them, and name another"
+            " --out."
+        )
+    if not waiting and set(failures) <= {TEXT_MISSING, TEXT_CUT, CONTENT_FILTER}:
+        return t(" The refusals of a content filter are final; another model may judge these pairs.")
     exceptions = t("; no_text needs the missing texts") if TEXT_MISSING in failures else ""
     if CONTENT_FILTER in failures:
         exceptions += t("; the refusals of a content filter are final")

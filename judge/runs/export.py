@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import TypeVar
 
 import numpy as np
 
@@ -41,8 +41,9 @@ from judge.runs.results_file import (
     SnippetEntry,
 )
 from judge.runs.run_result import RunResult
-from judge.stored_lines import TemporaryLines
+from judge.stored_records import TemporaryLines
 
+Entry = TypeVar("Entry")
 _CHUNK = 1 << 16
 #: The judgments of each (query_id, snippet_id), one a repeat.
 JudgmentEntries = Mapping[PairKey, Sequence[JudgmentEntry]]
@@ -150,40 +151,35 @@ def make_judgment_entries(
         for judgment in own:
             key = *judgment.key, judgment.repeat
             by_member.setdefault(key, []).append(
-                MemberJudgment(
-                    assessor=name,
-                    repeat=judgment.repeat,
-                    verdict=_name_verdict(judgment, scale),
-                    grade=judgment.grade,
-                    reason=judgment.reason,
-                    error=judgment.error,
-                    flags=judgment.flags,
-                )
+                _describe_answer(MemberJudgment, judgment, scale, assessor=name)
             )
     entries: dict[PairKey, list[JudgmentEntry]] = {}
     for judgment in judgments:
-        pair = judgment.query_id, judgment.snippet_id
-        entries.setdefault(pair, []).append(
-            JudgmentEntry(
-                repeat=judgment.repeat,
-                verdict=_name_verdict(judgment, scale),
-                grade=judgment.grade,
-                reason=judgment.reason,
-                error=judgment.error,
-                flags=judgment.flags,
-                members=tuple(by_member.get((*pair, judgment.repeat), ())),
-                judged_snippet_id=judgment.judged_snippet_id,
-                score=judgment.score,
-                probabilities=judgment.probabilities,
-            )
+        entry = _describe_answer(
+            JudgmentEntry,
+            judgment,
+            scale,
+            members=tuple(by_member.get((*judgment.key, judgment.repeat), ())),
+            judged_snippet_id=judgment.judged_snippet_id,
+            score=judgment.score,
+            probabilities=judgment.probabilities,
         )
+        entries.setdefault(judgment.key, []).append(entry)
     return entries
 
 
-def _name_verdict(judgment: Judgment, scale: Scale) -> Literal["yes", "no"] | None:
-    if judgment.grade is None:
-        return None
-    return "yes" if judgment.grade >= scale.relevant_from else "no"
+def _describe_answer(make: Callable[..., Entry], judgment: Judgment, scale: Scale, **more: object) -> Entry:
+    """Return the entry of a judgment with the fields of an answer, and `more`."""
+    grade = judgment.grade
+    return make(
+        repeat=judgment.repeat,
+        verdict=None if grade is None else "yes" if grade >= scale.relevant_from else "no",
+        grade=grade,
+        reason=judgment.reason,
+        error=judgment.error,
+        flags=judgment.flags,
+        **more,
+    )
 
 
 def make_query_entries(
@@ -284,7 +280,7 @@ def _format_scores(scores: Scores) -> Iterator[str]:
 
 def _average_scores(scores: Scores) -> ReadScores:
     """Return a function that returns the means over the repeats of an engine on a query."""
-    means, _, _ = scores.average_repeats()
+    means = scores.average_repeats()
     names = [str(measure) for measure in scores.measures]
     engines = {engine: row for row, engine in enumerate(scores.engines)}
     queries = {query: column for column, query in enumerate(scores.queries)}

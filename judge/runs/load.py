@@ -26,6 +26,7 @@ from judge.messages import NameList
 from judge.records import (
     BINARY,
     GRADED,
+    MIN_COVERAGE,
     Dataset,
     Judgment,
     ListKey,
@@ -39,19 +40,8 @@ from judge.records import (
 )
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
 from judge.runs.record_json import Record, check_version, decode_json, from_json, summary_from_json
-from judge.runs.results_file import (
-    QueryEntry,
-    SnippetEntry,
-    open_results,
-    read_query_entries,
-)
-from judge.stored_records import (
-    Documents,
-    QueryResults,
-    StoredDocuments,
-    StoredRankings,
-    StoredRecords,
-)
+from judge.runs.results_file import QueryEntry, SnippetEntry, open_results, read_query_entries
+from judge.stored_records import Documents, QueryResults, StoredDocuments, StoredRankings, StoredRecords
 
 CONFIG_FILE = "config.json"
 #: Texts that many judgments share.
@@ -70,6 +60,7 @@ class RecordedOptions:
     topics: str | None = None
     store: str | None = None
     as_of: str | None = None
+    min_coverage: float = MIN_COVERAGE
 
 
 #: Everything that must be equal for a run to resume, by name: options and digests, as JSON values.

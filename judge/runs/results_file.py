@@ -16,15 +16,10 @@ import msgspec
 
 from judge.analysis.summary import SCHEMA_VERSION, QueryValues, Summary
 from judge.json_text import dump_json
-from judge.records import (
-    BINARY,
-    GRADED,
-    Lang,
-    Scale,
-)
+from judge.records import BINARY, GRADED, Lang, Scale
 from judge.runs.folder import RunFolder, make_damage_error, parse_run_json
 from judge.runs.record_json import decode_json, from_json, to_json
-from judge.stored_lines import TemporaryLines, decode_line
+from judge.stored_records import TemporaryLines, decode_line
 
 
 class _Strict:

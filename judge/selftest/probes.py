@@ -25,7 +25,7 @@ HOSTILE_KINDS: tuple[ProbeKind, ...] = ("query_only", "stuffing", "injected")
 #: Kinds that a sensible assessor finds relevant; a lookalike is a text about attacks.
 RELEVANT_KINDS: tuple[ProbeKind, ...] = ("relevant", "ambiguous", "lookalike")
 #: Flags of replies that needed a repair or a re-ask.
-_NOT_OBEDIENT_FLAGS = frozenset({REPAIRED, RE_ASKED})
+_NOT_OBEDIENT = frozenset({REPAIRED, RE_ASKED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +152,6 @@ def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> CountedShare:
 
 def _measure_obedience(judgments: Iterable[Judgment]) -> CountedShare:
     """Return the share of replies without repair or re-ask, over the probes with a reply."""
-    replied = [
-        judgment
-        for judgment in judgments
-        if judgment.grade is not None or judgment.error in PARSE_ERROR_KINDS
-    ]
-    plain = [
-        judgment
-        for judgment in replied
-        if judgment.grade is not None and _NOT_OBEDIENT_FLAGS.isdisjoint(judgment.flags)
-    ]
+    replied = [each for each in judgments if each.grade is not None or each.error in PARSE_ERROR_KINDS]
+    plain = [each for each in replied if each.grade is not None and _NOT_OBEDIENT.isdisjoint(each.flags)]
     return measure_share(len(plain), len(replied))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from judge.errors import PATH_ERRORS, InputError, StoreError, explain_error
+from judge.errors import PATH_ERRORS, InputError
 from judge.filesystem import check_regular, make_folder
 from judge.messages import Message
 from judge.store.leases import lock_folder
@@ -183,14 +183,6 @@ def _list_expected_objects(version: int) -> dict[str, tuple[str, str, str]]:
 def is_locked(error: Exception) -> bool:
     """Return whether `error` says that another connection keeps the file locked."""
     return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
-
-
-def explain_read_error(path: Path, error: Exception) -> StoreError:
-    """Return the error of a store that cannot be read, with what to do."""
-    advice = choose_advice(error)
-    return StoreError(
-        "{file}: cannot be read: {error}{advice}", file=path, error=explain_error(error), advice=advice
-    )
 
 
 def is_no_database(error: Exception) -> bool:

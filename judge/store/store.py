@@ -222,7 +222,12 @@ class VerdictStore:
         except (sqlite3.Error, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, sqlite3.Error) and schema.is_locked(error):
                 self._reader.execute("PRAGMA busy_timeout=0")  # one wait is enough, not one for each read
-            raise schema.explain_read_error(self.path, error) from error
+            raise StoreError(
+                "{file}: cannot be read: {error}{advice}",
+                file=self.path,
+                error=explain_error(error),
+                advice=schema.choose_advice(error),
+            ) from error
 
     async def acquire(self, keys: Sequence[str]) -> list[StoredAnswer | Lease | Busy]:
         """Acquire the leases of `keys` in one commit, and return one result for each key.

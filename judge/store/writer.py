@@ -24,7 +24,7 @@ Row = TypeVar("Row")
 #: Seconds from the beginning of a commit to that of the next one: a fast disk would give each write its own.
 _MIN_INTERVAL, _MAX_INTERVAL = 0.01, 0.02
 #: The longest interval of a run whose answers take long.
-_MAX_SLOW_INTERVAL = 0.05
+_MAX_SLOW_INTERVAL = 0.1
 #: Pairs that a run judges in a second, at most: each takes a sixth of a millisecond of CPU time.
 _MAX_RATE = 6_000
 #: A write of several rows, its row, and what its caller waits for.

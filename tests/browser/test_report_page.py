@@ -46,11 +46,27 @@ def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
 
 def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(recorded_page: RecordedPage) -> None:
     warnings = recorded_page.page.locator(".warnings").inner_text()
-    assert "16 of 768 judgments have no grade (coverage 97.9%): the reply" in warnings
-    assert "that seem to address the grader" in warnings
+    # Less than --min-coverage: what is missing stands before the answer, and only there.
+    first = recorded_page.page.locator("#answer > *").first.inner_text()
+    assert first.startswith("16 of 768 judgments have no grade (coverage 97.9%): the reply")
+    assert "The same command asks again, only for these." in first
+    assert "have no grade" not in warnings
+    assert "that seem to address the assessor" in warnings
     assert "judged again" in recorded_page.page.locator(".facts").inner_text()
     recorded_page.page.locator("button.open").nth(5).click()
     assert find_violations(recorded_page.page) == []
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_every_negative_number_has_a_minus_sign(browser: Browser, demo: Path, locale: str) -> None:
+    with open_page(browser, make_file_url(demo), locale=locale) as result:
+        for details in result.page.locator("details").all():
+            details.evaluate("(details) => { details.open = true; }")
+        text = result.page.locator("#answer, #charts").all_inner_texts()
+        titles = result.page.locator("svg.chart title").all_text_contents()
+    shown = "\n".join((*text, *titles))
+    assert re.findall(r"(?<![\w.-])-\d", shown) == []
+    assert shown.count("−0.0437") > 1
 
 
 def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser, demo: Path) -> None:

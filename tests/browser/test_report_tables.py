@@ -104,3 +104,73 @@ def test_at_1100_pixels_pairs_of_long_names_are_in_sight(browser: Browser, tmp_p
         sheet = result.page.get_by_role("region").filter(has=result.page.locator("table.pairs")).first
         assert "a test needs 42 or more queries" in sheet.inner_text()
         assert measure_hidden(sheet) == 0
+
+
+#: Eight words on one line each, a name of several words, and a word that is longer than a column.
+NAMES = ("bing_cn_2026", "internal_hybrid_reranker_2026", "x" * 30, "必应 2026")
+#: The lines of each name of a row: the texts of its pieces that stand at one height.
+LINES = """(heads) => heads.map((head) => {
+  const lines = new Map();
+  const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode;
+    for (let at = 0; at < text.length; at++) {
+      const range = document.createRange();
+      range.setStart(text, at); range.setEnd(text, at + 1);
+      const top = Math.round(range.getBoundingClientRect().top);
+      lines.set(top, (lines.get(top) ?? "") + text.data[at]);
+    }
+  }
+  return [...lines.values()];
+})"""
+
+
+@pytest.fixture(scope="module")
+def named_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("named")
+    rows = [
+        {
+            "query_id": f"q{n}",
+            "query": f"tea {n}",
+            "engine": name,
+            "rank": 1,
+            "snippet": f"tea {n}" if n % 5 >= at else f"other {name}",
+            "kind": "a",
+        }
+        for n in range(12)
+        for at, name in enumerate(NAMES)
+    ]
+    return write_page(folder, run_lexical(folder / "run", rows))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_name_in_a_table_breaks_within_a_word(browser: Browser, named_report: Path, width: int) -> None:
+    allowed = {
+        "bing_cn_2026": [["bing_cn_2026"]],
+        "internal_hybrid_reranker_2026": [
+            ["internal_hybrid_reranker_2026"],
+            ["internal_hybrid_", "reranker_2026"],
+            ["internal_", "hybrid_", "reranker_", "2026"],
+            ["internal_", "hybrid_", "reranker_2026"],
+        ],
+        "x" * 30: [["x" * 10 + "…" + "x" * 9]],
+        "必应 2026": [["必应 2026"], ["必应 ", "2026"]],
+    }
+    with open_page(
+        browser, make_file_url(named_report), locale="en-US", viewport={"width": width, "height": 900}
+    ) as result:
+        page = result.page
+        for details in page.locator("details").all():
+            details.evaluate("(details) => { details.open = true; }")
+        names = page.locator("table.engines tbody th bdi").evaluate_all(LINES)
+        assert len(names) == 4
+        for lines in names:
+            assert any(lines in forms for forms in allowed.values()), lines
+        long_word = page.locator("table.engines").get_by_title("x" * 30)
+        assert long_word.inner_text() == "x" * 10 + "…" + "x" * 9
+        # Pairs of engines, rows of charts, and the names over the scores and beside the results of a query.
+        page.locator("button.open").first.click()
+        others = (".pairs bdi", "figure tbody th bdi", ".column-heads bdi", ".engine h3 bdi", ".score bdi")
+        for lines in page.locator(", ".join(others)).evaluate_all(LINES):
+            for line in lines[:-1]:
+                assert line.endswith(("_", " ", "-")), lines

@@ -19,7 +19,7 @@ from tests.unit.nightly.records import make_drift, make_month, make_night, make_
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-FINE = "2026-05-30: fine for 6 nights; last alarm 2026-05-24: bing."
+FINE = "2026-05-30: fine for 6 nights; last regression 2026-05-24: bing."
 HOSTILE = '<img src=x onerror=alert(1)>"\u202e`'
 
 
@@ -166,7 +166,7 @@ def test_language_and_shade_switch(recorded_page: RecordedPage) -> None:
     page.get_by_role("button", name="中文").click()
     expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
     expect(page.locator("h1")).to_have_text(
-        "2026-05-30：连续 6 晚正常；上次告警 2026-05-24：bing。", use_inner_text=True
+        "2026-05-30：连续 6 晚正常；上次回归 2026-05-24：bing。", use_inner_text=True
     )
     labels = page.locator("svg.chart").first.get_attribute("aria-labelledby")
     assert labels == "chart-trend-sDCG-10-title-zh"

@@ -442,7 +442,7 @@ def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(write_rows(tmp_path / "d.jsonl", rows), server)
         result = run_judge(*words, "--repeats", 2, "--out", tmp_path / "runs" / "x")
-    assert sorted(list_repeat_lines(result.stderr)) == [
+    assert list_repeat_lines(result.stderr) == [
         f"repeat {number} of 2: 2 pairs judged; 50.0% of the judged are relevant" for number in (1, 2)
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 import judge
 from judge import Config, pipeline
+from judge.cli.main import main
 from judge.errors import InputError, LimitReached
 from judge.records import Usage
 from judge.runs.record_json import to_json
@@ -168,6 +170,26 @@ def test_a_limit_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
         assert len(server.requests) == 7
     assert result.returncode == 3
     assert "23 of 30 unjudged: --max-calls 7 is used up; run again for as many calls more" in result.stderr
+
+
+def test_the_output_of_a_run_that_stopped_begins_with_the_reason(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 5))
+    output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n")
+    with LoopbackServer(reply_with_grade) as server:
+        words = [*make_words(data, server), "--max-calls", "7", "--out", str(tmp_path / "r" / "x")]
+        code = main(list(map(str, words)), stdout=output, stderr=output, environ={"OPENAI_API_KEY": "k"})
+        words = ["compare", str(tmp_path / "r" / "x")]
+        compared = run_judge(*words)
+    assert code == 3
+    output.seek(0)
+    _, reason, missing, *others = output.read().splitlines()
+    assert reason.startswith("judge: stopped with 23 of 30 unjudged: --max-calls 7 is used up")
+    assert missing.startswith(
+        "23 of 30 judgments have no grade (coverage 23.3%): not judged yet (23). The same command asks"
+        " again, only for these. They do not count"
+    )
+    assert not any("have no grade" in line for line in others)
+    assert compared.stdout.startswith("23 of 30 judgments have no grade (coverage 23.3%): not judged yet")
 
 
 # --- caps ---------------------------------------------------------------------------------------------

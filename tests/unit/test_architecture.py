@@ -22,15 +22,14 @@ ALLOWED = {
     "characters": "records",
     "json_text": "",
     "filesystem": "errors",
-    "stored_lines": "errors",
-    "stored_records": "records",
-    "cache": "filesystem stored_lines",
-    "judgment_log": "records json_text stored_lines stored_records",
+    "stored_records": "records errors",
+    "cache": "filesystem stored_records",
+    "judgment_log": "records json_text stored_records",
     "example": "",
     "models": "records errors characters",
     "config": "records errors filesystem models",
     "pricing": "records config",
-    "dataset": "records flags errors characters json_text filesystem stored_lines stored_records",
+    "dataset": "records flags errors characters json_text filesystem stored_records",
     "measure": "records flags errors characters stored_records",
     "parsing": "records errors json_text",
     "store": "records errors filesystem cache",
@@ -44,8 +43,7 @@ ALLOWED = {
         "records flags errors characters cache models pricing dataset measure client assess analysis"
     ),
     "runs": (
-        "records errors json_text filesystem stored_lines stored_records cache judgment_log dataset "
-        "measure analysis"
+        "records errors json_text filesystem stored_records cache judgment_log dataset measure analysis"
     ),
     "report": "records errors flags characters json_text pricing dataset measure analysis runs",
     "collect": "errors characters json_text filesystem models config dataset client runs",
@@ -63,8 +61,8 @@ ALLOWED = {
     "completeness": "records flags errors assess analysis",
     "pair_selection": "records stored_records models config dataset measure analysis",
     "list_comparison": (
-        "characters config pricing store client assess analysis dimensions runs factory finished_run "
-        "completeness"
+        "records errors characters config pricing measure store client assess analysis dimensions runs "
+        "factory finished_run completeness"
     ),
     "pipeline": (
         "records errors characters cache judgment_log config pricing dataset measure store client assess "

@@ -15,9 +15,9 @@ import pytest
 from judge import example, factory, pipeline, run_input
 from judge.collect.collection import collect
 from judge.config.collect import CollectConfig
-from judge.config.config_source import ConfigSource, name_keys
 from judge.config.option_checks import list_options, list_toml_words
 from judge.config.run import Config
+from judge.config.toml_file import ConfigSource, name_keys
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Message
 from judge.nightly import job
@@ -81,6 +81,8 @@ def describe(text: str) -> str:
             'DeepEval\'s verdicts are yes or no: assessor = "deepeval" goes with scale = "binary"',
         ),
         ("modle = 'x'", "unknown option 'modle'; did you mean 'model'?"),
+        ("source = 'x'", "unknown option 'source'; did you mean 'store'?"),
+        ("[nightly]\nsource = 'x'", "[nightly] unknown option 'source'"),
         ("repeats = 1001", "repeats is 1001; it must be at most 100"),
         ('out = "a\\u0000b"', "out is 'a\\x00b'; it is a text without the character NUL"),
         ("[nightly]\nmeasures = ['nope']", "[nightly] measures: there is no measure 'nope'"),
@@ -142,7 +144,14 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
         (
             "{searxng",
             "{brave",
-            "[collect] engine 'searxng' has no public address: add that of your server with base_urls, or",
+            "[collect] engine 'searxng' has no public address: add that of your server with base_urls ="
+            ' { searxng = "http://localhost" }, or set SEARXNG_URL',
+        ),
+        (
+            '["searxng"]',
+            '["searxng", "bing"]',
+            "[collect] engine 'bing' has no public address: add that of your server with base_urls ="
+            ' { bing = "http://localhost" }, or set BING_SEARCH_URL',
         ),
         (
             '"http://',

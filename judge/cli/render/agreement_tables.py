@@ -14,9 +14,9 @@ from judge.analysis.planned_order import PlannedComparison, PlannedDifference
 from judge.cli.render.tables import escape_line, format_decimal, format_decimal_range, make_table, print_lines
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
+from judge.measure.engine_agreement import EngineOrders
 from judge.measure.measures import name_mean, parse_measure
 from judge.measure.ppi import CorrectedDifference, MeasureCalibration
-from judge.measure.rank_correlation import EngineOrders
 from judge.measure.resampling import MIN_DIFFERING, StatisticValue
 from judge.messages import Message, SeparatedNames, Translator
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
@@ -73,8 +73,8 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
     for row in decision.comparisons:
         table.add_row(
             escape_line(f"{row.a} - {row.b}"),
-            f"{row.assessor:+.4f}",
-            format_decimal(row.difference, "+.4f"),
+            f"{row.assessor:+.3f}",
+            format_decimal(row.difference, "+.3f"),
             format_decimal_range(t, row.ci95, "+.3f"),
             format_p_value(row.p_adjusted),
             f"{row.labelled:,}",
@@ -161,7 +161,7 @@ def _describe_kappa(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         strength=name_strength(t, kappa.value),
         same=same.value,
         kappa=kappa.value,
-        interval=format_interval(t, kappa.ci95),
+        interval=format_interval(t, kappa.ci95, "z.3f"),
     )
     if kappa.ci95 and agreement.queries < FEW_FOR_BCA:
         yield warn_narrow_intervals(t)
@@ -186,7 +186,7 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
     values = {
         "favoured": gap.favoured,
         "other": gap.other,
-        "size": f"{format_decimal(difference.value, '.3f')}{format_interval(t, difference.ci95)}",
+        "size": f"{format_decimal(difference.value, '.3f')}{format_interval(t, difference.ci95, 'z.3f')}",
         "unit": unit,
     }
     if _clear_side(difference) > 0:
@@ -240,7 +240,8 @@ def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, Stat
 def _make_statistics_table(agreement: LabelAgreement, t: Translator) -> Table:
     table = make_table(t("agreement"), "", t("95% interval"))
     for name, statistic in _list_statistics(agreement, t).items():
-        table.add_row(name, format_decimal(statistic.value), format_decimal_range(t, statistic.ci95))
+        value, ends = format_decimal(statistic.value, ".3f"), format_decimal_range(t, statistic.ci95, ".3f")
+        table.add_row(name, value, ends)
     return table
 
 
@@ -269,7 +270,7 @@ def _make_bias_table(agreement: LabelAgreement, means: Mapping[str, float], t: T
     for name in sorted(agreement.engines, key=lambda name: (-means.get(name, -inf), name)):
         engine = agreement.engines[name]
         bias, ends = engine.bias.value, format_decimal_range(t, engine.bias.ci95, "+.3f")
-        table.add_row(escape_line(name), format_decimal(bias, "+.4f"), ends, f"{engine.results:,}")
+        table.add_row(escape_line(name), format_decimal(bias, "+.3f"), ends, f"{engine.results:,}")
     return table
 
 
@@ -382,13 +383,13 @@ def _make_correction_table(calibration: MeasureCalibration, name: str, t: Transl
     table = _make_order_table(name, t=t)
     best_first = sorted(calibration.engines.items(), key=lambda item: (-item[1].assessor, item[0]))
     for engine, row in best_first:
-        means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_decimal_range(t, row.ci95)
+        means = f"{row.assessor:.3f}", f"{row.corrected:.3f}", format_decimal_range(t, row.ci95, ".3f")
         table.add_row(escape_line(engine), *means)
     for comparison in calibration.comparisons:
         label = escape_line(f"{comparison.a} - {comparison.b}")
         means = (
-            f"{comparison.assessor:+.4f}",
-            f"{comparison.corrected:+.4f}",
+            f"{comparison.assessor:+.3f}",
+            f"{comparison.corrected:+.3f}",
             format_decimal_range(t, comparison.ci95, "+.3f"),
         )
         table.add_row(

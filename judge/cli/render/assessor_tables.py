@@ -8,7 +8,7 @@ from math import floor, log10
 from rich.console import Console
 
 from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate, RunEstimate
-from judge.assess.example_prompts import CACHED_PREFIX
+from judge.assess.prompts import CACHED_PREFIX
 from judge.cli.render.tables import escape_line, make_table, print_lines, print_table
 from judge.errors import ErrorKind
 from judge.measure.resampling import CountedShare
@@ -156,15 +156,19 @@ def _describe_examples(examples: ExamplesEstimate, t: Translator) -> str:
 
 
 def _describe_basis(estimate: AssessorEstimate, t: Translator) -> str:
-    rule = t("a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50")
     if not estimate.learned_from:
-        return rule
+        return t("a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50")
     learned = t.translate_plural(
         "from {count:,} earlier call", "from {count:,} earlier calls", estimate.learned_from
     )
     if not estimate.by_rule:
         return learned
-    return t("{learned}, {count:,} prompts {rule}", learned=learned, count=estimate.by_rule, rule=rule)
+    return t.translate_plural(
+        "{learned}; a rough estimate for {count:,} prompt, whose language has few earlier calls",
+        "{learned}; a rough estimate for {count:,} prompts, whose language has few earlier calls",
+        estimate.by_rule,
+        learned=learned,
+    )
 
 
 def _describe_price(estimate: AssessorEstimate, t: Translator) -> str:

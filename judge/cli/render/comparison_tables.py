@@ -25,7 +25,7 @@ from judge.cli.render.tables import (
 )
 from judge.measure.compare import PairComparison
 from judge.measure.measures import name_mean
-from judge.measure.segments import SegmentResult
+from judge.measure.sensitivity import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
 from judge.report import assessor_sentences
@@ -40,6 +40,7 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
 from judge.report.page_tables import COUNT_COLUMNS
+from judge.report.run_warnings import warn_incomplete, warn_without_results
 
 
 def print_comparison(
@@ -129,6 +130,8 @@ def _explain_tables(
 
 
 def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
+    yield warn_incomplete(t, summary)
+    yield from warn_without_results(t, summary)
     yield from map(t, summary.remarks)
     judged = t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
     yield t(

@@ -25,6 +25,7 @@ from judge.flags import TEXT_MISSING
 from judge.measure.measures import MEASURE_KINDS, name_mean
 from judge.messages import Translator
 from judge.pricing.costs import RunCost
+from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, facts
 from judge.report.comparison_sentences import (
     choose_headline,
@@ -34,7 +35,7 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.page_tables import list_return_columns
-from judge.report.run_warnings import list_warnings, warn_flagged
+from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete, warn_without_results
 from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -79,14 +80,16 @@ def make_engine_table(title: str, summary: Summary, columns: Iterable[tuple[str,
 def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
     """Print what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
     summary = result.summary
-    print_lines(_list_warnings(result, t), console)
+    # What is missing stands first where it is too much.
+    least = 1.0 if result.incomplete else MIN_COVERAGE
+    print_lines([warn_incomplete(t, summary, least), *_list_warnings(result, t)], console)
     _print_engines(summary, console, t)
     print_lines(assessor_sentences.describe_controls(t, summary), console)
     order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
         print_dimension(name, dimension, order, console, t)
     folder = result.folder
-    print_lines(_describe_result(summary, folder, t), console)
+    print_lines(_describe_result(summary, folder, least, t), console)
     print_lines(assessor_sentences.describe_selftests(t, summary, shlex.quote(str(folder))), console)
     if not saved:
         console.print(
@@ -120,6 +123,7 @@ def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
     yield warn_flagged(t, summary)
+    yield from warn_without_results(t, summary)
     yield from _describe_judging(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
@@ -173,7 +177,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
     print_table(table, console, {t("95% interval")})
 
 
-def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[str]:
+def _describe_result(summary: Summary, folder: Path, least: float, t: Translator) -> Iterator[str]:
     """Yield which engines differ, what limits that, and how stable it is."""
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
@@ -186,7 +190,7 @@ def _describe_result(summary: Summary, folder: Path, t: Translator) -> Iterator[
             "  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=folder
         )
     yield describe_power(t, summary)
-    yield from list_warnings(t, summary)
+    yield from list_warnings(t, summary, least)
     if summary.stability:
         measure = summary.main_measure
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)

@@ -90,7 +90,7 @@ def format_decimal(value: float | None, form: str = ".4f") -> str:
     return "-" if value is None else format(value, form)
 
 
-def format_decimal_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f") -> str:
+def format_decimal_range(t: Translator, ends: Sequence[float] | None, form: str = ".4f") -> str:
     """Return `low to high`, or a dash where it is unknown."""
     if not ends:
         return "-"

@@ -9,16 +9,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.tables import escape_line, make_table, measure_width, print_lines, print_table
+from judge.cli.render.tables import (
+    escape_line,
+    format_decimal,
+    format_decimal_range,
+    make_table,
+    measure_width,
+    print_lines,
+    print_table,
+)
 from judge.measure.measures import name_mean
 from judge.messages import Translator
-from judge.nightly.message_formats import format_plain
-from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, write_headline
+from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
-from judge.nightly.trend import Change, NightTrend, Trend, make_axes
-from judge.nightly.trend_drawing import format_value
+from judge.nightly.trend import Change, NightTrend, Trend, TrendValue, make_axes
 from judge.report.charts.plot import Axis, make_axis
-from judge.report.display_text import fit_on_line, format_number, truncate_with_ellipsis
+from judge.report.display_text import fit_on_line, truncate_with_ellipsis
 
 #: The most nights that a line shows.
 MAX_NIGHTS_IN_TABLE = 60
@@ -94,11 +100,10 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
         line = draw_sparkline(
             [value.value if value else None for value in row.values[-MAX_NIGHTS_IN_TABLE:]], axis
         )
-        numbers = [
-            format_number(end, "+.3f" if signed else ".3f") for end in (row.first, row.last, row.min, row.max)
-        ]
-        queries = next((f"{value.n:,}" for value in reversed(row.values) if value), format_number(None))
-        yield engine, line, [*numbers, queries, format_value(row.to_baseline, "+.3f")]
+        form = "+.3f" if signed else ".3f"
+        numbers = [format_decimal(end, form) for end in (row.first, row.last, row.min, row.max)]
+        queries = next((f"{value.n:,}" for value in reversed(row.values) if value), format_decimal(None))
+        yield engine, line, [*numbers, queries, _format_change(row.to_baseline, t)]
     nights = trend.nights[-MAX_NIGHTS_IN_TABLE:]
     yield t("status"), "".join(_SIGNS[night.status] for night in nights), []
     yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
@@ -106,7 +111,15 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
     if shares:
         line = draw_sparkline(trend.canaries[-MAX_NIGHTS_IN_TABLE:], make_axis([0.0, 1.0]))
         ends = (shares[0], shares[-1], min(shares), max(shares))
-        yield t("canaries"), line, list(map(format_number, ends))
+        yield t("canaries"), line, [format_decimal(end, ".3f") for end in ends]
+
+
+def _format_change(change: TrendValue | None, t: Translator) -> str:
+    """Return a change from the baseline with its interval."""
+    if change is None:
+        return format_decimal(None)
+    value = format_decimal(change.value, "+.3f")
+    return f"{value} ({format_decimal_range(t, change.ci95, '+.3f')})" if change.ci95 else value
 
 
 def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
@@ -116,7 +129,7 @@ def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
 
 
 def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
-    """Yield the last alarm, which nights the numbers leave out, what all cost, the signs, what happened."""
+    """Yield the last regression, the nights that numbers leave out, the cost, the signs, what happened."""
     yield format_plain(write_headline(t, trend.nights))
     if any(row.to_baseline for row in trend.engines.values()):
         yield t("to baseline: the change on the last night that was compared with the baseline")

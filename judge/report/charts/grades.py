@@ -246,7 +246,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
         yield make_text("{share:.0%} have the same verdict, relevant or not.", share=verdict)
     elif verdict is not None:
         yield make_text(
-            "{share:.0%} have the same verdict, relevant or not (kappa {kappa:.2f}).",
+            "{share:.0%} have the same verdict, relevant or not (kappa {kappa:.3f}).",
             share=verdict,
             kappa=kappa,
         )

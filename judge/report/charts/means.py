@@ -78,7 +78,7 @@ def draw_means(summary: Summary) -> Chart | None:
         for measure in measures:
             mean = summary.engines[engine].measures[measure]
             cell = cells[engine, measure] = plot.make_range(mean.mean, mean.ci95, mean.bounds)
-            row += [_format_mean(cell, ".4f"), format_range(mean.ci95), str(mean.n)]
+            row += [_format_mean(cell, ".4f"), format_range(mean.ci95, ".4f"), str(mean.n)]
         rows.append(tuple(row))
     if not any(cells.values()):
         return None
@@ -125,7 +125,7 @@ def _describe_range(cell: ValueRange) -> Text:
 def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
     """Return the mean as text, with the range that unjudged snippets leave."""
     mean = format_number(cell.value if cell else None, form)
-    return f"{mean} [{format_range(cell.bounds)}]" if cell and cell.bounds else mean
+    return f"{mean} [{format_range(cell.bounds, form)}]" if cell and cell.bounds else mean
 
 
 def _draw_means_picture(means: _Means, engines: int) -> Picture:
@@ -277,7 +277,12 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
             make_text("Not shown, because the price or the mean is unknown: {names}.", names=names)
         )
     rows = tuple(
-        (fit_on_line(engine), f"{usd:,.2f}", format_number(mean.value, ".4f"), format_range(mean.interval))
+        (
+            fit_on_line(engine),
+            f"{usd:,.2f}",
+            format_number(mean.value, ".4f"),
+            format_range(mean.interval, ".4f"),
+        )
         for engine, (usd, mean) in prices.items()
     )
     return svg.make_chart(

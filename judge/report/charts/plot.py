@@ -20,6 +20,7 @@ from judge.report.charts.svg import (
     join_markup,
     make_tag,
 )
+from judge.report.display_text import set_minus_signs
 
 #: Below this a span is rounding, not a difference.
 _FLAT = 1e-9
@@ -52,8 +53,8 @@ class Axis:
         text = f"{abs(tick):.{self.decimals}f}"
         if self.decimals and (short or (signed and not tick)):
             text = text.rstrip("0").rstrip(".")
-        sign = "−" if tick < 0 else "+" if signed and tick > 0 else ""
-        return sign + text
+        sign = "-" if tick < 0 else "+" if signed and tick > 0 else ""
+        return set_minus_signs(sign + text)
 
 
 def make_axis(values: Iterable[float], count: int = 5) -> Axis:

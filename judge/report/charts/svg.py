@@ -6,16 +6,14 @@ pixels. Elements have classes and no styles: charts.css holds the styles.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from os.path import commonprefix
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from judge.characters import count_columns
 from judge.messages import Text, make_text
 from judge.report import display_text
 
@@ -82,8 +80,8 @@ def shorten_name(text: str, limit: int, among: Iterable[str] = ()) -> str:
     or ends with a number if there is no such place.
     """
     text, *others = map(display_text.fit_on_line, (text, *among))
-    short = _keep_ends(text, limit)
-    alike = sorted(name for name in {text, *others} if _keep_ends(name, limit) == short)
+    short = display_text.shorten_middle(text, limit)
+    alike = sorted(name for name in {text, *others} if display_text.shorten_middle(name, limit) == short)
     if len(alike) == 1:
         return short
     # Sorted names differ from their neighbours at every place where two of them differ.
@@ -91,22 +89,13 @@ def shorten_name(text: str, limit: int, among: Iterable[str] = ()) -> str:
         # Before a difference at the end is text, too.
         starts = {name: max(0, min(start, len(name) - limit // 2 + 1)) for name in alike}
         results = {
-            name: _ELLIPSIS + _keep_ends(name[at:], limit - 1, limit - 2) for name, at in starts.items()
+            name: _ELLIPSIS + display_text.shorten_middle(name[at:], limit - 1, limit - 2)
+            for name, at in starts.items()
         }
         if len({*results.values()}) == len(alike):
             return results[text]
     number = f" #{alike.index(text) + 1}"
-    return _keep_ends(text, limit - len(number)) + number
-
-
-def _keep_ends(text: str, limit: int, first: int | None = None) -> str:
-    """Return `text` in at most `limit` columns, `first` of them for its beginning, else half."""
-    widths = [count_columns(char) for char in text]
-    if sum(widths) <= limit:
-        return text
-    head = bisect_right(list(accumulate(widths)), limit // 2 if first is None else first)
-    tail = bisect_right(list(accumulate(widths[::-1])), limit - 1 - sum(widths[:head]))
-    return text[:head] + _ELLIPSIS + text[len(text) - tail :]
+    return display_text.shorten_middle(text, limit - len(number)) + number
 
 
 def draw_text(text: Text | str, kind: str, x: float | str, y: float, anchor: str | None = None) -> Markup:

@@ -35,7 +35,7 @@ function emptyFilter() {
 
 function buildBrowser() {
   const heads = createElement("div", { class: "column-heads", "aria-hidden": "true" }, createElement("span"));
-  for (const engine of HEADER.order) heads.append(createElement("span", {}, isolate(HEADER.engines[engine] ?? "")));
+  for (const engine of HEADER.order) heads.append(createElement("span", {}, buildName(engine)));
   BROWSER.replaceChildren(
     buildToolbar(),
     createElement("p", { class: "count", role: "status" }),
@@ -228,7 +228,7 @@ function languageLabel(lang) {
 function buildScore(query, engine) {
   const answer = query.answers[engine];
   const cell = createElement("div", { class: "score" });
-  cell.append(createElement("span", { class: "engine-name" }, isolate(HEADER.engines[engine] ?? ""), " "));
+  cell.append(createElement("span", { class: "engine-name" }, buildName(engine), " "));
   if (!answer) cell.append(createElement("span", { class: "muted" }, t("notAsked")));
   else if (answer.error) cell.append(createElement("span", { class: "trouble" }, t("error")));
   else {

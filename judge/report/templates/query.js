@@ -47,6 +47,27 @@ function isolate(text) {
   return createElement("bdi", {}, text);
 }
 
+/** The longest word of a name that is not shortened. */
+const LONGEST_WORD = 20;
+
+/**
+ * Return the name of an engine, which breaks only behind a mark such as "_"; words that are too long are shortened in
+ * the middle. The tooltip has all of it.
+ * @param {number} engine
+ */
+function buildName(engine) {
+  const name = HEADER.engines[engine] ?? "";
+  const element = createElement("bdi", { title: name });
+  for (const word of name.split(/(?<=[\s_./:@+-])/)) {
+    const characters = [...word];
+    const isLong = characters.length > LONGEST_WORD;
+    const half = LONGEST_WORD / 2;
+    const shown = isLong ? `${characters.slice(0, half).join("")}…${characters.slice(1 - half).join("")}` : word;
+    element.append(createElement("span", { class: "whole" }, shown), createElement("wbr"));
+  }
+  return element;
+}
+
 /**
  * Build everything below an open query's line.
  * @param {Query} query
@@ -83,7 +104,7 @@ function buildFact(label, text) {
 function buildEngine(query, engine) {
   const answer = query.answers[engine];
   const name = HEADER.engines[engine] ?? "";
-  const header = createElement("header", {}, createElement("h3", {}, isolate(name)), answer && buildScores(answer));
+  const header = createElement("header", {}, createElement("h3", {}, buildName(engine)), answer && buildScores(answer));
   const section = createElement("section", { class: "engine", "aria-label": name }, header);
   if (!answer) section.append(createElement("p", { class: "muted" }, t("notAsked")));
   else if (answer.error)
@@ -118,7 +139,7 @@ function buildResult(query, engine, result) {
   const lang = langOf(query);
   const name = HEADER.engines[engine] ?? "";
   const top = createElement("div", { class: "top" }, createElement("span", { class: "rank" }, String(rank)));
-  top.append(...buildChips(pair), createElement("span", { class: "engine-name" }, isolate(name)));
+  top.append(...buildChips(pair), createElement("span", { class: "engine-name" }, buildName(engine)));
   return createElement(
     "article",
     {

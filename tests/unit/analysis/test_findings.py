@@ -13,8 +13,7 @@ from judge.dataset.pool import build_pool
 from judge.json_text import dump_json
 from judge.measure.compare import compare_engines
 from judge.measure.measures import parse_measures
-from judge.measure.segments import compare_segments
-from judge.measure.sensitivity import OwnListReversal
+from judge.measure.sensitivity import OwnListReversal, compare_segments
 from judge.measure.stability import measure_stability
 from judge.records import GRADED, Dataset, Query
 from judge.runs.record_json import to_json

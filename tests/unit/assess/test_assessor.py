@@ -8,8 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import find_default_directory, load_prompts
+from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
+from judge.assess.text_assessor import TextAssessor
 from judge.dataset.pool import build_pool
+from judge.dimensions.reasons import EXPLAIN
 from judge.records import GRADED, Completion, Prompt
 from tests.support import virtual_time
 from tests.support.cases import check_each
@@ -93,3 +95,14 @@ def test_the_advice_to_judge_on_the_binary_scale_is_for_replies_of_yes_or_no(
         return (await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)).advice
 
     assert ("--scale binary" in virtual_time.run(ask_for_advice())) is is_binary
+
+
+def test_the_advice_for_a_question_is_never_about_the_scale() -> None:
+    async def ask_for_advice() -> str:
+        prompts = load_question_prompts(find_default_directory(), EXPLAIN.name, EXPLAIN.properties)
+        assessor = TextAssessor(TextModel('{"reason": "b", "better": "yes"}'), prompts, EXPLAIN)
+        return (await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)).advice
+
+    assert virtual_time.run(ask_for_advice()) == (
+        "use another model; this one does not keep to the answer's format"
+    )

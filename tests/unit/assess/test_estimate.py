@@ -19,7 +19,7 @@ from judge.characters import estimate_tokens
 from judge.dataset.pool import build_pool
 from judge.dimensions.reasons import EXPLAIN
 from judge.models.lexical import Lexical
-from judge.models.openai import OpenAI
+from judge.models.providers import open_openai
 from judge.models.server import ServerAccess
 from judge.pricing.prices import Price
 from judge.records import GRADED, Call, Pair, Query, Sampling, Snippet, Usage
@@ -32,11 +32,11 @@ from tests.support.stores import make_verdict
 
 PRICE = Price(input=1.0, output=10.0, cached=0.5)
 ASSESSOR = Assessor(Lexical(), load_prompts(find_default_directory(), GRADED), GRADED)
-VERSIONS = ASSESSOR.prompt_versions
+VERSIONS = ASSESSOR.prompts.versions
 
 
 def make_chat_assessor(url: str, sampling: Sampling) -> Assessor:
-    model = OpenAI("m", ServerAccess(url, {"OPENAI_API_KEY": "k"}, 5.0, 8), sampling)
+    model = open_openai("m", ServerAccess(url, {"OPENAI_API_KEY": "k"}, 5.0, 8), sampling)
     return Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
 
 

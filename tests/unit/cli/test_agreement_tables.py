@@ -67,7 +67,7 @@ def test_the_answer_comes_in_sentences(unfair_agreement: dict[str, Any]) -> None
         " of 60 queries people graded every pair",
         "ignored: 3 labels match no pair of this run",
         f"Agreement on relevant or not: substantial; the same on {same:.1%} of the pairs, kappa"
-        f" {kappa['value']:.3f} (95%: {low:.4f} to {high:.4f}), where 0 is chance and 1 is perfect.",
+        f" {kappa['value']:.3f} (95%: {low:.3f} to {high:.3f}), where 0 is chance and 1 is perfect.",
         "The assessor is more generous than people:"
         f" it grades {relevant[1]:.1%} of the pairs as relevant, people {relevant[0]:.1%}.",
         "The assessor favours B over A by 1.000 grades per result",
@@ -90,19 +90,19 @@ def test_every_number_is_that_of_the_file(unfair_agreement: dict[str, Any]) -> N
     }
     for name, key in names.items():
         value, (low, high) = unfair_agreement[key]["value"], unfair_agreement[key]["ci95"]
-        assert find_cells(text, name) == [f"{value:.4f} {low:.3f} to {high:.3f}"]
+        assert find_cells(text, name) == [f"{value:.3f} {low:.3f} to {high:.3f}"]
     for grade, row in enumerate(unfair_agreement["confusion"]):
         assert find_cells(text, str(grade)) == [" ".join(map(str, row))]
     calibration = unfair_agreement["calibration"]["nDCG@3"]
-    for engine, bias in (("A", "+0.0000 +0.000 to +0.000 180"), ("B", "+1.0000 +1.000 to +1.000 180")):
+    for engine, bias in (("A", "+0.000 +0.000 to +0.000 180"), ("B", "+1.000 +1.000 to +1.000 180")):
         row = calibration["engines"][engine]
         low, high = row["ci95"]
         assert find_cells(text, engine) == [
-            bias, f"{row['assessor']:.4f} {row['corrected']:.4f} {low:.3f} to {high:.3f}"
+            bias, f"{row['assessor']:.3f} {row['corrected']:.3f} {low:.3f} to {high:.3f}"
         ]  # fmt: skip
     (pair,) = calibration["comparisons"]
     low, high = pair["ci95"]
-    means = f"{pair['assessor']:+.4f} {pair['corrected']:+.4f} {low:+.3f} to {high:+.3f}"
+    means = f"{pair['assessor']:+.3f} {pair['corrected']:+.3f} {low:+.3f} to {high:+.3f}"
     assert find_cells(text, "B - A") == [f"{means} {pair['p_adjusted']:.4f} reversed"]
     (row,) = unfair_agreement["calibration"]["nDCG@3"]["comparisons"]
     tiny = {**unfair_agreement["calibration"]["nDCG@3"], "comparisons": [{**row, "p_adjusted": 1e-9}]}
@@ -273,7 +273,7 @@ def test_an_engine_is_favoured_when_the_range_leaves_out_0(
         {**unfair_agreement, "widest_gap": {**unfair_agreement["widest_gap"], "difference": cell}}
     )
     size = (
-        f"1.000 (95%: {ends[0]:.4f} to {ends[1]:.4f}) grades per result"
+        f"1.000 (95%: {ends[0]:.3f} to {ends[1]:.3f}) grades per result"
         if ends
         else "1.000 grades per result"
     )
@@ -303,7 +303,7 @@ def test_two_that_people_hardly_tell_apart_get_no_range_and_a_reason(
         }
     )
     assert "No interval, because people's grades differ on fewer than 6 labelled queries: B and A" in text
-    assert find_cells(text, "B - A") == [f"{row['assessor']:+.4f} {row['corrected']:+.4f} - - undecided"]
+    assert find_cells(text, "B - A") == [f"{row['assessor']:+.3f} {row['corrected']:+.3f} - - undecided"]
     assert "all pairs together" not in text
 
 
@@ -353,7 +353,7 @@ def test_a_narrow_terminal_keeps_every_number_whole(unfair_agreement: dict[str, 
     narrow = render_tables(unfair_agreement, width=80)
     assert all(len(line) <= 80 for line in narrow.splitlines())
     for key in ("kappa", "precision", "recall"):
-        assert f"{unfair_agreement[key]['value']:.4f}  {unfair_agreement[key]['ci95'][0]:.3f} to" in narrow
+        assert f"{unfair_agreement[key]['value']:.3f}  {unfair_agreement[key]['ci95'][0]:.3f} to" in narrow
     assert "…" not in narrow
 
 
@@ -375,7 +375,7 @@ def test_the_order_by_drawn_pairs_fits_into_eighty_columns() -> None:
     file = io.StringIO()
     print_decision(decision, Console(file=file, width=80, highlight=False), ENGLISH)
     assert max(map(len, file.getvalue().splitlines())) <= 80
-    assert "first       +0.1341    +0.1861  +0.080 to +0.292" in file.getvalue()
+    assert "first        +0.134     +0.186  +0.080 to +0.292" in file.getvalue()
 
 
 def test_what_others_measured_is_named_with_its_source(unfair_agreement: dict[str, Any]) -> None:

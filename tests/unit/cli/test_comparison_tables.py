@@ -115,7 +115,7 @@ def test_every_engine_and_pair_has_its_row(three_engines: Mapping[str, Any]) -> 
     for engine, row in three_engines["engines"].items():
         mean = row["measures"]["nDCG@5"]
         low, high = mean["ci95"]
-        assert re.search(rf"^{engine} +{mean['mean']:.4f} +{low:.3f} to {high:.3f} ", output, re.MULTILINE)
+        assert re.search(rf"^{engine} +{mean['mean']:.4f} +{low:.4f} to {high:.4f} ", output, re.MULTILINE)
     for row in three_engines["comparisons"][:3]:
         sign = "≈" if row["winner"] is None else ">"
         (line,) = re.findall(rf"^{row['a']} {re.escape(sign)} {row['b']} .*$", output, re.MULTILINE)

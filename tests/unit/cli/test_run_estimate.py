@@ -64,7 +64,12 @@ def test_an_estimate_for_a_model_in_this_process_has_no_tokens_and_no_calls_to_p
     [
         ({"again": 30}, 1, "1,500 calls to pay, and about 30 more for retries and re-asks"),
         ({"learned_from": 0, "by_rule": 1500}, 2, f"({RULE})"),
-        ({"by_rule": 70}, 2, f"(from 1,234 earlier calls, 70 prompts {RULE})"),
+        (
+            {"by_rule": 70},
+            2,
+            "(from 1,234 earlier calls; a rough estimate for 70 prompts, whose language has few earlier"
+            " calls)",
+        ),
         ({"learned_from": 1}, 2, "(from 1 earlier call)"),
         ({"price": None, "usd": None}, 3, "price unknown: add --price INPUT,OUTPUT"),
         ({"price": replace(PRICE, as_of=None, source="--price")}, 3, "$1.2 out (--price)"),

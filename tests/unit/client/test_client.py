@@ -259,6 +259,24 @@ def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
     assert output[2]
 
 
+def test_the_status_names_the_error_of_a_server_that_does_not_answer() -> None:
+    async def read_status(seconds: float) -> str:
+        client = make_client(*[CONNECTION_REFUSED] * 40, attempts=99)
+        client.model.endpoint = "http://x"  # type: ignore[misc]
+        with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+            call = asyncio.create_task(client.complete(make_prompt("tea"), permit))
+            await asyncio.sleep(seconds)
+            status = client.describe_wait()
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+        return status
+
+    assert virtual_time.run(read_status(1.5)) == ""
+    assert virtual_time.run(read_status(9.0)) == (
+        "no request to x succeeded for 9 s, trying again: connection refused"
+    )
+
+
 @pytest.mark.parametrize("first", [SERVER_ERROR, CONCESSION, RequestRejected("too_long", "x"), None])
 def test_a_server_that_replied_once_gets_retries_up_to_max_wait(first: CallError | None) -> None:
     async def ask() -> float:

@@ -640,9 +640,16 @@ def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
         {"query": "p", "engine": "a", "snippet": "x"},
         {"query": "q", "engine": "a", "rank": 2, "snippet": "y"},
         {"query": "q", "engine": "b", "rank": 1, "snippet": "z"},
+        {"query": "r", "engine": "a", "snippet": "x"},
+        {"query": "r", "engine": "c", "snippet": "x"},
+        {"query": "q", "engine": "c", "snippet": "y"},
     ]
     text = " | ".join(load(rows).warnings)
-    assert "engine 'b' has no row for 1 of 2 queries" in text
+    # One message for all engines, with the one that lacks most first.
+    assert (
+        "of the 3 queries, some have no row of an engine and are left out for it: 'b' (2), 'c' (1)." in text
+    )
+    assert text.count("no row") == 1
     assert "engine 'a': ranks skip numbers in lists, first for query 'q-" in text
 
 

@@ -19,7 +19,7 @@ from judge.measure.agreement import (
     pair_grades,
     pair_results,
 )
-from judge.measure.rank_correlation import EngineOrders, compare_rankings
+from judge.measure.engine_agreement import EngineOrders, compare_rankings
 from judge.measure.resampling import StatisticValue
 from judge.records import BINARY, GRADED
 from tests.support.cases import check_each
@@ -31,15 +31,7 @@ GRADES = st.dictionaries(KEYS, st.integers(0, 3))
 
 @check_each(
     ("given_grades", "typical"),
-    [
-        ((2,), 2),
-        ((0, 3, 1), 1),
-        ((1, 2), 2),
-        ((0, 1), 1),
-        ((0, 0, 1, 1), 1),
-        ((0, 3), 2),
-        ((3, None, 3), 3),
-    ],
+    [((2,), 2), ((0, 3, 1), 1), ((1, 2), 2), ((0, 1), 1), ((0, 0, 1, 1), 1), ((0, 3), 2), ((3, None, 3), 3)],
 )
 def test_the_typical_grade_is_the_median_halves_up(
     given_grades: tuple[int | None, ...], typical: int

@@ -69,10 +69,15 @@ def test_the_names_are_those_of_ir_measures() -> None:
 
 
 @check_each(
+    ("mean", "measure"), [("MAP@10", "AP@10"), ("map(rel=1)", "AP(rel=1)"), ("MRR", "RR"), ("mrr@5", "RR@5")]
+)
+def test_the_name_of_a_mean_names_its_measure(mean: str, measure: str) -> None:
+    assert str(parse_measure(mean)) == measure
+
+
+@check_each(
     ("written", "says"),
     [
-        ("MAP@10", "did you mean AP?"),
-        ("MRR", "did you mean RR?"),
         ("hit_rate@5", "did you mean Success?"),
         ("nDGC@10", "did you mean nDCG?"),
         ("Bpref", "; there are nDCG"),

@@ -10,9 +10,8 @@ from dataclasses import replace
 import pytest
 
 from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
-from judge.models.openai import OpenAI
 from judge.models.openai_sdk import open_client
-from judge.models.providers import DASHSCOPE, OPENAI, Service
+from judge.models.providers import DASHSCOPE, OPENAI, Model, Service, open_openai
 from judge.models.server import ServerAccess, build_thinking_params
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
@@ -143,7 +142,7 @@ def test_the_answer_format_steps_down_once_and_is_remembered(message: str) -> No
 
 
 def test_many_first_calls_pay_one_refusal_each() -> None:
-    async def ask_all(model: OpenAI) -> list[Completion]:
+    async def ask_all(model: Model) -> list[Completion]:
         prompts = [replace(PROMPT, user=f"query: {number}") for number in range(8)]
         answers = await asyncio.gather(*(ask_until_accepted(model, prompt) for prompt in prompts))
         await model.aclose()
@@ -151,14 +150,14 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
 
     message = "response_format.type json_schema is not supported"
     with serve_refusal(message, lambda request: format_of(request) == "json_schema") as server:
-        model = OpenAI("m", ServerAccess(server.openai_url, {}, 5.0, 8), SAMPLING)
+        model = open_openai("m", ServerAccess(server.openai_url, {}, 5.0, 8), SAMPLING)
         answers = asyncio.run(ask_all(model))
         assert len(server.requests) <= 16
     assert {answer.params["response_format"]["type"] for answer in answers} == {"json_object"}
 
 
 def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> None:
-    async def ask_all(model: OpenAI) -> list[str]:
+    async def ask_all(model: Model) -> list[str]:
         with pytest.raises(ParametersRejected, match="json_schema is not supported") as conceded:
             await model.complete(PROMPT)
         shown = [conceded.value.kind, (await model.complete(PROMPT)).text]
@@ -167,7 +166,7 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
 
     message = "response_format.type json_schema is not supported"
     with serve_refusal(message, lambda request: format_of(request) == "json_schema") as server:
-        output = asyncio.run(ask_all(OpenAI("m", ServerAccess(server.openai_url, {}, 5.0, 8), SAMPLING)))
+        output = asyncio.run(ask_all(open_openai("m", ServerAccess(server.openai_url, {}, 5.0, 8), SAMPLING)))
         assert output == ["conceded", GRADE]
         assert len(server.requests) == 2
 
@@ -230,7 +229,7 @@ def test_text_that_is_no_unicode_is_this_pairs_own_failure() -> None:
 def test_extra_parameters_win() -> None:
     with serve_reply(Reply(text=GRADE)) as server:
         access = ServerAccess(server.openai_url, {}, 5.0, 8)
-        ask(OpenAI("m", access, SAMPLING, extra={"reasoning_effort": "low", "temperature": 1}))
+        ask(open_openai("m", access, SAMPLING, extra={"reasoning_effort": "low", "temperature": 1}))
         [requests] = server.requests
     assert requests.body is not None
     assert (requests.body["reasoning_effort"], requests.body["temperature"]) == ("low", 1)
@@ -238,22 +237,22 @@ def test_extra_parameters_win() -> None:
 
 def test_setup_says_what_is_missing() -> None:
     with pytest.raises(SetupError, match=r"set OPENAI_API_KEY"):
-        OpenAI("gpt", ServerAccess(None, {}, 5.0, 8), SAMPLING)
+        open_openai("gpt", ServerAccess(None, {}, 5.0, 8), SAMPLING)
     with pytest.raises(SetupError, match=r"OPENAI_API_KEY contains characters"):
-        OpenAI("gpt", ServerAccess(None, {"OPENAI_API_KEY": "“sk-1”"}, 5.0, 8), SAMPLING)
+        open_openai("gpt", ServerAccess(None, {"OPENAI_API_KEY": "“sk-1”"}, 5.0, 8), SAMPLING)
     for address in ("api.openai.com/v1", "https://", "http://host:port/v1"):
         with pytest.raises(SetupError, match="is not the address of a server"):
-            OpenAI("gpt", ServerAccess(address, {}, 5.0, 8), SAMPLING)
+            open_openai("gpt", ServerAccess(address, {}, 5.0, 8), SAMPLING)
 
 
 def test_the_environment_names_the_server_and_no_password_gets_into_an_address() -> None:
     with serve_reply(Reply(text=GRADE)) as server:
         environ = {"OPENAI_BASE_URL": f"{server.openai_url}/"}
-        model = OpenAI("m", ServerAccess(None, environ, 5.0, 8), SAMPLING)
+        model = open_openai("m", ServerAccess(None, environ, 5.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("openai:m", server.openai_url)
         ask(model)
     with pytest.raises(SetupError) as refused:
-        OpenAI("m", ServerAccess("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
+        open_openai("m", ServerAccess("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
     assert "secret" not in str(refused.value)
 
 

@@ -185,7 +185,7 @@ def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_cana
 
 
 def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
-    assert find_missing_answers({"bing": make_engine(100), "brave": make_engine(90, errors=10)}, 0.1) == []
+    assert [*find_missing_answers({"bing": make_engine(100), "brave": make_engine(90, errors=10)}, 0.1)] == []
     (text,) = find_missing_answers(
         {"bing": make_engine(100), "brave": make_engine(80, errors=15, absent=5)}, 0.1
     )

@@ -34,13 +34,13 @@ def make_unanswered_night(day: int) -> dict[str, Any]:
         ),
         (
             [make_regression(), make_unanswered_night(21), make_fine_night(22)],
-            "2026-05-22: fine; last alarm 2026-05-20: bing.",
-            "2026-05-22：正常；上次告警 2026-05-20：bing。",
+            "2026-05-22: fine; last regression 2026-05-20: bing.",
+            "2026-05-22：正常；上次回归 2026-05-20：bing。",
         ),
         (
             [make_regression(), make_fine_night(21), make_fine_night(22), make_unanswered_night(23)],
-            "2026-05-23: incomplete; last alarm 2026-05-20: bing.",
-            "2026-05-23：不完整；上次告警 2026-05-20：bing。",
+            "2026-05-23: incomplete; last regression 2026-05-20: bing.",
+            "2026-05-23：不完整；上次回归 2026-05-20：bing。",
         ),
         (
             [make_fine_night(19), make_regression()],

@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 
 from judge.config.nightly import WebhookOptions
 from judge.nightly import notifications
-from judge.nightly.message_formats import format_markdown, format_plain
-from judge.nightly.night_texts import make_message
+from judge.nightly.night_texts import format_markdown, format_plain, make_message
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.nightly.records import (
@@ -29,11 +28,11 @@ from tests.unit.nightly.records import (
 
 def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> None:
     assert format_markdown(make_message(parse_record(make_regression())), "report.html").splitlines() == [
-        "# judge 2026-05-20: regression: `bing` MAP@10 −0.031",
+        "# judge 2026-05-20: regression: `bing` MAP@10 -0.031",
         "",
-        "- `bing` regression: MAP@10 −0.031 (0.620 to 0.589; 95%: −0.046 to −0.016), p (Holm) below 0.001,"
+        "- `bing` regression: MAP@10 -0.031 (0.620 to 0.589; 95%: -0.046 to -0.016), p (Holm) below 0.001,"
         " 100 queries",
-        "- `bing` regression: sDCG@10 −0.022 (0.610 to 0.588; 95%: −0.037 to −0.007), p (Holm) below 0.001,"
+        "- `bing` regression: sDCG@10 -0.022 (0.610 to 0.588; 95%: -0.037 to -0.007), p (Holm) below 0.001,"
         " 100 queries",
         "- `baidu` improvement: MAP@10 +0.030 (0.570 to 0.600; 95%: +0.015 to +0.045), p (Holm) below 0.001,"
         " 100 queries",
@@ -62,7 +61,7 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
         "on these 120 or more queries the test detects a drop of MAP@10 by about 0.041 or of sDCG@10 by"
         " about 0.021 with a probability of 80%, if it is similar on all of them; it can miss a smaller one,"
         " or one on a part of the queries, and detects none on fewer than 9 queries",
-        "bing: MAP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002)",
+        "bing: MAP@10 0.611 (-0.009), sDCG@10 0.612 (+0.002)",
         "baidu: MAP@10 0.570 (+0.000)",
     ]
     # A record of an older version does not have the figure.
@@ -134,7 +133,7 @@ def test_many_regressions_fit_a_title() -> None:
             )
         ).title
     )
-    assert title == "judge 2026-05-20: regression: engine4 MAP@10 −0.070, engine3 MAP@10 −0.060, 3 more"
+    assert title == "judge 2026-05-20: regression: engine4 MAP@10 -0.070, engine3 MAP@10 -0.060, 3 more"
 
 
 @check_each("name", HOSTILE)
@@ -174,7 +173,7 @@ def test_the_terminal_shows_plain_words(tmp_path: Path) -> None:
     lines = notifications.publish(
         tmp_path, parse_record(make_regression() | {"remarks": ["panel was [], now *x*"]}), {}
     )
-    assert lines[1].startswith("- bing regression: MAP@10 −0.031 (0.620 to 0.589;")
+    assert lines[1].startswith("- bing regression: MAP@10 -0.031 (0.620 to 0.589;")
     assert lines[-3:] == [f"- report: {tmp_path / 'report.html'}", "Remarks:", "- panel was [], now *x*"]
 
 
@@ -186,7 +185,7 @@ def test_the_files_are_the_same_for_the_same_night(tmp_path: Path) -> None:
     for folder in (first, again):
         folder.mkdir()
         lines = notifications.publish(folder, parse_record(make_regression()), {})
-        assert lines[0] == "judge 2026-05-20: regression: bing MAP@10 −0.031"
+        assert lines[0] == "judge 2026-05-20: regression: bing MAP@10 -0.031"
     for name in ("summary.md", "junit.xml"):
         assert (first / name).read_bytes() == (again / name).read_bytes()
 
@@ -206,7 +205,7 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
         "webhook: slack message was sent",
     ]
     assert [text.splitlines()[0] for text in texts] == [
-        "judge 2026-05-20: regression: bing MAP@10 −0.031",
+        "judge 2026-05-20: regression: bing MAP@10 -0.031",
         "judge 2026-05-09: assessor drift",
     ]
     assert [text.splitlines()[-1] for text in texts] == [

@@ -38,8 +38,8 @@ def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() 
     command = parse_command(line)
     assert command is not None
     assert command[:2] == ("error", {"title": "judge: regression"})
-    assert command[2].startswith("bing regression: MAP@10 −0.031 (0.620 to 0.589;")
-    assert "; bing regression: sDCG@10 −0.022" in command[2]
+    assert command[2].startswith("bing regression: MAP@10 -0.031 (0.620 to 0.589;")
+    assert "; bing regression: sDCG@10 -0.022" in command[2]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from typing import Any
 from judge.messages import CHINESE, ENGLISH
 from judge.nightly import notifications
 from judge.nightly.decision import Evidence, decide
-from judge.nightly.message_formats import format_terminal
-from judge.nightly.night_texts import make_banner, make_message
+from judge.nightly.night_texts import format_terminal, make_banner, make_message
 from judge.nightly.record import NightRecord, translate_reasons
 from judge.nightly.record_file import record_to_json
 from tests.unit.nightly.records import make_night, make_regression, make_row, parse_record
@@ -22,10 +21,10 @@ def format_lines(record: NightRecord) -> list[str]:
 
 def test_a_regression() -> None:
     assert format_lines(parse_record(make_regression())) == [
-        "judge 2026-05-20：回归：bing MAP@10 −0.031",
-        "- bing（回归）：MAP@10 −0.031（由 0.620 变为 0.589；95% 置信区间 −0.046 到 −0.016）"
+        "judge 2026-05-20：回归：bing MAP@10 -0.031",
+        "- bing（回归）：MAP@10 -0.031（由 0.620 变为 0.589；95% 置信区间 -0.046 到 -0.016）"
         "，p（Holm 校正）小于 0.001，100 条查询",
-        "- bing（回归）：sDCG@10 −0.022（由 0.610 变为 0.588；95% 置信区间 −0.037 到 −0.007）"
+        "- bing（回归）：sDCG@10 -0.022（由 0.610 变为 0.588；95% 置信区间 -0.037 到 -0.007）"
         "，p（Holm 校正）小于 0.001，100 条查询",
         "- baidu（提升）：MAP@10 +0.030（由 0.570 变为 0.600；95% 置信区间 +0.015 到 +0.045）"
         "，p（Holm 校正）小于 0.001，100 条查询",
@@ -61,7 +60,7 @@ def test_a_fine_night() -> None:
         "- 在这 120 条查询上，如果各查询的下降幅度相近，且达到 MAP@10 约 0.041、sDCG@10 约 0.021，"
         "检验有 80% 的概率能够检出；更小的下降，或只涉及部分查询的下降，可能漏检；"
         "少于 8 条查询的下降无法检出",
-        "- bing：MAP@10 0.611 (−0.009)，sDCG@10 0.612 (+0.002)",
+        "- bing：MAP@10 0.611 (-0.009)，sDCG@10 0.612 (+0.002)",
     ]
 
 

@@ -19,7 +19,6 @@ from judge.nightly.record_file import (
     read_record_if_there,
     record_from_json,
     record_to_json,
-    write_record,
 )
 from judge.nightly.stores import count_night_calls
 from judge.runs.folder import RunFolder
@@ -34,7 +33,7 @@ SCHEMA = HERE.parents[2] / "docs" / "schema" / "night.json"
 @check_each("values", [make_night("2026-05-02"), make_regression(), make_drift(), *make_month()[:2]])
 def test_a_record_is_written_and_read_back_the_same(tmp_path: Path, values: dict[str, Any]) -> None:
     record = parse_record(values)
-    write_record(RunFolder(tmp_path), record)
+    RunFolder(tmp_path).write_json(NIGHT_FILE, record_to_json(record))
     assert read_record(RunFolder(tmp_path)) == record
     stored = json.loads((tmp_path / "night.json").read_text(encoding="utf-8"))
     assert stored == record_to_json(record)

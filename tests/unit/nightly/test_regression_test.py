@@ -178,6 +178,18 @@ def test_the_detectable_drop_is_worked_by_hand() -> None:
     assert [row.detectable for row in decide_outcomes([same], ["bing"], RULES)] == [None]
 
 
+def test_as_few_queries_as_the_message_names_are_a_regression_on_any_draw() -> None:
+    """0.5 ** 9 is .00195; four times that is below the alpha of .01."""
+    before = np.full(30, 0.8)
+    now = before - np.where(np.arange(30) < 9, 0.8, 0.0)
+    scores = tabulate_scores([before.tolist(), now.tolist()])
+    (change,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    assert change.p == 0.5**9
+    others = [replace(change, engine=name, p=0.5, change=0.0) for name in "xyz"]
+    row, *_ = decide_outcomes([change, *others], (), RULES)
+    assert (row.verdict, row.p_holm) == ("regression", 4 * 0.5**9)
+
+
 def test_what_is_shown_agrees_with_what_is_decided() -> None:
     """The interval excludes 0 where the test finds a drop, also where a few queries fell by much."""
     rng = np.random.default_rng(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,8 @@ def test_the_last_alarm_is_printed_however_long_ago_it_was(tmp_path: Path) -> No
     first = date.fromisoformat(make_regression()["date"])
     quiet = [make_night((first + timedelta(days)).isoformat()) for days in range(1, 71)]
     result = make_trend(trend.read_history(write_nights(tmp_path, [make_regression(), *quiet])))
-    assert f"{quiet[-1]['date']}: fine for 70 nights; last alarm {first}: bing." in render_trend(result)
-    assert any(line.endswith(f"上次告警 {first}：bing。") for line in render_trend(result, CHINESE))
+    assert f"{quiet[-1]['date']}: fine for 70 nights; last regression {first}: bing." in render_trend(result)
+    assert any(line.endswith(f"上次回归 {first}：bing。") for line in render_trend(result, CHINESE))
 
 
 def test_what_depends_on_the_pool_is_shown_as_the_change_from_the_baseline(tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_first_last_least_most_and_the_way_to_the_baseline(tmp_path: Path) -> No
     assert row.to_baseline == TrendValue(-0.03, (-0.045, -0.015), 100)
     (line,) = [line for line in render_trend(result) if line.startswith("bing")]
     assert line.split()[1:6] == ["▄█▁", "0.610", "0.580", "0.580", "0.660"]
-    assert line.endswith("−0.030 (−0.045 … −0.015)")
+    assert line.endswith("-0.030 (-0.045 to -0.015)")
 
 
 def test_the_change_of_an_engine_that_stayed_the_same_has_no_interval(tmp_path: Path) -> None:
@@ -98,6 +99,25 @@ def test_the_change_of_an_engine_that_stayed_the_same_has_no_interval(tmp_path: 
     assert result.engines["bing"].to_baseline == TrendValue(0.0, None, 100)
     (line,) = [line for line in render_trend(result) if line.startswith("bing")]
     assert line.endswith(" +0.000")
+
+
+def test_the_line_of_a_baseline_ends_on_the_night_that_becomes_the_next_one(tmp_path: Path) -> None:
+    nights = [make_night(f"2026-05-0{day}", {"bing": 0.6}) for day in range(1, 7)]
+    for night in nights[4:]:
+        night["baseline"] |= {"name": "2026-05-04", "id": "2026-05-04-ffff0000"}
+        for row in night["regression_test"]["rows"]:
+            row["baseline"] = 0.5
+    page = trend_page.write_trend_page(write_nights(tmp_path, nights)).read_text(encoding="utf-8")
+    lines = [
+        [tuple(map(float, point.split())) for point in re.split("[ML]", path)[1:]]
+        for path in re.findall(r'<path d="([^"]*)" class="base"', page)
+    ]
+    # Nights are 200 units apart; the fourth one, at 600, becomes the baseline of the fifth and the sixth.
+    (old, new) = lines[:2]
+    assert (old[0][0], old[-1][0]) == (0, 600)
+    assert (new[0][0], new[-1][0]) == (600, 1000)
+    assert len({y for _, y in old}) == len({y for _, y in new}) == 1
+    assert old[0][1] < new[0][1]  # 0.6 is above 0.5
 
 
 def test_ends_are_without_nights_of_another_assessor(tmp_path: Path) -> None:
@@ -208,8 +228,9 @@ def test_a_baseline_that_is_no_night_is_of_the_assessor_of_the_night_before(tmp_
 
 
 def test_the_name_of_a_measure_is_read_in_upper_and_lower_case(tmp_path: Path) -> None:
-    history = trend.read_history(write_nights(tmp_path, [make_night("2026-05-01", {"bing": 0.6})]))
+    history = trend.read_history(write_nights(tmp_path, make_month()))
     assert make_trend(history, measure="sdcg@10").measure == "sDCG@10"
+    assert make_trend(history, measure="map@10").measure == "AP@10"
 
 
 def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_what_is_unjudged_is_a_band_around_the_mean() -> None:
     chart = draw_charts_by_name(half, measures="P@2", depth=2)["means"]
     key, band = find_elements(chart, "rect", "bounds")
     assert (key.get("width"), band.get("x"), band.get("width")) == ("16", "50%", "25%")
-    assert any("[0.500 … 0.750]" in cell for row in chart.rows for cell in row)
+    assert any("[0.5000 … 0.7500]" in cell for row in chart.rows for cell in row)
     full_chart = draw_charts_by_name(TWO, measures="P@2", depth=2)["means"]
     assert not list(find_elements(full_chart, "rect", "bounds"))
 

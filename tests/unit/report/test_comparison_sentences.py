@@ -14,8 +14,7 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, compare_engines, describe_outcome
 from judge.measure.engine_summary import average_engines
 from judge.measure.resampling import StatisticValue
-from judge.measure.segments import SegmentContrast, SegmentResult
-from judge.measure.sensitivity import OwnListReversal
+from judge.measure.sensitivity import OwnListReversal, SegmentContrast, SegmentResult
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.pricing.costs import RunCost
@@ -219,11 +218,11 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     ]
     result = replace(BASE, comparisons=(*pairs, make_comparison(n=4, detectable=None)))
     assert describe_power(ENGLISH, result) == (
-        "With 50 queries, a test detects a true difference of about 0.1 between two engines in 4 of 5 cases;"
-        " with 100 queries, one of about 0.071 (medians over the pairs of engines, by P@5)."
+        "With 50 queries, a test detects a true difference of about 0.10 between two engines in 4 of 5 cases;"
+        " with 100 queries, one of about 0.07 (medians over the pairs of engines, by P@5)."
     )
     assert describe_power(CHINESE, result) == (
-        "50 条查询能以 80% 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
+        "50 条查询能以 80% 的概率检出约 0.10 的真实差异；100 条查询能检出约 0.07 的差异"
         "（按 P@5，取各引擎对的中位数）。"
     )
     assert describe_power(ENGLISH, BASE) == describe_power(CHINESE, BASE) == ""
@@ -324,7 +323,7 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
     verdicts, grades, means, orders = describe_repeats(ENGLISH, make_repeats(), "P@5")
     assert "2.1% of the verdicts (relevant or not) change (95%: 1.0% to 3.2%)" in verdicts
     assert "3.0% of 1,200 pairs changed at least once in 3 repeats" in verdicts
-    assert "repeats: almost perfect, alpha 0.910 (95%: 0.8800 to 0.9300)" in grades
+    assert "repeats: almost perfect, alpha 0.910 (95%: 0.880 to 0.930)" in grades
     assert "differ by up to 0.0020" in means
     assert "within ±0.01 holds for every engine (equivalence test, p 0.0001)" in means
     assert orders == "the engines stand in the same order in every repeat"
@@ -479,4 +478,4 @@ def test_an_interval_of_a_difference_that_is_the_whole_range_is_not_shown(
 
 
 def test_an_interval_of_grades_is_shown_also_where_it_is_as_far_on_both_sides() -> None:
-    assert format_interval(ENGLISH, (-1.2, 1.2)) == " (95%: -1.2000 to 1.2000)"
+    assert format_interval(ENGLISH, (-1.2, 1.2), "z.4f") == " (95%: -1.2000 to 1.2000)"

@@ -148,7 +148,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
     shown = use_display_names(summary).sort_engines("nDCG@10")
     assert shown == [isolate(labels[engine]) for engine in order]
     text = render_page(folder)
-    heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])
+    heads = re.findall(r'<th scope="row"><bdi class="whole">(.*?)</bdi>', text.partition("</table>")[0])
     data = read_data(text)["header"]
     assert (
         heads == [labels[engine] for engine in order] == [data["engines"][place] for place in data["order"]]

@@ -45,6 +45,9 @@ def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
     assert "no_text needs the missing texts" in advice
     for failures in ({"no_text": 1}, {"content_filter": 2}, {"content_filter": 2, "no_text": 1}):
         assert "asks again" not in advise_on_failures(ENGLISH, failures)
+    # A run that stopped has no failures, only pairs that wait.
+    for failures in ({}, {"no_text": 1}):
+        assert "asks again" in advise_on_failures(ENGLISH, failures, waiting=True)
     advice = advise_on_failures(ENGLISH, {"content_filter": 1, "transport": 2})
     assert advice == (
         " The same command asks again, only for these; the refusals of a content filter are final."

@@ -141,7 +141,7 @@ def test_the_next_commit_raises_the_error_of_a_write_without_a_waiter(
     ("leases", "answer_seconds", "interval"),
     [
         *((2, 0, 0.01), (128, 0, 0.01), (360, 0, 0.015), (512, 0, 0.02), (8192, 0, 0.02)),
-        *((2, 0.005, 0.01), (128, 0.06, 0.015), (512, 0.06, 0.02), (128, 0.5, 0.05)),
+        *((2, 0.005, 0.01), (128, 0.06, 0.015), (512, 0.06, 0.02), (128, 0.3, 0.075), (128, 0.5, 0.1)),
     ],
 )
 def test_commits_are_rarer_where_leases_are_many_or_answers_slow(

@@ -1,0 +1,56 @@
+"""Numbers and names as a page shows them."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.report.display_text import (
+    format_number,
+    format_plain_number,
+    format_range,
+    isolate,
+    mark_names,
+    mark_row_name,
+    set_minus_signs,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("-0.5", "−0.5"),
+        ("+0.0492 (95%: -0.0437 to 0.1422)", "+0.0492 (95%: −0.0437 to 0.1422)"),
+        ("（95% 置信区间 -0.0437 到 -0.01）", "（95% 置信区间 −0.0437 到 −0.01）"),
+        ("为-0.1", "为-0.1"),  # no text of ours has a number without a space
+        ("2026-05-30, qwen-2.5, rank '-1', a-1", "2026-05-30, qwen-2.5, rank '-1', a-1"),
+    ],
+)  # fmt: skip
+def test_the_sign_of_a_number_is_a_minus(text: str, shown: str) -> None:
+    assert set_minus_signs(text) == shown
+
+
+def test_numbers_of_a_page_have_a_minus_and_those_of_other_texts_a_hyphen() -> None:
+    assert format_number(-0.0371, "+.3f") == "−0.037"
+    assert format_range((-0.5, 0.25), "+.2f") == "−0.50 … +0.25"
+    assert format_plain_number(-0.0371, "+.3f") == "-0.037"
+    assert format_number(None) == format_plain_number(None) == "–"
+
+
+def test_names_keep_their_hyphens_and_a_hyphen_between_two_is_a_minus() -> None:
+    sentence = f"{isolate('-5 <b>')} - {isolate('b -6')}: -0.5"
+    assert mark_names(sentence) == "<bdi>-5 &lt;b&gt;</bdi> − <bdi>b -6</bdi>: −0.5"
+
+
+def test_a_name_in_a_column_breaks_behind_marks_and_a_long_word_is_shortened() -> None:
+    assert mark_row_name("bing_cn_2026") == '<bdi class="whole">bing_cn_2026</bdi>'
+    assert mark_row_name("internal_hybrid & reranker") == (
+        '<bdi title="internal_hybrid &amp; reranker"><span class="whole">internal_</span><wbr>'
+        '<span class="whole">hybrid </span><wbr><span class="whole">&amp; </span><wbr>'
+        '<span class="whole">reranker</span></bdi>'
+    )
+    assert mark_row_name("abcdefghijklmnopqrstuvwxyz") == (
+        '<bdi title="abcdefghijklmnopqrstuvwxyz"><span class="whole">abcdefghij…rstuvwxyz</span></bdi>'
+    )
+    assert mark_row_name(f"{isolate('a')} − {isolate('b')}") == (
+        '<bdi class="whole">a</bdi> − <bdi class="whole">b</bdi>'
+    )
