@@ -185,7 +185,7 @@ def _place_first(
     # The object ends at its brace or behind its last quotation mark, whichever comes first.
     last = max(after.rfind(mark) for mark in '"“”„＂')
     if last < 0:
-        last = after.rfind("'")
+        last = _APOSTROPHE.sub(" ", after).rfind("'")
     closed = _CLOSED.search(after)
     behind = after[min(last + 1, closed.end() if closed else len(after)) :]
     if closed and is_disowned(after[last + 1 :]):
