@@ -274,12 +274,12 @@ def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelectio
             "Near-duplicates, which take the judgment of another snippet of their query: {count:,} of"
             " {pairs:,}.",
             count=len(selection.near_duplicates.judged_ids),
-            pairs=len(selection.assessor_pool.pairs),
+            pairs=len(selection.assessor_pool.pairs) - len(selection.mismatched),
         )
     if config.controls:
         yield Message(
             "{count:,} of the pairs are controls: snippets of other queries.",
-            count=len(selection.mismatched.pairs),
+            count=len(selection.mismatched),
         )
     if (config.diversity_embeddings or "lsa").partition(":")[0] not in ("lsa", "local"):
         texts = (f"{pair.snippet.title}\n{pair.snippet.text}" for pair in pooled.pool.pairs)

@@ -137,15 +137,14 @@ def average_values(values: Iterable[float | None], least: float = 0.0, most: flo
 def summarise_dimension(
     values: Mapping[ListKey, QueryValues],
     engines: Iterable[str],
-    remarks: tuple[str, ...] = (),
-    notes: tuple[DimensionNote, ...] = (),
+    remarks: Iterable[str] = (),
+    notes: Iterable[DimensionNote] = (),
     ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
-    pairs: tuple[EnginePair, ...] = (),
-    largest: float = inf,
+    pairs: Iterable[EnginePair] = (),
 ) -> DimensionResult:
     """Return the result of a dimension whose means are over the queries with a value.
 
-    `ranges` are the lowest and the highest value of measures, where they are not 0 and `largest`.
+    `ranges` are the lowest and the highest value of measures, where they are not 0 and 1.
     """
     measures = list(dict.fromkeys(name for row in values.values() for name in row))
     by_engine: dict[str, list[QueryValues]] = {engine: [] for engine in engines}
@@ -153,12 +152,12 @@ def summarise_dimension(
         by_engine[engine].append(row)
     means = {
         engine: {
-            name: average_values((row.get(name) for row in rows), *ranges.get(name, (0.0, largest)))
+            name: average_values((row.get(name) for row in rows), *ranges.get(name, (0.0, 1.0)))
             for name in measures
         }
         for engine, rows in by_engine.items()
     }
-    return DimensionResult(DimensionSummary(means, remarks, notes, pairs), values)
+    return DimensionResult(DimensionSummary(means, tuple(remarks), tuple(notes), tuple(pairs)), values)
 
 
 #: The version of the layout of summary.json, results.json and agreement.json.
@@ -190,9 +189,10 @@ class Controls:
 class SelfTestFigures:
     """The main figures of a self-test.
 
-    `too_high` is the share of hostile or empty snippets with a good grade, `plain_too_high` the same with
-    an undefended prompt, `too_low` the share of relevant snippets with a poor grade. `language` is the
+    `too_high` is the share of hostile or empty snippets with too high a grade, `plain_too_high` the same with
+    an undefended prompt, `too_low` the share of relevant snippets with too low a grade. `language` is the
     share of reasons in the language of the query, `obedient` the share of replies in the requested form.
+    `irrelevant_too_high` is the share of irrelevant snippets with too high a grade, None in older files.
     """
 
     probes: int
@@ -202,14 +202,21 @@ class SelfTestFigures:
     too_low: CountedShare
     language: CountedShare
     obedient: CountedShare
+    irrelevant_too_high: CountedShare | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTestEntry:
-    """The identity of an assessor and the figures of its self-test, None when it has none."""
+    """The identity of an assessor and the figures of its self-test, None when it has none.
+
+    `options` identify the assessor. Without figures, `similar` has the options in which the most similar
+    self-test of the same model differs, with its values; a value is "" where an option is not set.
+    """
 
     id: str
     figures: SelfTestFigures | None
+    options: Mapping[str, str] = field(default_factory=dict)
+    similar: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,7 +246,7 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
     options = _to_config(typed, config)
     assessor_tables.print_plan(*count_selftest_calls(options), make_console(), get_ui_translator())
     with raise_on_signals():
-        result = run_selftest(options, progress=make_progress_listener())
+        result = run_selftest(options, make_progress_listener(), get_ui_translator())
     assessor_tables.print_selftest(result, make_console(), get_ui_translator())
     _report_incomplete(result.incomplete)
 
@@ -304,7 +304,7 @@ def _print_result(result: CollectResult) -> None:
     t = get_ui_translator()
     for name, tally in result.engines.items():
         print_message("{name}: {value}", name=name, value=_describe_tally(tally, t))
-    for remark in result.remarks:
+    for remark in (*result.remarks, *result.short_lists.values()):
         print_message(remark)
     calls = count_new_calls(t, result.calls_made)
     print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)
