@@ -58,8 +58,8 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
     lines = [format_plain(line) for line in make_message(parse_record(fine)).lines]
     assert lines[:4] == [
         "compared with the baseline 2026-05-01: 3 comparisons by MAP@10, sDCG@10 (below, the change is in"
-        " brackets; of MAP@10 only the change is shown, because it is measured over the results of both nights"
-        " together)",
+        " brackets; of MAP@10 only the change is shown, because it is measured over the results of both"
+        " nights together)",
         "on these 120 or more queries the test detects a drop of MAP@10 by about 0.041 or of sDCG@10 by"
         " about 0.021 with a probability of 80%, if it is similar on all of them; it can miss a smaller one,"
         " or one on a part of the queries, and detects none on fewer than 9 queries",
@@ -91,8 +91,8 @@ def test_a_drop_that_is_not_significant_is_in_the_title_of_a_fine_night() -> Non
     assert title == f"judge 2026-11-22: fine: no significant drop. {look}"
     assert "`alpha`" in format_markdown(make_message(record), "").splitlines()[0]
     assert format_plain(make_message(record, CHINESE).title) == (
-        "judge 2026-11-22：正常：没有显著下降。请关注 alpha：MAP@10 -0.172，p（Holm 校正）0.012；gamma：MAP@10"
-        " -0.050，p（Holm 校正）0.030；p 低于 0.01（[nightly] 的选项 alpha）才会告警"
+        "judge 2026-11-22：正常：没有显著下降。请关注 alpha：MAP@10 -0.172，p（Holm 校正）0.012；gamma："
+        "MAP@10 -0.050，p（Holm 校正）0.030；p 低于 0.01（[nightly] 的选项 alpha）才会告警"
     )
     regression = parse_record(make_regression())
     assert regression.nonsignificant_drops == ()

@@ -152,7 +152,10 @@ def test_a_fine_night_with_a_drop_to_look_at_is_among_the_events(tmp_path: Path)
     night["regression_test"]["rows"][0] |= {"change": -0.172, "low": -0.3, "high": -0.05, "p_holm": 0.012}
     folder = write_nights(tmp_path, [make_night("2026-05-01", {"alpha": 0.5}), night])
     result = make_trend(trend.read_history(folder))
-    look = "Look at alpha: MAP@10 -0.172, p (Holm) 0.012; an alarm needs p below 0.01, the option [nightly] alpha"
+    look = (
+        "Look at alpha: MAP@10 -0.172, p (Holm) 0.012; an alarm needs p below 0.01, the option [nightly]"
+        " alpha"
+    )
     assert f"2026-05-02  ·  {look}" in render_trend(result)
     assert [len(each.nonsignificant_drops) for each in result.nights] == [0, 1]
     page = trend_page.write_trend_page(folder).read_text(encoding="utf-8")
