@@ -109,8 +109,7 @@ def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JS
         return [item for item in filled if item is not None]
     if not isinstance(part, str):
         return part
-    whole = _SLOT.fullmatch(part)
-    if whole:
+    if whole := _SLOT.fullmatch(part):
         return slots[whole[1]]
     # A language or country that is not set is empty.
     return _SLOT.sub(lambda slot: "" if slots[slot[1]] is None else str(slots[slot[1]]), part)
@@ -197,29 +196,25 @@ class HttpEngine:
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order; one for an engine without pages."""
         count = min(depth, self._engine.page)
-        requests = [
-            self._make_request(
-                {
-                    **self._codes,
-                    "query": query,
-                    "count": count,
-                    "count_text": str(count),
-                    "page": skipped + 1,
-                    "skipped_pages": skipped,
-                    "offset": skipped * count,
-                    "first": skipped * count + 1,
-                }
-            )
-            for skipped in range(-(-depth // count))[: self._engine.max_pages]
-        ]
-        return list(dict.fromkeys(requests))
+        pages = range(-(-depth // count))[: self._engine.max_pages]
+        return list(dict.fromkeys(self._make_request(query, count, skipped) for skipped in pages))
 
-    def _make_request(self, slots: Mapping[str, Any]) -> EngineRequest:
+    def _make_request(self, query: str, count: int, skipped: int) -> EngineRequest:
         engine = self._engine
-        path, mark, query = engine.path.partition("?")
+        slots = {
+            **self._codes,
+            "query": query,
+            "count": count,
+            "count_text": str(count),
+            "page": skipped + 1,
+            "skipped_pages": skipped,
+            "offset": skipped * count,
+            "first": skipped * count + 1,
+        }
+        path, mark, rest = engine.path.partition("?")
         quoted = {name: value and quote(str(value), safe="") for name, value in slots.items()}
         # A parameter is left out where its slot has no value.
-        parts = (part for part in query.split("&") if _fill_part(part.partition("=")[2], quoted) is not None)
+        parts = (part for part in rest.split("&") if _fill_part(part.partition("=")[2], quoted) is not None)
         path = _fill_part(f"{path}{mark}{'&'.join(parts)}", quoted).rstrip("?")
         params = urlencode(_fill_template(engine.params, slots))
         body = "" if engine.body is None else dump_json(_fill_template(engine.body, slots))

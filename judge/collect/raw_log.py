@@ -174,8 +174,7 @@ class CollectedResults:
 
     def add(self, entry: RawLogEntry) -> CallError | None:
         """Add one call; return the error when its body claims to be an answer and cannot be read as one."""
-        source = self._source_of_name.get(entry.engine)
-        if source is None:
+        if (source := self._source_of_name.get(entry.engine)) is None:
             if entry.error is None:
                 self.other_engines.add(entry.engine)
             return None

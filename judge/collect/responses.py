@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,12 +82,10 @@ def classify_response(
 def _describe_redirect(response: ErrorResponse) -> Message:
     """Return the target of a redirect, without parts that may be secret; `""` if it is not a redirect."""
     location = next((text for name, text in response.headers.items() if name.lower() == "location"), "")
-    if not location or not 300 <= response.status < 400:
-        return Message("")
-    try:
-        return Message("it redirects to {address}", address=redact_url(location))
-    except ValueError:
-        return Message("")
+    if location and 300 <= response.status < 400:
+        with suppress(ValueError):
+            return Message("it redirects to {address}", address=redact_url(location))
+    return Message("")
 
 
 def _make_unusable_error(json_body: object, shape: ResponseShape, body: str) -> CallError:
@@ -156,8 +155,7 @@ def parse_results(shape: ResponseShape, body: str, *, is_later_page: bool = Fals
     if value is None or (sign and text != expected):
         raise _make_unusable_error(json_body, shape, body)
     results = _follow(shape.results, json_body)
-    if results is None:
-        results = []
+    results = [] if results is None else results
     if not isinstance(results, list) or not all(isinstance(result, Mapping) for result in results):
         raise RetryableError("server_error", f"{shape.results!r} of the answer is no list of results")
     unresponsive = _follow(shape.unresponsive, json_body) if shape.unresponsive else None

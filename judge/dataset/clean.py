@@ -33,16 +33,17 @@ from judge.records import Snippet
 #: Prompts show at most this many characters of a query or a reference.
 MAX_QUERY_CHARS = 2000
 # Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, GLM, Seed,
-# MiniMax, InternLM, Baichuan, Command R, marks of thinking and lines like those of our fence are broken:
-# behind the first character, before a closing `>`.
+# MiniMax, InternLM, Baichuan, TeleChat, Ling, Command R, marks of thinking and lines like those of our
+# fence are broken: behind the first character, before a closing `>`.
 _TOKENS = re.compile(
     r"<(?=\|[^\s|<>]{1,60}(?:[|\s<>]|$))|<(?=[^\s|<>]{1,60}\|>)|(?<=[^\s|<>]\|)>"
-    r"|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|think|thinking|tool_calls?|tool_responses?)>)"
+    r"|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|think|thinking|(?:minimax:)?tool_calls?|tool_responses?|role)>)"
+    r"|<(?=_(?:user|bot|system|start|end)>)"
     r"|<(?=/?seed:[a-z_]+>)|<(?=unused\d+>)|\[(?=[gs]MASK\])|\](?=~b\]|~!b\[)|\[(?=e~\[)"
     r"|<(?=(?:reserved_\d+|extra_id_\d+|SPECIAL_\d+|[BE]OS_TOKEN)>)"
     r"|\[(?=(?:UNUSED_TOKEN_\d+|/?MODEL_SETTINGS|TOOL_CONTENT|ARGS|CALL_ID)\])"
     r"|<(?=(?:start|end)_of_(?:turn|image|utterance)>)|<(?=<?/?SYS>>)|◁(?=/?think)"
-    r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|THINK|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+    r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|THINK|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|[BE]OS)\])"
     r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)",
     re.IGNORECASE,
 )

@@ -72,6 +72,7 @@ def extract_visible_text(source: str) -> str:
 
 def _escape_others(source: str) -> str:
     """Return `source` with every `<` that opens no element or comment as an entity."""
+    source = _NO_TAG.sub("&lt;", source)
     last = source.rfind(">")
     closed = dict.fromkeys(_PAIRED, -1)
     # Search up to the last bracket only: behind it each search would run to the end of the text.
@@ -84,11 +85,12 @@ def _escape_others(source: str) -> str:
         opened = comment or (name or "").lower()
         ends = last if slash else closed.get(opened, last)
         is_markup = (comment or opened in _ELEMENTS) and match.start() < ends
-        if is_markup and (slash or not _is_generic(source, match, name, types)):
+        is_quoted = source.endswith("&lt;&lt;", 0, match.start())  # "<<<MARK" is no element
+        if is_markup and not is_quoted and (slash or not _is_generic(source, match, name, types)):
             return match[0]
         return "&lt;" + match[0][1:]
 
-    return _OPENING.sub(escape, _NO_TAG.sub("&lt;", source))
+    return _OPENING.sub(escape, source)
 
 
 def _is_generic(source: str, match: re.Match[str], name: str | None, types: Set[str]) -> bool:

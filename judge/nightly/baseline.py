@@ -132,8 +132,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     quarantined_store = _check_run(run, read_record_if_there(RunFolder(run)))
     loaded = load_run(RunFolder(run))
     texts = _read_files(run)
-    canaries = list_finished_canary_runs(run)
-    if canaries:  # the last one is of the assessor that ended the night
+    if canaries := list_finished_canary_runs(run):  # the last one is of the assessor that ended the night
         texts |= {f"{CANARIES_FOLDER}/{file}": text for file, text in _read_files(canaries[-1]).items()}
     name = run.resolve().name
     content = hashlib.sha256(dump_json(texts).encode()).hexdigest()[:8]
@@ -170,8 +169,7 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
 
     Raises InputError when the run cannot be the baseline.
     """
-    problem = _find_problem(run, record)
-    if problem:
+    if problem := _find_problem(run, record):
         raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
     if record is None or record.quarantined_store is None:
         return None

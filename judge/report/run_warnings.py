@@ -125,7 +125,8 @@ def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
-            "Snippets that seem to address the grader or only repeat the query (grades unchanged): {counts}.",
+            "Snippets that seem to address the assessor or only repeat the query (grades unchanged):"
+            " {counts}.",
             counts=_join_by_engine(t, summary, flagged),
         )
         yield describe_flagged_effect(t, summary)

@@ -170,7 +170,7 @@ def test_the_file_holds_what_is_printed(plain_run: Path, tmp_path: Path) -> None
     result = read_agreement(plain_run)
     assert f"{result['kappa_relevant']['value']:.3f}" in text
     for name in ("kappa", "alpha", "bias", "precision"):
-        assert f"{result[name]['value']:.4f}" in text
+        assert f"{result[name]['value']:.3f}" in text
     assert f"{result['orders']['nDCG@10']['tau']['value']:.4f}" in text
     assert f"24 pairs of {result['queries']} queries" in text
     assert json.loads(run_agree(plain_run, "--qrels", path, "--json")) == result

@@ -25,7 +25,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
 from judge.dataset.pool import build_pool
-from judge.errors import RetryableError
+from judge.errors import RequestRejected, RetryableError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
@@ -116,18 +116,21 @@ def test_the_wait_for_another_process_ends_after_max_wait(tmp_path: Path) -> Non
 
 
 class ConstantModel:
-    """A model that returns the same completion for every prompt, and counts the calls."""
+    """A model that returns the same completion for every prompt, or refuses, and counts the calls."""
 
     name, endpoint = "openai:m", ""
     params: Mapping[str, Any] = MappingProxyType({"max_tokens": 512})
 
-    def __init__(self, text: str, **more: Any) -> None:
+    def __init__(self, text: str, refusal: str = "", **more: Any) -> None:
         self.calls = 0
+        self._refusal = refusal
         self._completion = Completion(text, "m", more.pop("finish_reason", "stop"), self.params, **more)
 
     async def complete(self, _: Prompt) -> Completion:
         self.calls += 1
         await asyncio.sleep(0.001)
+        if self._refusal:
+            raise RequestRejected("refusal", self._refusal)
         return self._completion
 
     async def aclose(self) -> None:
@@ -147,6 +150,7 @@ MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000
         ),
         (ConstantModel('{"reason": "it', finish_reason="length"), 80, "raise --max-tokens (now 512)"),
         (ConstantModel("yes"), 80, "instead of a grade: add --scale binary"),
+        (ConstantModel("", refusal="I cannot"), 80, "(refusal): 'I cannot'; use another model"),
         (ConstantModel("", reasoning=True), 24, "5 requests in a row to openai:m have no answer"),
         (
             ConstantModel("<think>let me", finish_reason="length"),

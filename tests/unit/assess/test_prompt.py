@@ -536,6 +536,10 @@ def test_a_missing_or_garbled_prompt_is_named(tmp_path: Path) -> None:
     (directory / "zh" / "graded.jinja").write_bytes("评测".encode("gb18030"))
     with pytest.raises(InputError, match=r"zh/graded\.jinja: can't be read as UTF-8 text"):
         load_prompts(directory, GRADED)
+    with (directory / "zh" / "graded.jinja").open("wb") as file:
+        file.truncate(20_000_000_000)  # a file without blocks on the disk
+    with pytest.raises(InputError, match=r"zh/graded\.jinja: has more than 100,000 characters"):
+        load_prompts(directory, GRADED)
     (directory / "zh" / "graded.jinja").unlink()
     with pytest.raises(InputError, match=r"zh/graded\.jinja: no such prompt; a prompts folder has zh and en"):
         load_prompts(directory, GRADED)

@@ -97,7 +97,7 @@ def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show
     assert warnings == [
         "Results without text, except a title (has the engine's field been renamed?): lantern 75%, magpie"
         " 75%.",
-        "Snippets that seem to address the grader or only repeat the query (grades unchanged): magpie 1.",
+        "Snippets that seem to address the assessor or only repeat the query (grades unchanged): magpie 1.",
         "With 1 flagged pair counted as 0 or left out, the order of the engines by nDCG@10 stays the same.",
         "1 result shows no text at all: grade 0 without a call (flag empty_snippet)",
         "MAP@10 leaves out 2 of 12 queries: no relevant snippet in the pool.",

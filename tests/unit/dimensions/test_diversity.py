@@ -118,6 +118,8 @@ def test_a_mean_is_over_the_queries_with_a_value() -> None:
     # The 97.5% quantile of t with 2 degrees of freedom is 4.302653; the standard error is 1 / sqrt(3).
     assert mean.ci95 == pytest.approx((0.0, 2 + 4.302653 / 3**0.5), abs=1e-6)
     assert average_values([0.1, 0.1, 0.1]).ci95 is None
+    thirds = [number / 3 for number in range(40)]
+    assert average_values(thirds) == average_values(thirds[::-1]) == average_values(thirds[7:] + thirds[:7])
     assert average_values([2.0]) == DimensionMean(2.0, None, 1)
     assert average_values([None]) == DimensionMean(None, None, 0)
 

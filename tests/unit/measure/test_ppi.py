@@ -23,8 +23,7 @@ from judge.measure.ppi import (
 )
 from tests.support.cases import check_each
 from tests.support.intervals import get_high_end, get_low_end
-from tests.unit.measure.corrected import correct_known_mean, draw_graded, list_numbers
-from tests.unit.measure.tables import make_floats
+from tests.unit.measure.tables import correct_known_mean, draw_graded, list_numbers, make_floats
 
 
 def draw_engines(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Floats, Floats]:
@@ -241,8 +240,7 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
 
 
 @pytest.mark.parametrize(
-    ("queries", "advice"),
-    [(40, "judge agree RUN --plan 40 draws"), (19, "has only 19; judge more queries")],
+    ("queries", "advice"), [(40, "judge agree RUN --plan 40 draws"), (19, "has only 19; judge more queries")]
 )
 def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
     names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)
