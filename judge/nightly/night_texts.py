@@ -378,9 +378,11 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
         grade=format_plain_number(canaries.mean_grade, ".2f"),
     )
     if canaries.compared:
+        text += t(" (baseline {canaries.baseline_mean:.2f})", canaries=canaries)
+    # The reasons of a drift say how many changed.
+    if canaries.compared and not canaries.drift:
         text += t(
-            " (baseline {canaries.baseline_mean:.2f}), {canaries.changed:,} of {canaries.compared:,} changed"
-            " (median of the repeats)",
+            ", {canaries.changed:,} of {canaries.compared:,} changed (median of the repeats)",
             canaries=canaries,
         )
     return text + (t(", the assessor has drifted") if canaries.drift else "")

@@ -104,8 +104,7 @@ def test_a_night_that_blames_nobody_says_why() -> None:
     assert message.lines[:3] == (
         "the served model changed: 'b', 'a' at the baseline",
         "29 of 60 canaries changed",
-        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed (median of the repeats), the"
-        " assessor has drifted",
+        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), the assessor has drifted",
     )
 
 
