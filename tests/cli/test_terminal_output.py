@@ -200,7 +200,14 @@ def test_messages_break_between_words_on_a_terminal_and_nowhere_else(language: s
     folder = tmp_path / ("long_" * 16)
     folder.mkdir()
     queries = write_rows(folder / "queries.jsonl", [{"query_id": "q1", "query": "tea"}])
-    words = ("collect", queries, "--engine", "searxng", "--base-url", "searxng=http://127.0.0.1:9")
+    words: tuple[object, ...] = (
+        "collect",
+        queries,
+        "--engine",
+        "searxng",
+        "--base-url",
+        "searxng=http://127.0.0.1:9",
+    )
     words = (*words, "--attempts", 1, "--out", folder / "data.jsonl", "--ui-lang", language)
     plain = run_in_terminal(*words, is_terminal=False)
     wrapped = run_in_terminal(*words)
