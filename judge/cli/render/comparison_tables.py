@@ -39,7 +39,7 @@ from judge.report.comparison_sentences import (
     list_segments,
 )
 from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
-from judge.report.page_tables import COUNT_COLUMNS
+from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
 from judge.report.run_warnings import warn_incomplete
 
 
@@ -115,12 +115,7 @@ def _explain_tables(
             " the distance to each widens the 95% interval on its side"
         ),
         t("queries"): t("queries: the number of queries in the mean"),
-        t("errors"): t("errors: queries on which the engine failed"),
-        t("not asked"): t("not asked: queries for which the dataset has no answer of the engine"),
-        t("duplicates"): t("duplicates: results that repeat a page"),
-        t("unique"): t("unique: pages of the pool that no other engine returned"),
-        t("ms p95"): t("ms: response time; 95 of 100 take no longer than p95"),
-        t("tokens"): t("tokens: the approximate size of an answer"),
+        **{t(title): t(note.en) for title, note in COLUMN_NOTES.items()},
         "-": t("-: no value"),
     }
     yield t("How to read it: all numbers are over queries; two engines are compared on the same queries.")
