@@ -46,15 +46,14 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
     wanted = of_assessor * (len(members) or 1)
     if judging.stopped is not None:
         judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
+        message = Message(
+            "stopped with {missing:,} of {total:,} unjudged: {reason}",
+            missing=wanted - judged,
+            total=wanted,
+            reason=judging.stopped,
+        )
         if judged == wanted:
             message = Message("stopped before all controls were judged: {reason}", reason=judging.stopped)
-        else:
-            message = Message(
-                "stopped with {missing:,} of {total:,} unjudged: {reason}",
-                missing=wanted - judged,
-                total=wanted,
-                reason=judging.stopped,
-            )
         return _make_incomplete(judging.stopped, message)
     if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
         return RunIncomplete("there is nothing to judge: the dataset holds engine errors and no result")

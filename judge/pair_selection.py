@@ -6,7 +6,7 @@ they are not in the pool.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,49 +22,21 @@ from judge.measure.measures import Measure
 from judge.measure.panel_agreement import combine_members
 from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms
-from judge.records import Dataset, Judgment, Pair, Pool, Ranking, Scale
+from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Ranking
 from judge.stored_records import chain_records
 
 #: Draws in a row without a new pair, after which fewer pairs than wanted are accepted.
 _MAX_MISSES = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class MismatchedPairs:
-    """Pairs of a query and a snippet of another one, by (query_id, snippet_id); none is in the pool."""
-
-    pairs: Mapping[tuple[str, str], Pair]
-
-    def add_to(self, pool: Pool) -> Pool:
-        """Return the pool with these pairs at its end, for judging."""
-        if not self.pairs:
-            return pool
-        # What is cached under the key belongs to the pool without them.
-        return replace(pool, pairs=chain_records((pool.pairs, self.pairs.values())), cache_key="")
-
-    def remove_from(self, judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
-        """Return the judgments of other pairs."""
-        return tuple(each for each in judgments if each.key not in self.pairs)
-
-    def summarise(self, judgments: Iterable[Judgment], scale: Scale, bound: float) -> Controls:
-        """Return the false-positive rate, over the pairs with a grade in the first repeat."""
-        grades = [
-            each.grade
-            for each in judgments
-            if each.repeat == 1 and each.grade is not None and each.key in self.pairs
-        ]
-        relevant = sum(grade >= scale.relevant_from for grade in grades)
-        return Controls(len(self.pairs), measure_share(relevant, len(grades)), bound)
-
-
-def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> MismatchedPairs:
+def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> dict[PairKey, Pair]:
     """Return up to `count` pairs of a query and the snippet that another query got at a rank from an engine.
 
-    The two queries have one language and no term in common, so that the snippet does not answer both. There
-    are fewer pairs where few such queries exist. A larger draw contains every smaller one.
+    None is in the pool. The two queries have one language and no term in common, so that the snippet does not
+    answer both. There are fewer pairs where few such queries exist. A larger draw contains every smaller one.
     """
     if not count:
-        return MismatchedPairs({})
+        return {}
     lists: dict[str, dict[str, Ranking]] = {}
     for ranking in data.rankings:
         if ranking.snippets and ranking.error is None:
@@ -73,7 +45,7 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> MismatchedPa
     pooled = {pair.key for pair in pool.pairs}
     ids, rng = sorted(lists), np.random.default_rng(0)
     terms = {query_id: extract_terms(data.queries[query_id].text).keys() for query_id in ids}
-    pairs: dict[tuple[str, str], Pair] = {}
+    pairs: dict[PairKey, Pair] = {}
     misses = 0
     while len(pairs) < count and len(ids) > 1 and misses < _MAX_MISSES:
         misses += 1
@@ -90,26 +62,29 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> MismatchedPa
             if (query_id, snippet.id) not in pairs:
                 misses = 0
             pairs[query_id, snippet.id] = make_pair(data, query_id, snippet)
-    return MismatchedPairs(pairs)
+    return pairs
 
 
 @dataclass(frozen=True, slots=True)
 class PairSelection:
-    """`assessor_pool` has the pairs that an assessor grades; `labels` are the grades of the other pairs."""
+    """`assessor_pool` has the pairs that an assessor grades, with the `mismatched` ones at its end.
+
+    `labels` are the grades of the other pairs.
+    """
 
     labels: RunLabels | None
     assessor_pool: Pool
     near_duplicates: NearDuplicates
-    mismatched: MismatchedPairs
+    mismatched: Mapping[PairKey, Pair]
 
     @property
     def to_judge(self) -> Pool:
         """Return the pairs to ask about."""
-        return self.near_duplicates.select_judged(self.mismatched.add_to(self.assessor_pool))
+        return self.near_duplicates.select_judged(self.assessor_pool)
 
     def add_near_duplicates(self, judgments: Sequence[Judgment]) -> Sequence[Judgment]:
         """Return the judgments of all pairs that an assessor grades, given those of the pairs to judge."""
-        return self.near_duplicates.add_to(judgments, self.mismatched.add_to(self.assessor_pool))
+        return self.near_duplicates.add_to(judgments, self.assessor_pool)
 
     def make_judged_run(
         self,
@@ -122,15 +97,21 @@ class PairSelection:
         name, judgments, members = combine_members(by_assessor)
         spec = RunSpec(name, config.grading, config.repeats, measures)
         if config.controls:
-            controls = self.mismatched.summarise(judgments, config.grading, config.max_false_positives)
-            spec = replace(spec, controls=controls)
-            judgments = self.mismatched.remove_from(judgments)
-            members = {member: self.mismatched.remove_from(own) for member, own in members.items()}
+            # Those with a grade in the first repeat give the rate of false positives.
+            of_controls = [each for each in judgments if each.key in self.mismatched and each.repeat == 1]
+            grades = [each.grade for each in of_controls if each.grade is not None]
+            share = measure_share(sum(grade >= config.grading.relevant_from for grade in grades), len(grades))
+            spec = replace(spec, controls=Controls(len(self.mismatched), share, config.max_false_positives))
+            judgments = self._leave_out_mismatched(judgments)
+            members = {member: self._leave_out_mismatched(own) for member, own in members.items()}
         if self.labels:
             spec = replace(spec, labels=self.labels.summarise(judgments, config.grading))
             judgments = self.labels.add_to(judgments, pooled.pool, config.repeats)
             members = self.labels.remove_from(members)
         return JudgedRun(pooled.dataset, pooled.pool, judgments, spec, members)
+
+    def _leave_out_mismatched(self, judgments: Sequence[Judgment]) -> tuple[Judgment, ...]:
+        return tuple(each for each in judgments if each.key not in self.mismatched)
 
 
 def select_pairs(config: Config, pooled: PooledDataset, labels: RunLabels | None) -> PairSelection:
@@ -140,10 +121,10 @@ def select_pairs(config: Config, pooled: PooledDataset, labels: RunLabels | None
     if config.near_duplicates:
         # A labelled pair of the sample shows the grade of a person, which no other pair takes.
         near_duplicates = find_near_duplicates(labels.select_unlabelled(pool) if labels else pool)
-    controls = config.control_pairs if config.controls else 0
-    return PairSelection(
-        labels,
-        labels.select_judged(pool) if labels else pool,
-        near_duplicates,
-        draw_mismatched_pairs(pooled.dataset, pool, controls),
-    )
+    mismatched = draw_mismatched_pairs(pooled.dataset, pool, config.control_pairs if config.controls else 0)
+    assessor_pool = labels.select_judged(pool) if labels else pool
+    if mismatched:
+        # What is cached under the key belongs to the pool without them.
+        pairs = chain_records((assessor_pool.pairs, mismatched.values()))
+        assessor_pool = replace(assessor_pool, pairs=pairs, cache_key="")
+    return PairSelection(labels, assessor_pool, near_duplicates, mismatched)

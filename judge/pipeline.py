@@ -258,7 +258,9 @@ def estimate(config: Config) -> RunEstimate:
         for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
             each = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
             questions[name] = questions[name] + each if name in questions else each
-    of_examples = dict.fromkeys(remark for each in assessors if each.examples for remark in each.remarks)
+    of_examples = dict.fromkeys(
+        remark for each in assessors if each.prompts.examples for remark in each.remarks
+    )
     remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, pooled, selection))
     return RunEstimate(pool.results, len(pool.pairs), config.repeats, remarks, estimates, questions)
 
@@ -272,12 +274,12 @@ def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelectio
             "Near-duplicates, which take the judgment of another snippet of their query: {count:,} of"
             " {pairs:,}.",
             count=len(selection.near_duplicates.judged_ids),
-            pairs=len(selection.assessor_pool.pairs),
+            pairs=len(selection.assessor_pool.pairs) - len(selection.mismatched),
         )
     if config.controls:
         yield Message(
             "{count:,} of the pairs are controls: snippets of other queries.",
-            count=len(selection.mismatched.pairs),
+            count=len(selection.mismatched),
         )
     if (config.diversity_embeddings or "lsa").partition(":")[0] not in ("lsa", "local"):
         texts = (f"{pair.snippet.title}\n{pair.snippet.text}" for pair in pooled.pool.pairs)

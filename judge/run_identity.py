@@ -80,7 +80,7 @@ def make_identity(
         "dates": config.shows_dates,
         "dataset": dataset.fingerprint,
         "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
-        "prompts": assessors[0].prompt_versions,
+        "prompts": assessors[0].prompts.versions,
         **({} if labels is None else {"labels": labels.fingerprint()}),
         # Only where it is chosen, as runs of older versions do not name it.
         **({"near_duplicates": True} if config.near_duplicates else {}),

@@ -1,1 +1,6 @@
-"""What a run says: its summary, combined runs, agreement with labels, plans of pairs to label. Pure."""
+"""The typed summary of a run, and what follows from runs and labels of people, without files or calls.
+
+- `summary`, `judged_run`: the records of summary.json, and how they are computed from a judged run.
+- `combine_runs`: several runs as one.
+- `label_agreement`: the assessor against labels; `pair_plan`, `planned_order`: labels on drawn pairs.
+"""

@@ -3,8 +3,7 @@
 A result that two runs return is one document of one pool, and each engine keeps the grades of its own run.
 Measures that are normalised by the pool need grades that mean the same: they are left out when the runs
 have different assessors, prompts or parameters, or when the assessor has become clearly stricter or more
-generous. An assessor that now and then grades a pair differently adds noise to both runs alike: a note
-says so, and no measure is left out.
+generous. Single pairs with other grades are noise in both runs alike: a note says so.
 """
 
 from __future__ import annotations
@@ -52,10 +51,9 @@ class CombinedRuns:
     """Several runs as one, with the measures that can be compared.
 
     `notes` say how these runs were made comparable, `terms` what holds for all runs that are compared.
-    `pairs` are the pairs of engines to compare: one engine in two runs, and engines that are in one run
-    only, of different runs; None, for all pairs, when no two runs share an engine. `names` has the name
-    of each (run, engine) here. `shift` is the most significant change of grades, None when the runs share
-    no graded pair.
+    `pairs` are the pairs of engines to compare: one engine in two runs, and engines that are in one run only,
+    of different runs; None for all pairs. `names` has the name of each (run, engine) here. `shift` is the
+    most significant change of grades, None when the runs share no graded pair.
     """
 
     run: JudgedRun
@@ -84,20 +82,13 @@ class GradeShift:
         """The direction of the change in words, which complete "the runs were …"."""
         return _SHIFTS[self.sources][self.by > 0]
 
-    @property
-    def description(self) -> Message:
-        """The change in words, with its size and the run."""
-        return Message(
-            "{change} (by {grades:.2f} grades, {run})", change=self.change, grades=abs(self.by), run=self.run
-        )
-
 
 def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()) -> CombinedRuns:
     """Return the runs as one; an engine that two runs have is named with its run.
 
     Its measures are those that all runs have, then `measures`. Repeats are cut to as many as every run has.
-    Raises InputError when the runs differ in scale or depth, share no query, ask different things under one
-    query id, or can't be compared by `measures` or by any measure.
+    Raises InputError when they differ in scale or depth, share no query, or have two queries under one id, or
+    cannot be compared by `measures` or by any measure.
     """
     runs = dict(sorted(runs.items()))
     _check(runs)
@@ -109,15 +100,15 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         for ranking in run.data.rankings
         if ranking.query_id in queries
     ]
-    first = next(iter(runs.values()))
-    engines = tuple(sorted({ranking.engine for ranking in rankings}))
+    first, engines = next(iter(runs.values())), tuple(sorted({ranking.engine for ranking in rankings}))
     data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
     pooled = build_pool(data, first.pool.depth)
     repeats = min(run.spec.repeats for run in runs.values())
     shift = _find_shift(runs, queries, repeats)
     unequal = _explain_inequality(runs, queries)
     if not unequal and shift and shift.p < ALPHA:
-        unequal = shift.description
+        change, by = shift.change, abs(shift.by)
+        unequal = Message("{change} (by {grades:.2f} grades, {run})", change=change, grades=by, run=shift.run)
     comparable = _choose_measures(runs, tuple(measures), unequal)
     separate, pool, judgments = _separate(runs, names, data, pooled, repeats)
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
@@ -179,9 +170,8 @@ def _choose_measures(
     """
     of_runs = [run.spec.measures for run in runs.values()]
     common = [each for each in of_runs[0] if all(each in measures for measures in of_runs)]
-    chosen = tuple(
-        measure for measure in dict.fromkeys((*common, *wanted)) if measure.pool_free or not unequal
-    )
+    every = dict.fromkeys((*common, *wanted))
+    chosen = tuple(measure for measure in every if measure.pool_free or not unequal)
     if any(each.compares_engines for each in chosen) and all(measure in chosen for measure in wanted):
         return chosen
     depth = next(iter(runs.values())).pool.depth
@@ -230,11 +220,11 @@ def _name_engines(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
     """Return the name of each (run, engine): its own name, with the run's where two runs have it."""
     times = Counter(engine for run in runs.values() for engine in run.data.engines)
     labels = {engine for engine, count in times.items() if count == 1}
-    names: dict[tuple[str, str], str] = {}
+    names = {}
     for name, run in runs.items():
         for engine in run.data.engines:
-            label = engine if times[engine] == 1 else f"{engine} ({name})"
-            while times[engine] > 1 and label in labels:
+            label = engine
+            while times[engine] > 1 and (label == engine or label in labels):
                 label += f" ({name})"
             labels.add(label)
             names[name, engine] = label

@@ -226,7 +226,7 @@ def score_lists(run: JudgedRun, measure: Measure) -> dict[ListKey, float | None]
     Lists of engines that failed on the query are left out.
     """
     scores = score_run(run, [measure])
-    value, _, _ = scores.average_repeats()
+    value = scores.average_repeats()
     return {
         (engine, query_id): convert_non_finite(value[row, column, 0])
         for row, engine in enumerate(scores.engines)
@@ -249,6 +249,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
     wanted_judgments = len(pool.pairs) * spec.repeats
     engines = summarise_engines(scores, results, _average_rerank_scores(columns))
     flagged = results.mark_flags(INJECTION_FLAGS)
+    flagged_counts = zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
 
     def rescore(judgments: Sequence[Judgment]) -> Scores:
         return score_run(replace(run, judgments=judgments), spec.measures)
@@ -272,11 +273,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
         served=count_served_models(results, columns, spec.scale),
         failures=columns.count_errors(),
         empty_snippets=int(results.mark_flags({EMPTY_SNIPPET}).sum()),
-        flagged={
-            engine: count
-            for engine, count in zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
-            if count
-        },
+        flagged={engine: count for engine, count in flagged_counts if count},
         selftest=dict(spec.selftest),
         remarks=tuple(data.warnings),
         measures=tuple(map(str, spec.measures)),
@@ -310,10 +307,10 @@ def _add_ideal_means(
     if spec.controls is None:
         return None
     values = score_ideal_order(results, judgments, spec.measures, spec.scale)
+    limits = dict(zip(map(str, spec.measures), largest, strict=True))
     means = {
-        str(measure): average_values(map(convert_non_finite, values[str(measure)]), most=most)
-        for measure, most in zip(spec.measures, largest, strict=True)
-        if measure.compares_engines
+        name: average_values(map(convert_non_finite, of_queries), most=limits[name])
+        for name, of_queries in values.items()
     }
     return replace(spec.controls, ideal=means)
 
@@ -325,27 +322,24 @@ def list_deciding_queries(
     if not comparisons:
         return None
     comparison = comparisons[0]
-    (index,) = (at for at, measure in enumerate(scores.measures) if str(measure) == comparison.measure)
-    value = scores.average_repeats()[0][..., index]
-    a, b = (value[scores.engines.index(engine)] for engine in (comparison.a, comparison.b))
-    named = zip(scores.queries, (a - b).tolist(), strict=True)
-    differing = sorted(
-        (-abs(difference), id_, difference) for id_, difference in named if abs(difference) > TIE
-    )
+    measure, a, b, n = comparison.measure, comparison.a, comparison.b, comparison.n
+    column = list(map(str, scores.measures)).index(measure)
+    value = scores.average_repeats()[..., column]
+    differences = (value[scores.engines.index(a)] - value[scores.engines.index(b)]).tolist()
+    named = zip(scores.queries, differences, strict=True)
+    differing = sorted((-abs(each), query_id, each) for query_id, each in named if abs(each) > TIE)
     rows = tuple(
-        DecidingQuery(id_, difference, difference / comparison.n, queries[id_].text)
-        for _, id_, difference in differing[:_MOST_DECIDING]
+        DecidingQuery(query_id, difference, difference / n, queries[query_id].text)
+        for _, query_id, difference in differing[:_MOST_DECIDING]
     )
-    return (
-        DecidingQueries(comparison.measure, comparison.a, comparison.b, comparison.n, rows) if rows else None
-    )
+    return DecidingQueries(measure, a, b, n, rows) if rows else None
 
 
 def _average_rerank_scores(judgments: JudgmentColumns) -> dict[int, float]:
     """Return the relevance score of a reranker for each pair, the mean over the repeats."""
     rows = judgments.rows[~np.isnan(judgments.rows["score"])]
     scores: dict[int, list[float]] = {}
-    for pair, score in zip(rows["pair"].tolist(), rows["score"].tolist(), strict=True):
+    for pair, score in rows[["pair", "score"]].tolist():
         scores.setdefault(pair, []).append(score)
     return {pair: fmean(values) for pair, values in scores.items()}
 

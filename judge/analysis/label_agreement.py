@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -32,7 +33,7 @@ from judge.measure.measures import Measure
 from judge.measure.ppi import MeasureCalibration, correct_engines
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
-from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Query, Ranking, Scale, ScaleName, Snippet
+from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, ScaleName, Snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +154,20 @@ def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False)
 
 def check_without_labels(run: JudgedRun, path: Path) -> None:
     """Raise InputError when labels of people or expected documents are grades of the run in folder `path`."""
-    if run.spec.labels and run.spec.labels.unreturned is not None:
+    labels = run.spec.labels
+    if labels and labels.unreturned is not None:
         raise InputError(
             "{run}: the expected documents are the grades of this run, so there is no assessor to measure;"
             " judge the dataset with a model in another --out",
             run=path,
         )
-    if run.spec.labels:
+    if labels:
         raise InputError(
             "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
             " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"
             " another --out on every pair",
             run=path,
-            file=run.spec.labels.source,
+            file=labels.source,
         )
 
 
@@ -174,26 +176,20 @@ def leave_out_examples(run: JudgedRun, people: LabelSet) -> LabelSet:
 
     Raises InputError when they show all of them.
     """
-    example_keys = {
-        each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags
-    } & people.grades.keys()
-    if not example_keys:
+    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags}
+    examples = {key: grade for key, grade in people.grades.items() if key in shown}
+    if not examples:
         return people
-    if len(example_keys) == len(people.grades):
+    if len(examples) == len(people.grades):
         raise InputError(
             "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
             file=people.source,
         )
     warning = Message(
-        "labelled pairs left out, because the prompts show them as examples: {count:,}",
-        count=len(example_keys),
+        "labelled pairs left out, because the prompts show them as examples: {count:,}", count=len(examples)
     )
-    return replace(
-        people,
-        grades={key: grade for key, grade in people.grades.items() if key not in example_keys},
-        examples={key: people.grades[key] for key in example_keys},
-        warnings=(*people.warnings, warning),
-    )
+    grades = {key: grade for key, grade in people.grades.items() if key not in shown}
+    return replace(people, grades=grades, examples=examples, warnings=(*people.warnings, warning))
 
 
 def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
@@ -208,7 +204,7 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
         return 0, ""
     queries = {pair.query.id for pair in select_labellable(run.pool)}
     scores = _score_judgments(run, run.judgments, run.spec.scale, measures).select(queries=queries)
-    defined = (~np.isnan(scores.average_repeats()[0])).astype(np.int64)
+    defined = (~np.isnan(scores.average_repeats())).astype(np.int64)
     fewest = [int((defined[..., at] @ defined[..., at].T).min()) for at in range(len(measures))]
     index = int(np.argmin(fewest))
     return len(queries) - fewest[index], str(scores.measures[index])
@@ -216,9 +212,8 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
 
 def _assume_empty_grades(run: JudgedRun, people: LabelSet) -> LabelSet:
     """Return people's grades of snippets with text; the others have grade 0 on both sides."""
-    every = [pair.key for pair in run.pool.pairs]
     with_text = {pair.key for pair in select_labellable(run.pool)}
-    empty = dict.fromkeys((key for key in every if key not in with_text), 0)
+    empty = {pair.key: 0 for pair in run.pool.pairs if pair.key not in with_text}
     grades = {key: grade for key, grade in people.grades.items() if key in with_text}
     return replace(people, grades=grades, assumed={**people.assumed, **empty})
 
@@ -227,36 +222,29 @@ def _estimate_bias(
     run: JudgedRun, people: LabelSet, typical: agreement.GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
-    ours, theirs, scale = typical, people.grades, run.spec.scale
+    ours, theirs, scale, engines = typical, people.grades, run.spec.scale, run.data.engines
     if people.scale.top != scale.top:
-        ours, theirs = (
-            agreement.convert_to_relevance(typical, scale),
-            agreement.convert_to_relevance(people.grades, people.scale),
-        )
-    engines = run.data.engines
+        ours = agreement.convert_to_relevance(typical, scale)
+        theirs = agreement.convert_to_relevance(people.grades, people.scale)
     owners, results = agreement.pair_results(engines, run.data.rankings, run.pool.depth, theirs, ours)
-    return (estimate_engine_bias(engines, owners, results), find_widest_gap(engines, owners, results))
+    return estimate_engine_bias(engines, owners, results), find_widest_gap(engines, owners, results)
 
 
 def _compare_orders(
     run: JudgedRun, people: LabelSet, labelled_queries: _LabelledQueries, *, bare: bool
 ) -> tuple[dict[str, EngineOrders], dict[str, CalibrationResult]]:
     """Return the orders of the engines on the labelled queries, and the corrected scores."""
-    measures = [
-        measure
-        for measure in run.spec.measures
-        if measure.compares_engines and (measure.rel or 0) <= people.scale.top
-    ]
+    top = people.scale.top
+    measures = [each for each in run.spec.measures if each.compares_engines and (each.rel or 0) <= top]
     if not (measures and labelled_queries.partly and run.data.engines):
         return {}, {}
     by_people, by_assessor = _score_sides(run, people, measures)
-    both = by_people, by_assessor
-    if not (labelled_queries.fully or bare):
+    both, fully = (by_people, by_assessor), labelled_queries.fully
+    if not (fully or bare):
         both = _score_sides(*_select_graded_by_both(run, people), measures)
-    used = labelled_queries.partly if bare or not labelled_queries.fully else labelled_queries.fully
-    orders = compare_rankings(
-        *(scores.select(queries=used) for scores in both), partly_labelled=not used <= labelled_queries.fully
-    )
+    used = labelled_queries.partly if bare or not fully else fully
+    sides = (scores.select(queries=used) for scores in both)
+    orders = compare_rankings(*sides, partly_labelled=not used <= fully)
     return orders, {} if bare else _calibrate_scores(by_people, by_assessor, labelled_queries)
 
 
@@ -290,16 +278,10 @@ def _score_judgments(
 def _calibrate_scores(
     people: Scores, assessor: Scores, labelled_queries: _LabelledQueries
 ) -> dict[str, CalibrationResult]:
-    """Return the calibrations by measure, over the queries that have something to label.
-
-    Other queries cannot be in a sample.
-    """
-    people, assessor = (
-        people.select(queries=labelled_queries.every),
-        assessor.select(queries=labelled_queries.every),
-    )
+    """Return the calibrations by measure, over the queries that can be in a sample of those to label."""
+    people, assessor = (each.select(queries=labelled_queries.every) for each in (people, assessor))
     fully = np.array([query in labelled_queries.fully for query in people.queries], bool)
-    theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
+    theirs, ours = people.average_repeats(), assessor.average_repeats()
     calibrations: dict[str, CalibrationResult] = {}
     for at, measure in enumerate(people.measures):
         try:
@@ -337,7 +319,10 @@ def run_from_labels(
     ]
     queries = {query_id: Query(query_id, query_id, query_id, "en") for query_id in sorted(query_ids)}
     snippets_by_key = {key: Snippet(key[1], docno=key[1]) for key in graded}
-    everything = [*lists, *_make_graded_rankings(snippets_by_key)]
+    everything = lists + [
+        Ranking(_GRADED, query_id, tuple(map(snippets_by_key.__getitem__, keys)))
+        for query_id, keys in groupby(graded, key=lambda key: key[0])
+    ]
     documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in everything}
     run = JudgedRun(
         Dataset(queries, tuple(everything), tuple(sorted({ranking.engine for ranking in lists}))),
@@ -352,10 +337,3 @@ def run_from_labels(
     )
     listed_pairs = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)
     return run, dict.fromkeys((key for key in listed_pairs if key not in snippets_by_key), 0)
-
-
-def _make_graded_rankings(snippets_by_key: dict[PairKey, Snippet]) -> list[Ranking]:
-    by_query: dict[str, list[Snippet]] = {}
-    for (query_id, _), snippet in snippets_by_key.items():
-        by_query.setdefault(query_id, []).append(snippet)
-    return [Ranking(_GRADED, query_id, tuple(snippets)) for query_id, snippets in by_query.items()]

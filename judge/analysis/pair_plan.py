@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from math import isclose, isfinite
 from typing import Literal
 
@@ -109,15 +110,10 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
         )
     weights = np.array([unit.weights for unit in units])
     group = group_grades(units, scale)
-    mean, sd = (
-        values[group]
-        for values in pair_sampling.predict_gains(
-            pair_sampling.compute_unit_gains(measure, scale), scale.name
-        )
-    )
+    gains = pair_sampling.compute_unit_gains(measure, scale)
+    mean, sd = (values[group] for values in pair_sampling.predict_gains(gains, scale.name))
     sizes = pair_sampling.compute_sizes(weights, sd)
-    position = {query_id: number for number, query_id in enumerate(queries)}
-    query = np.array([position[unit.query_id] for unit in units])
+    query = number_queries(units, queries)
     sides = [(query, len(queries), column * mean, column * sd) for column in weights.T]
     count = size.labels
     if count is None:
@@ -163,9 +159,9 @@ def _order_engines(
             engines=NameList(map(repr, run.data.engines)),
         )
     scores = score_run(run, [measure]).select(engines=chosen)
-    value = scores.average_repeats()[0][..., 0]
-    answered: Bools = np.logical_not(scores.coverage.without_list.any(axis=0))
-    defined: Bools = np.logical_and(answered, ~np.isnan(value).any(axis=0))
+    value = scores.average_repeats()[..., 0]
+    answered: Bools = ~np.any(scores.coverage.without_list, axis=0)
+    defined: Bools = answered & ~np.isnan(value).any(axis=0)
     if defined.sum() < 2:
         raise InputError(
             "fewer than 2 queries have a list and a grade from each of {engines}",
@@ -173,7 +169,7 @@ def _order_engines(
         )
     means = dict(zip(scores.engines, value[:, defined].mean(1).tolist(), strict=True))
     ordered = tuple(sorted(chosen, key=lambda name: (-means[name], name)))
-    queries = tuple(name for name, there in zip(scores.queries, answered.tolist(), strict=True) if there)
+    queries = tuple(compress(scores.queries, answered))
     return ordered, tuple(means[name] for name in ordered), queries
 
 
@@ -246,12 +242,8 @@ def _list_rules(run: JudgedRun, plan: PairPlan) -> Iterator[tuple[str, object, b
         fits = len(unit.weights) == len(other.weights) and all(
             isclose(*weights, abs_tol=1e-8) for weights in zip(unit.weights, other.weights, strict=True)
         )
-        yield (
-            f"{name}.weights",
-            unit.weights,
-            fits,
-            Message("the lists give {weights}", weights=other.weights),
-        )
+        rule = Message("the lists give {weights}", weights=other.weights)
+        yield f"{name}.weights", unit.weights, fits, rule
         fits = unit.grade is None or 0 <= unit.grade <= scale.top
         yield f"{name}.grade", unit.grade, fits, Message("grades are from 0 to {top}", top=scale.top)
         fits = _LEAST_PROBABILITY <= unit.probability <= 1
@@ -260,6 +252,12 @@ def _list_rules(run: JudgedRun, plan: PairPlan) -> Iterator[tuple[str, object, b
     yield "labels", plan.labels, 0 < drawn == plan.labels, Message("{drawn:,} units are drawn", drawn=drawn)
     fits = 1 <= plan.rounds <= drawn
     yield "rounds", plan.rounds, fits, Message("it is 1 or more, and at most the number of labels")
+
+
+def number_queries(units: Iterable[PlanUnit], queries: Sequence[str]) -> Ints:
+    """Return the (units,) places of their queries."""
+    position = {query_id: number for number, query_id in enumerate(queries)}
+    return np.array([position[unit.query_id] for unit in units], np.int64)
 
 
 def group_grades(units: Sequence[PlanUnit], scale: Scale) -> Ints:

@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelSet
-from judge.analysis.pair_plan import ENOUGH_LABELS, MIN_LABELS, PairPlan, group_grades
+from judge.analysis.pair_plan import ENOUGH_LABELS, MIN_LABELS, PairPlan, group_grades, number_queries
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.errors import InputError
 from judge.measure.measures import Measure, parse_measure
@@ -187,11 +187,10 @@ def _make_draw(
     gains = compute_unit_gains(measure, people.scale)
     if measure.name == "DCG":  # the unit of the means by the assessor: both top grades gain the same
         gains *= compute_unit_gains(measure, run.spec.scale)[-1] / gains[-1]
-    position = {query_id: at for at, query_id in enumerate(first.queries)}
     labels = [people.grades.get(key) for key in units]
     return LabelledDraw(
         queries=len(first.queries),
-        query=np.array([position[query_id] for query_id, _ in units], np.int64),
+        query=number_queries(units.values(), first.queries),
         weight=np.array([unit.weights[number] for unit in units.values()]),
         group=group_grades(tuple(units.values()), run.spec.scale),
         inverse=np.array(list(inverse.values())),

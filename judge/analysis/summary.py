@@ -137,15 +137,14 @@ def average_values(values: Iterable[float | None], least: float = 0.0, most: flo
 def summarise_dimension(
     values: Mapping[ListKey, QueryValues],
     engines: Iterable[str],
-    remarks: tuple[str, ...] = (),
-    notes: tuple[DimensionNote, ...] = (),
+    remarks: Iterable[str] = (),
+    notes: Iterable[DimensionNote] = (),
     ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
-    pairs: tuple[EnginePair, ...] = (),
-    largest: float = inf,
+    pairs: Iterable[EnginePair] = (),
 ) -> DimensionResult:
     """Return the result of a dimension whose means are over the queries with a value.
 
-    `ranges` are the lowest and the highest value of measures, where they are not 0 and `largest`.
+    `ranges` are the lowest and the highest value of measures, where they are not 0 and 1.
     """
     measures = list(dict.fromkeys(name for row in values.values() for name in row))
     by_engine: dict[str, list[QueryValues]] = {engine: [] for engine in engines}
@@ -153,12 +152,12 @@ def summarise_dimension(
         by_engine[engine].append(row)
     means = {
         engine: {
-            name: average_values((row.get(name) for row in rows), *ranges.get(name, (0.0, largest)))
+            name: average_values((row.get(name) for row in rows), *ranges.get(name, (0.0, 1.0)))
             for name in measures
         }
         for engine, rows in by_engine.items()
     }
-    return DimensionResult(DimensionSummary(means, remarks, notes, pairs), values)
+    return DimensionResult(DimensionSummary(means, tuple(remarks), tuple(notes), tuple(pairs)), values)
 
 
 #: The version of the layout of summary.json, results.json and agreement.json.

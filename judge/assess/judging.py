@@ -23,8 +23,7 @@ import numpy as np
 
 from judge.assess.assessor import Assessor
 from judge.assess.batch import BatchRunner
-from judge.assess.lease_scheduler import LeaseScheduler
-from judge.assess.pair_runner import PairRunner
+from judge.assess.pair_runner import LeaseScheduler, PairRunner
 from judge.assess.progress import JudgmentRecorder, ProgressListener
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_cache_path

@@ -231,8 +231,7 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
             formatter.write(f"{'':{_GAP}}{line}\n")
     sections: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *GROUPS, "Options")}
     for param in command.get_params(context):
-        record = param.get_help_record(context)
-        if record is not None:
+        if (record := param.get_help_record(context)) is not None:
             is_argument = param.param_type_name == "argument"
             group = "Arguments" if is_argument else getattr(param, "rich_help_panel", "") or "Options"
             name = _PYTHON_TYPE.sub(lambda match: t(_TYPE_NAMES[match[1]]), record[0])

@@ -304,7 +304,7 @@ def _print_result(result: CollectResult) -> None:
     t = get_ui_translator()
     for name, tally in result.engines.items():
         print_message("{name}: {value}", name=name, value=_describe_tally(tally, t))
-    for remark in result.remarks:
+    for remark in (*result.remarks, *result.short_lists.values()):
         print_message(remark)
     calls = count_new_calls(t, result.calls_made)
     print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)

@@ -112,7 +112,7 @@ def measure_answers(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
         key = ranking.key
         is_missing = not ranking.snippets or (key in answers and key not in texts)
         answer = graded.get(key)
-        grade: AnswerGrade | None = "missing" if is_missing else answer and answer.grade
+        grade: AnswerGrade | None = "missing" if is_missing else answer.grade if answer else None
         shares = {str(name): float(grade == name) if grade else None for name in _GRADE_VALUES}
         values[key] = {_SCORE: _GRADE_VALUES[grade] if grade else None, **shares}
         if answer:
@@ -125,9 +125,8 @@ def measure_answers(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
         count=sum(bool(query.reference) for query in queries.values()),
         queries=len(queries),
     )
-    worst = tuple(note for _, note in notes[:_MAX_NOTES])
-    ranges = {_SCORE: (-1.0, 1.0)}
-    result = summarise_dimension(values, run.data.engines, (remark,), worst, ranges, largest=1.0)
+    worst = [note for _, note in notes[:_MAX_NOTES]]
+    result = summarise_dimension(values, run.data.engines, (remark,), worst, {_SCORE: (-1.0, 1.0)})
     return _add_correlations(run, result)
 
 

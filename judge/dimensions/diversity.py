@@ -41,12 +41,11 @@ _TRADE_OFF = 0.5
 def measure_diversity(run: JudgedRun, _: object) -> DimensionResult:
     """Return the diversity of each list, down to the depth of the run, and the overlap of the lists."""
     depth, lists = run.pool.depth, run.lists
-    ranges = {f"{name}@{depth}": (0.0, 1.0) for name in ("near-duplicates", "similarity")}
-    ranges[f"sites@{depth}"] = 0.0, float(depth)
+    ranges = {f"sites@{depth}": (0.0, float(depth))}
     similarities = {key: compare_snippets(snippets) for key, snippets in lists.items()}
     values = {key: measure_list(snippets, similarities[key], depth) for key, snippets in lists.items()}
     _add_mmr(run, similarities, values, ranges)
-    return summarise_dimension(values, run.data.engines, pairs=tuple(_compare_engines(run)), ranges=ranges)
+    return summarise_dimension(values, run.data.engines, pairs=_compare_engines(run), ranges=ranges)
 
 
 def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> DimensionResult:

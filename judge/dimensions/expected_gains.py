@@ -65,7 +65,7 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
             certain[key] for snippet_id in ids if (key := (ranking.query_id, snippet_id)) in certain
         ]
         values[ranking.key][name] = sum(certain_gains) / len(certain_gains) if certain_gains else None
-    return summarise_dimension(values, run.data.engines, ranges=ranges, largest=1.0)
+    return summarise_dimension(values, run.data.engines, ranges=ranges)
 
 
 def _average_shares(run: JudgedRun) -> tuple[dict[PairKey, Floats], dict[PairKey, float]]:

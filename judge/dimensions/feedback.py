@@ -26,7 +26,7 @@ def measure_feedback(run: JudgedRun, options: DimensionOptions) -> DimensionResu
     values: dict[ListKey, dict[str, float | None]] = {key: {} for key in run.lists}
     feedback = options.feedback or Feedback({})
     remarks = [_measure_kind(run, kind, labels, values) for kind, labels in feedback.labels.items()]
-    return summarise_dimension(values, run.data.engines, (*feedback.warnings, *remarks), largest=1.0)
+    return summarise_dimension(values, run.data.engines, (*feedback.warnings, *remarks))
 
 
 def _measure_kind(

@@ -146,7 +146,7 @@ def measure_points(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
             ]
             values[engine, query_id] = measure_recall(of_query, row, pools[query_id], run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)
-    return summarise_dimension(values, run.data.engines, remarks, notes, largest=1.0)
+    return summarise_dimension(values, run.data.engines, remarks, notes)
 
 
 def measure_recall(
@@ -192,7 +192,7 @@ def _select_relevant(run: JudgedRun, grades: GradesByPair) -> dict[str, list[Pai
 
 def _describe_uncovered(
     run: JudgedRun, points: Mapping[str, Sequence[Point]], pools: Mapping[str, Sequence[Levels | None]]
-) -> tuple[tuple[Message, ...], tuple[DimensionNote, ...]]:
+) -> tuple[list[Message], list[DimensionNote]]:
     """Return the number of vital points that no result supports, and these, most of a query first.
 
     These are only points of queries whose results are all known.
@@ -224,5 +224,4 @@ def _describe_uncovered(
         " points is not known.",
         queries=len(points) - len(complete),
     )
-    remarks = (remark, unknown) if len(points) > len(complete) else (remark,)
-    return remarks, tuple(notes[:_MAX_NOTES])
+    return [remark, unknown] if len(points) > len(complete) else [remark], notes[:_MAX_NOTES]

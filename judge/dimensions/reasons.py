@@ -85,11 +85,9 @@ def measure_failures(run: JudgedRun, asker: Asker, _: object) -> DimensionResult
             query = run.data.queries[query_id]
             note = make_note(query, engine, failed[key].reason, heading=classes[key])
             examples.setdefault((engine, classes[key]), []).append(note)
-    remarks = tuple(_list_remarks(run.data.engines, examples, failed.values()))
+    remarks = _list_remarks(run.data.engines, examples, failed.values())
     most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
-    return summarise_dimension(
-        values, run.data.engines, remarks, tuple(notes[0] for notes in most_frequent), largest=1.0
-    )
+    return summarise_dimension(values, run.data.engines, remarks, (notes[0] for notes in most_frequent))
 
 
 def _list_remarks(
@@ -177,7 +175,7 @@ def count_explanation_questions(
 def explain_run(run: JudgedRun, asker: Asker, options: DimensionOptions) -> DimensionResult:
     """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
     scores = score_run(run, run.spec.measures[:1])
-    values = scores.average_repeats()[0][:, :, 0]
+    values = scores.average_repeats()[:, :, 0]
     means = compute_nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
     rankings = {each.key: each for each in run.data.rankings}

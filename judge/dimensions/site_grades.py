@@ -119,8 +119,8 @@ def measure_site_grades(run: JudgedRun, asker: Asker, _: object) -> DimensionRes
         values[key] = row if has_answers else dict.fromkeys(row)
     names = {name for row in values.values() for name in row}
     ranges = {name: (1.0, 5.0) for name in names if name.partition("@")[0] in ("quality", *_GRADES)}
-    remarks = tuple(_describe_sites(grades, counts)) if counts else (NO_URL,)
-    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges, largest=1.0)
+    remarks = _describe_sites(grades, counts) if counts else [NO_URL]
+    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges)
 
 
 def _ask_site(site: str, examples: Sequence[Snippet]) -> Pair:

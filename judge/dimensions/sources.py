@@ -17,6 +17,7 @@ from datetime import date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache, lru_cache
 from ipaddress import ip_address
+from math import inf
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlsplit
@@ -74,12 +75,12 @@ def measure_sites(run: JudgedRun, _: object) -> DimensionResult:
     for host, count in counts.items():
         if classes.classify(host) == UNKNOWN:
             unknown[find_domain(host)] += count
-    remarks = () if counts else (NO_URL,)
+    remarks = [] if counts else [NO_URL]
     if unknown:
         most = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
         names = SeparatedNames(f"{site} ({count:,})" for site, count in most)
-        remarks = (Message("sites without a class, by number of results: {sites}", sites=names),)
-    return summarise_dimension(values, run.data.engines, remarks, largest=1.0)
+        remarks.append(Message("sites without a class, by number of results: {sites}", sites=names))
+    return summarise_dimension(values, run.data.engines, remarks)
 
 
 def list_hosts(data: Dataset, depth: int) -> dict[ListKey, list[str | None]]:
@@ -152,8 +153,8 @@ def _load_suffixes() -> PublicSuffixList:
 #: The column of queries that need fresh results, and its values that say no.
 _FRESH = "fresh"
 _NOT_FRESH = frozenset(("", "0", "0.0", "false", "no", "n", "否"))
-#: Ages in days: a measure is the share of results that are older.
-_AGE_BOUNDS = (7, 30, 365)
+#: Ages in days: a measure is the share of results that are older, and another one their median.
+_AGE_BOUNDS, _MEDIAN = (7, 30, 365), "median age in days"
 #: When no result is from this many days before the newest date, the date may be wrong.
 _MAX_GAP = 60
 _DAY = re.compile(r"(\d{4})(?:[-/.]|\s*年\s*)(\d{1,2})(?:[-/.]|\s*月\s*)(\d{1,2})(?!\d)")
@@ -202,8 +203,8 @@ def measure_freshness(run: JudgedRun, _: object) -> DimensionResult:
         key: measure_ages(texts, parse_day(chosen[key[1]]) or newest, depth)
         for key, texts in dates_by_list.items()
     }
-    shares = {name: (0.0, 1.0) for row in values.values() for name in row if not name.startswith("median")}
-    return summarise_dimension(values, run.data.engines, tuple(remarks), ranges=shares)
+    ranges = {f"{_MEDIAN}@{depth}": (0.0, inf)}
+    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges)
 
 
 def measure_ages(texts: Sequence[str], today: date | None, depth: int) -> QueryValues:
@@ -211,7 +212,7 @@ def measure_ages(texts: Sequence[str], today: date | None, depth: int) -> QueryV
     days = [day for text in texts if (day := parse_day(text, today))] if today else []
     ages = [max(0, (today - day).days) for day in days] if today else []
     return {
-        f"median age in days@{depth}": float(median(ages)) if ages else None,
+        f"{_MEDIAN}@{depth}": float(median(ages)) if ages else None,
         **{
             f"older than {bound} days@{depth}": sum(age > bound for age in ages) / len(ages) if ages else None
             for bound in _AGE_BOUNDS

@@ -75,8 +75,8 @@ def measure_costs(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
         key: {relevant: None if share is None else share * cutoff}
         for key, share in score_lists(run, Measure("P", cutoff)).items()
     }
-    remarks = tuple(_describe_prices(run, prices, listed))
-    result = summarise_dimension(values, run.data.engines, remarks, ranges={relevant: (0.0, float(cutoff))})
+    remarks, ranges = _describe_prices(run, prices, listed), {relevant: (0.0, float(cutoff))}
+    result = summarise_dimension(values, run.data.engines, remarks, ranges=ranges)
     engines = {
         engine: {**means, **_price_engine(means[relevant], prices.get(engine), relevant)}
         for engine, means in result.summary.engines.items()
@@ -160,7 +160,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     )
     values = {key: {"total": total} for key, total in totals.items()}
     remark = Message("shares: {shares}", shares=shares)
-    return summarise_dimension(values, run.data.engines, (remark,), pairs=tuple(engine_pairs), largest=1.0)
+    return summarise_dimension(values, run.data.engines, (remark,), pairs=engine_pairs)
 
 
 def _read_part(run: JudgedRun, name: str) -> dict[ListKey, float | None]:

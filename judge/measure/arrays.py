@@ -27,17 +27,15 @@ class RankedLists:
 
     Arrays have the shape (engines, topics, ranks) unless another one is given. `grade` is `NO_GRADE` where
     a snippet is unjudged and past the end of a list. `origin` is the rank (from 0) at which the list shows
-    the document first, -1 past the end. `document` numbers the documents of a topic, `snippet` the
-    snippets of the pool, `unjudged_index` the unjudged pairs of all topics; -1 elsewhere. `best` (topics,
-    documents) is the best known grade of a document in the pool. `depth` is the depth of judging, which
-    may be larger than the longest list.
+    the document first, -1 past the end. `document` numbers the documents of a topic, `unjudged_index` the
+    unjudged pairs of all topics; -1 elsewhere. `best` (topics, documents) is the best known grade of a
+    document in the pool. `depth` is the depth of judging, which may be larger than the longest list.
     """
 
     depth: int
     grade: Ints
     origin: Ints
     document: Ints
-    snippet: Ints
     unjudged_index: Ints
     best: Ints
 
@@ -70,15 +68,9 @@ class RankedLists:
 
     def select_topics(self, chosen: Bools | Ints) -> RankedLists:
         """Return the lists of the `chosen` topics, by their indexes or marks (topics,)."""
-        return RankedLists(
-            self.depth,
-            self.grade[:, chosen],
-            self.origin[:, chosen],
-            self.document[:, chosen],
-            self.snippet[:, chosen],
-            self.unjudged_index[:, chosen],
-            self.best[chosen],
-        )
+        arrays = self.grade, self.origin, self.document, self.unjudged_index
+        grade, origin, document, unjudged_index = (array[:, chosen] for array in arrays)
+        return RankedLists(self.depth, grade, origin, document, unjudged_index, self.best[chosen])
 
     def complete(self, grades: Ints) -> RankedLists:
         """Return the lists with all grades filled in, each topic once for every column of `grades`.
@@ -90,14 +82,12 @@ class RankedLists:
         engine, topic, rank = np.nonzero(self.unjudged)
         drawn = grades[self.unjudged_index[engine, topic, rank]]
         target = topic[:, None] * columns + np.arange(columns)
-        grade, origin, document, snippet = (
-            np.repeat(array, columns, axis=1)
-            for array in (self.grade, self.origin, self.document, self.snippet)
-        )
+        arrays = self.grade, self.origin, self.document
+        grade, origin, document = (np.repeat(array, columns, axis=1) for array in arrays)
         best = np.repeat(self.best, columns, axis=0)
         grade[engine[:, None], target, rank[:, None]] = drawn
         np.maximum.at(best, (target, self.document[engine, topic, rank][:, None]), drawn)
-        return RankedLists(self.depth, grade, origin, document, snippet, np.full_like(grade, -1), best)
+        return RankedLists(self.depth, grade, origin, document, np.full_like(grade, -1), best)
 
     def isolate(self, depth: int) -> RankedLists:
         """Return each list, cut at `depth`, in a pool of its own: (1, engines * topics, depth)."""
@@ -105,11 +95,9 @@ class RankedLists:
         def flatten(array: Ints) -> Ints:
             return np.ascontiguousarray(array[..., :depth]).reshape(1, -1, min(depth, array.shape[-1]))
 
-        grade, origin = flatten(self.grade), flatten(self.origin)
+        grade, origin, unjudged_index = map(flatten, (self.grade, self.origin, self.unjudged_index))
         best = find_best_grades(grade, origin, grade.shape[-1])
-        return RankedLists(
-            self.depth, grade, origin, origin, flatten(self.snippet), flatten(self.unjudged_index), best
-        )
+        return RankedLists(self.depth, grade, origin, origin, unjudged_index, best)
 
 
 def find_best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
@@ -168,7 +156,7 @@ class Coverage:
 class Arrays:
     """Ranked lists of the results, their grades by pair, and their coverage.
 
-    `grades` (pairs, repeats) are those of the pairs of `results`, as numbered in `lists.snippet`.
+    `grades` (pairs, repeats) are those of the pairs of `results`.
     `lists.unjudged_index` numbers the cells of `grades` that are `NO_GRADE`, row by row.
     """
 
@@ -185,12 +173,9 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     repeats, grades = _collect_grades(results, judgments, scale)
     times = len(repeats)
     wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
-    document, snippet = (
-        np.pad(numbers, wider, constant_values=-1) for numbers in (results.document, results.pair)
-    )
-    origin, document, snippet = (
-        np.repeat(numbers, times, axis=1) for numbers in (_find_origins(document), document, snippet)
-    )
+    padded = [np.pad(each, wider, constant_values=-1) for each in (results.document, results.pair)]
+    document, snippet = (np.repeat(numbers, times, axis=1) for numbers in padded)
+    origin = np.repeat(_find_origins(padded[0]), times, axis=1)
     # Past the end of a list the snippet has the index -1, which is the row added here.
     judged = np.append(grades, np.full((1, times), NO_GRADE, grades.dtype), axis=0)
     unjudged_index = np.full_like(judged, -1)
@@ -203,9 +188,7 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
         counts = np.repeat(results.unreturned, times)
         more = np.where(np.arange(counts.max(initial=0)) < counts[:, None], scale.top, NO_GRADE)
         best = np.concatenate([best, more], axis=1)
-    lists = RankedLists(
-        results.depth, grade, origin, document, snippet, unjudged_index[snippet, repeat], best
-    )
+    lists = RankedLists(results.depth, grade, origin, document, unjudged_index[snippet, repeat], best)
     return Arrays(results, repeats, grades, lists, _measure_coverage(results, lists, times))
 
 

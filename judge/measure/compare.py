@@ -142,7 +142,7 @@ def compare_engines(
     ]
     if not engine_pairs:
         return ()
-    value, _, _ = scores.average_repeats()
+    value = scores.average_repeats()
     size = max(1, _BLOCK // max(1, len(scores.queries) * len(engine_pairs)))
     return tuple(
         each

@@ -125,7 +125,7 @@ def compare_rankings(people: Scores, assessor: Scores, *, partly_labelled: bool)
     is left out. The others are compared on the queries where all of them have values, or on each
     engine's own if there is no such query. Both scores have the same engines, queries and measures.
     """
-    theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
+    theirs, ours = people.average_repeats(), assessor.average_repeats()
     return {
         str(measure): _compare_ranking(
             people.engines, theirs[..., at], ours[..., at], partly_labelled=partly_labelled
@@ -302,15 +302,11 @@ def find_vendor(words: str) -> str | None:
     """Return the vendor of a model or an engine with this name, None when the name does not tell."""
     for word in re.findall(r"[^\W\d_]+", words.lower()):
         for vendor, tokens in VENDORS.items():
-            if any(_matches_word(token, word) for token in tokens):
-                return vendor
+            for token in tokens:
+                begins = token.isascii() and len(token) > 4 and word.startswith(token)
+                if word == token or begins or (not token.isascii() and token in word):
+                    return vendor
     return None
-
-
-def _matches_word(token: str, word: str) -> bool:
-    if not token.isascii():
-        return token in word
-    return word == token or (len(token) > 4 and word.startswith(token))
 
 
 def find_shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tuple[SharedVendor, ...]:

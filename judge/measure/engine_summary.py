@@ -122,6 +122,7 @@ def summarise_engines(
     for row, (engine, means) in enumerate(average_engines(scores).items()):
         returned, present = coverage.returned[row], ~coverage.without_list[row]
         latencies = results.latency_ms[row][~results.errors[row] & ~np.isnan(results.latency_ms[row])]
+        median, p95 = np.percentile(latencies, [50, 95]).tolist() if latencies.size else (0.0, 0.0)
         tokens = results.tokens[row][~np.isnan(results.tokens[row])].tolist()
         snippets = int(returned.sum())
         pairs = snippets * len(scores.repeats)
@@ -135,9 +136,7 @@ def summarise_engines(
             duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
             unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
             measures=means,
-            latency_ms=Latency(*np.percentile(latencies, [50, 95]).tolist(), latencies.size)
-            if latencies.size
-            else None,
+            latency_ms=Latency(median, p95, latencies.size) if latencies.size else None,
             tokens=TokenCount(fmean(tokens), len(tokens)) if tokens else None,
             no_snippet_share=no_snippet_shares[engine],
             rerank_relevancy=_measure_rerank_relevancy(results.pair[row], rerank_scores),
@@ -147,7 +146,7 @@ def summarise_engines(
 
 def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     """Return the means by engine and measure."""
-    value, low, high = scores.average_repeats()
+    value, low, high = scores.average_with_bounds()
     shared: Bools = np.all(~np.isnan(value), axis=0)
     intervals = _compute_t_intervals(value, np.array(scores.largest))
     return {
@@ -206,6 +205,8 @@ def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> Reran
 
     This is LlamaIndex's rerank relevancy. Lists without a score are left out; None when there is no other.
     """
+    if not scores:
+        return None
     lists = [[scores[pair] for pair in of_list if pair in scores] for of_list in pairs.tolist()]
     lists = list(filter(None, lists))
     if not lists:

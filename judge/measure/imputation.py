@@ -44,12 +44,11 @@ _BLOCK = 2**20
 
 def impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
     """Return the (unjudged pairs, `IMPUTATIONS`) grades, in the order of `RankedLists.unjudged_index`."""
-    lists = arrays.lists.select_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
-    engine, topic, rank = np.nonzero(lists.origin >= 0)
     results = arrays.results
+    engine, query, rank = np.nonzero(results.pair >= 0)
     discounts = np.zeros((len(results.snippet_ids), len(results.engines)))
     # A list can hold the same snippet twice.
-    np.maximum.at(discounts, (lists.snippet[engine, topic, rank], engine), 1 / np.log2(rank + 2))
+    np.maximum.at(discounts, (results.pair[engine, query, rank], engine), 1 / np.log2(rank + 2))
     return impute_grades(results.list_pairs(), arrays.grades, discounts, scale.top)
 
 
@@ -151,9 +150,8 @@ def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> 
         pair = np.repeat(np.arange(block.size), number)
         offset = np.arange(pair.size) - np.repeat(np.cumsum(number) - number, number)
         donor = donors[starts[query[block]][pair] + offset]
-        kernel = _compute_normal_kernel(
-            predicted[donor] - predicted[block][pair], top * _BANDWIDTH_SAME_QUERY
-        )
+        difference = predicted[donor] - predicted[block][pair]
+        kernel = _compute_normal_kernel(difference, top * _BANDWIDTH_SAME_QUERY)
         cells = np.bincount(pair * (top + 1) + grade[donor], kernel, minlength=block.size * (top + 1))
         weights[block] = cells.reshape(-1, top + 1)
     return weights
@@ -166,9 +164,8 @@ def _weigh_all_queries(grade: Ints, predicted: Floats, top: int) -> Floats:
     cells = np.bincount(point[judged] * (top + 1) + grade[judged], minlength=_GRID_POINTS * (top + 1))
     points = np.arange(_GRID_POINTS)
     kernel = _compute_normal_kernel(points / (_GRID_POINTS - 1), _BANDWIDTH_ALL)
-    weights: Floats = (kernel[np.abs(points[:, None] - points)] @ cells.reshape(_GRID_POINTS, top + 1))[
-        point[~judged]
-    ]
+    by_point = kernel[np.abs(points[:, None] - points)] @ cells.reshape(_GRID_POINTS, top + 1)
+    weights: Floats = by_point[point[~judged]]
     return weights
 
 

@@ -19,12 +19,8 @@ from judge.records import Scale
 
 #: An example of each parameter, for messages.
 PARAMETER_EXAMPLES = {
-    "own": "own",
-    "granular": "granular",
-    "rel": "rel=1",
-    "dcg": "dcg='exp-log2'",
-    "p": "p=0.8",
-}
+    "own": "own", "granular": "granular", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"
+}  # fmt: skip
 # Parameters without a value.
 _FLAGS = ("own", "granular")
 
@@ -145,12 +141,9 @@ MEASURE_KINDS = MappingProxyType({kind.name: kind for kind in _KINDS})
 _MEANS = {"map": "AP", "mrr": "RR"}
 # Other common names of measures.
 _SYNONYMS = {
-    "precision": "P",
-    "recall": "R",
-    **dict.fromkeys(("hit", "hits", "hitrate"), "Success"),
-    "contextprecision": "AP(own)",
-    "contextualrelevancy": "SetP",
-}
+    "precision": "P", "recall": "R", "hit": "Success", "hits": "Success", "hitrate": "Success",
+    "contextprecision": "AP(own)", "contextualrelevancy": "SetP",
+}  # fmt: skip
 
 
 def _describe_unknown_measure(name: str) -> str:
@@ -222,9 +215,6 @@ class Measure:
             raise InputError(
                 "{measure}@{cutoff}: a cutoff is a rank, 1 or more", measure=self.name, cutoff=self.cutoff
             )
-        self._check_values()
-
-    def _check_values(self) -> None:
         if self.rel is not None and self.rel < 1:
             raise InputError(
                 "{measure}(rel={rel}): rel is a grade, 1 or more; grade 0 is never relevant",
@@ -307,10 +297,7 @@ def name_mean(measure: str) -> str:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of a text such as `nDCG@10`, `P(rel=2)@5`; names are not case-sensitive.
-
-    `MAP@10` is AP@10, and `MRR` is RR. Raise `InputError` for any other text.
-    """
+    """Return the measure of a text such as `nDCG@10`, `mrr`, `P(rel=2)@5`; raise `InputError` for others."""
     match = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S+?))?\s*", text)
     if match is None:
         raise InputError(
@@ -403,8 +390,7 @@ def resolve_measures(
 ) -> tuple[Measure, ...]:
     """Return the measures called `names`, or the defaults for `depth`; one name may list several.
 
-    Raises InputError for an unknown measure, one that looks deeper than `depth`, and one whose `rel` is above
-    the top of `scale`.
+    Raises InputError for one that is unknown, looks deeper than `depth`, or has a `rel` above the `scale`.
     """
     measures = list_default_measures(depth) if names is None else parse_measures(", ".join(names))
     check_depth(measures, depth)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure.formulas import TIE, Bools, Floats, Ints, apply_formula, compute_gains, divide
+from judge.measure.formulas import TIE, Bools, Floats, Ints, apply_formula, compute_gains
 from judge.measure.measures import Measure
 from judge.measure.resampling import Interval
 from judge.records import Scale, ScaleName
@@ -250,7 +250,8 @@ def _fit_gains(draw: LabelledDraw, labelled: Bools) -> tuple[Floats, int]:
     count = np.bincount(draw.group, labelled, size)
     total = np.bincount(draw.group, share, size)
     overall = (share * gain).sum() / share.sum()
-    mean = divide(np.bincount(draw.group, share * gain, size), total, overall)
+    mean = np.full(size, overall)
+    np.divide(np.bincount(draw.group, share * gain, size), total, out=mean, where=total > 0)
     mean = (count * mean + 2 * overall) / (count + 2)
     return mean[draw.group], int((count > 0).sum())
 

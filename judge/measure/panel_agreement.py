@@ -139,42 +139,40 @@ def measure_panel_agreement(
 
 
 def _combine_votes(votes: Sequence[Judgment], assessor: str, size: int, *, high: bool) -> Judgment:
-    graded = [judgment for judgment in votes if judgment.grade is not None]
     if votes[0].assessor.startswith("rule:"):
         return votes[0]
-    flags = list(dict.fromkeys(flag for judgment in votes for flag in judgment.flags))
-    of_panel: dict[str, Any] = {
+    grades = [judgment.grade for judgment in votes if judgment.grade is not None]
+    flags = dict.fromkeys(flag for judgment in votes for flag in judgment.flags)
+    own: dict[str, Any] = {
         "assessor": assessor,
         "params": {},
         "usage": None,
         "reply": "",
         "served_model": None,
     }
-    if 2 * len(graded) < size or not graded:
-        return replace(votes[0], grade=None, reason="", error="no_quorum", flags=tuple(flags), **of_panel)
-    grades = [judgment.grade for judgment in graded if judgment.grade is not None]
+    if 2 * len(grades) < size or not grades:
+        return replace(votes[0], grade=None, reason="", error="no_quorum", flags=tuple(flags), **own)
     low, top = median_low(grades), median_high(grades)
-    grade = top if high else low
-    flags += (
-        [PANEL_SPLIT] * (len(set(grades)) > 1)
-        + [PANEL_TIE] * (low != top)
-        + [PANEL_SHORT] * (len(graded) < size)
+    reasons = (
+        (PANEL_SPLIT, len(set(grades)) > 1),
+        (PANEL_TIE, low != top),
+        (PANEL_SHORT, len(grades) < size),
     )
-    first = next(judgment for judgment in graded if judgment.grade == grade)
-    return replace(first, error=None, flags=tuple(flags), **of_panel)
+    own_flags = (flag for flag, is_set in reasons if is_set)
+    first = next(judgment for judgment in votes if judgment.grade == (top if high else low))
+    return replace(first, error=None, flags=(*flags, *own_flags), **own)
 
 
 def _summarise_member(name: str, judgments: Sequence[Judgment], scale: Scale) -> Member:
     grades = [judgment.grade for judgment in judgments if judgment.grade is not None]
+    served = Counter(judgment.served_model for judgment in judgments if judgment.served_model)
     return Member(
         name=name,
         judged=len(grades),
         failed=len(judgments) - len(grades),
         relevant=fmean(grade >= scale.relevant_from for grade in grades) if grades else None,
         mean_grade=fmean(grades) if grades else None,
-        served=dict(
-            sorted(Counter(judgment.served_model for judgment in judgments if judgment.served_model).items())
-        ),
+        served=dict(sorted(served.items())),
     )
 
 
@@ -225,20 +223,16 @@ def count_served_models(
     rows = judgments.rows[judgments.rows["is_graded"] & (judgments.rows["model"] >= 0)]
     returned = [list_distinct(of_engine[of_engine >= 0]) for of_engine in results.pair]
     models = {}
-    for number, name in enumerate(judgments.models):
+    for number in list_distinct(rows["model"]).tolist():
         of_model = rows[rows["model"] == number]
-        if not of_model.size:
-            continue
         pairs = of_model["pair"]
         counts = np.bincount(pairs[pairs >= 0], minlength=len(results.snippet_ids))
-        engines = {
-            engine: int(counts[own].sum()) for engine, own in zip(results.engines, returned, strict=True)
-        }
-        models[name] = ServedModelGrades(
+        by_engine = zip(results.engines, (int(counts[own].sum()) for own in returned), strict=True)
+        models[judgments.models[number]] = ServedModelGrades(
             judgments=len(of_model),
             relevant=int((of_model["grade"] >= scale.relevant_from).sum()),
             mean_grade=int(of_model["grade"].sum()) / len(of_model),
-            engines={engine: count for engine, count in engines.items() if count},
+            engines={engine: count for engine, count in by_engine if count},
         )
     return dict(sorted(models.items(), key=lambda item: (-item[1].judgments, item[0])))
 

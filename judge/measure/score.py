@@ -94,17 +94,21 @@ class Scores:
             **{name: getattr(self, name)[rows][:, columns][..., last] for name in _ARRAYS},
         )
 
-    def average_repeats(self) -> tuple[Floats, Floats, Floats]:
-        """Return the (engines, queries, measures) means over the repeats, as `compute_bounded_mean` does."""
+    def average_repeats(self) -> Floats:
+        """Return the (engines, queries, measures) means over the repeats with a value."""
+        return compute_nan_mean(np.moveaxis(self.value, 2, -1), axis=-1)
+
+    def average_with_bounds(self) -> tuple[Floats, Floats, Floats]:
+        """Return these means, and their lowest and highest values as `compute_bounded_mean` does."""
         value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
         return compute_bounded_mean(value, low, high)
 
     def average_queries(self) -> dict[str, dict[str, float | None]]:
         """Return the mean over the queries with a value, by measure and engine."""
-        value, _, _ = self.average_repeats()
+        by_measure = compute_nan_mean(self.average_repeats(), axis=1).T
         return {
             str(measure): dict(zip(self.engines, map(convert_non_finite, means), strict=True))
-            for measure, means in zip(self.measures, compute_nan_mean(value, axis=1).T, strict=True)
+            for measure, means in zip(self.measures, by_measure, strict=True)
         }
 
     def bound_differences(self, one: Ints, two: Ints, measure: int) -> tuple[Floats, Floats]:
@@ -115,7 +119,7 @@ class Scores:
         where only unjudged snippets can make the measure defined, the bounds can be too wide.
         """
         chosen = self.select(measures=[self.measures[measure]])
-        _, low, high = (each[..., 0] for each in chosen.average_repeats())
+        _, low, high = (each[..., 0] for each in chosen.average_with_bounds())
         lowest, highest = low[one] - high[two], high[one] - low[two]
         incomplete = self.incomplete
         if incomplete is not None:
@@ -280,7 +284,7 @@ def score_ideal_order(
     grade = np.take_along_axis(best, document, axis=1)
     origin = np.where(grade == NO_GRADE, -1, np.arange(grade.shape[1]))
     none = np.full_like(grade, -1)[None]
-    ideal = RankedLists(depth, grade[None], origin[None], document[None], none, none, best)
+    ideal = RankedLists(depth, grade[None], origin[None], document[None], none, best)
     shape = len(results.queries), len(arrays.repeats)
     coverage = arrays.coverage
     ungraded: Bools = np.equal(best, NO_GRADE).all(axis=1).reshape(shape)

@@ -107,18 +107,15 @@ def compare_segments(
             part = scores.select(queries=ids)
             comparisons = compare_engines(part.select(measures=deciding), among, families=families)
             mirrored = len(values) == 2 and number == 1
-            contrasts = (
-                ()
-                if mirrored or not comparisons
-                else _compare_segment(in_column, ids, comparisons, contrasted)
-            )
+            contrasts: tuple[SegmentContrast, ...] = ()
+            if comparisons and not mirrored:
+                contrasts = tuple(_compare_segment(in_column, ids, comparisons, contrasted))
             means = {
                 engine: {name: SegmentMean(mean.mean, mean.ci95, mean.n) for name, mean in by_measure.items()}
                 for engine, by_measure in average_engines(part).items()
             }
-            segments_by_column.setdefault(column, {})[value] = SegmentResult(
-                len(part.queries), means, comparisons, tuple(contrasts)
-            )
+            result = SegmentResult(len(part.queries), means, comparisons, contrasts)
+            segments_by_column.setdefault(column, {})[value] = result
     return segments_by_column
 
 
@@ -126,7 +123,7 @@ def _compare_segment(
     scores: Scores, ids: Collection[str], comparisons: Collection[PairComparison], families: int
 ) -> Iterator[SegmentContrast]:
     """Yield the contrast of the queries `ids` with the other ones of `scores`, by its one measure."""
-    value = scores.average_repeats()[0][..., 0]
+    value = scores.average_repeats()[..., 0]
     row = {engine: value[index] for index, engine in enumerate(scores.engines)}
     differences = np.stack([row[each.a] - row[each.b] for each in comparisons], axis=1)
     members = np.array([query in ids for query in scores.queries], bool)
@@ -204,8 +201,7 @@ def list_needed_measures(measures: Sequence[Measure], depth: int) -> tuple[Measu
     """Return the measures that the check needs, too: nDCG and AP by own lists, and P at the same cutoff."""
     needed: list[Measure] = []
     for measure in filter(_is_pooled, measures):
-        needed.append(replace(measure, own=True))
-        needed.append(Measure("P", measure.choose_cutoff(depth), rel=measure.rel))
+        needed += replace(measure, own=True), Measure("P", measure.choose_cutoff(depth), rel=measure.rel)
     return tuple(dict.fromkeys(needed))
 
 
@@ -217,7 +213,7 @@ def check_own_lists(
     Measures whose `list_needed_measures` are not among those of `scores` are skipped. `comparisons` tell
     whether the difference is significant.
     """
-    values, _, _ = scores.average_repeats()
+    values = scores.average_repeats()
     for measure in filter(_is_pooled, scores.measures):
         needed = (measure, *list_needed_measures([measure], depth))
         if not set(needed) <= set(scores.measures):

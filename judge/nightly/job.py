@@ -67,6 +67,8 @@ from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RunIdentity, parse_inputs, read_config_if_there
 from judge.store import store_files
 
+_Listener = ProgressListener | None
+
 
 @dataclass(frozen=True, slots=True)
 class NightReport:
@@ -80,8 +82,8 @@ class NightReport:
 def run_nightly(
     toml: Path,
     day: str,
-    progress: ProgressListener | None = None,
-    canary_progress: ProgressListener | None = None,
+    progress: _Listener = None,
+    canary_progress: _Listener = None,
     t: Translator = ENGLISH,
 ) -> NightReport:
     """Run the night of `day` that `toml` asks for, or what is left of it, and notify in the language of `t`.
@@ -159,9 +161,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
 
 
 def run_night(
-    context: NightContext,
-    progress: ProgressListener | None = None,
-    canary_progress: ProgressListener | None = None,
+    context: NightContext, progress: _Listener = None, canary_progress: _Listener = None
 ) -> NightRecord:
     """Judge the canaries, then the night's run; compare, decide, and write night.json.
 
@@ -217,7 +217,7 @@ def _read_dataset(context: NightContext) -> tuple[RunIdentity, list[str]]:
 
 
 def _judge_canaries(
-    context: NightContext, spend_limit: SpendLimit, progress: ProgressListener | None
+    context: NightContext, spend_limit: SpendLimit, progress: _Listener
 ) -> CanaryCheck | None:
     repeats = context.rules.canary_repeats
     if not repeats:

@@ -121,8 +121,7 @@ def describe_unfinished(t: Translator, day: str) -> str:
 
 def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:
     """Return which nights the charts show, None when they show all."""
-    left_out = len(nights) - most
-    if left_out <= 0:
+    if (left_out := len(nights) - most) <= 0:
         return None
     return make_text(
         "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",

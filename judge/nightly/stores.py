@@ -91,10 +91,7 @@ def find_own_store(context: NightContext) -> Path:
 
 
 def begin_store(store: Path, shared_store: Path) -> Path:
-    """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`.
-
-    Raises StoreError when that fails.
-    """
+    """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`."""
     (store_files.merge_store if store.exists() else store_files.copy_store)(shared_store, store)
     return store
 
@@ -120,10 +117,7 @@ def remove_quarantined_stores(nights: Path, keep: str | None) -> None:
 
 
 def end_store(store: Path, shared_store: Path) -> None:
-    """Merge the store of a night into the shared store, which is made when absent, and remove it.
-
-    Verdicts that other nights added stay. Raises StoreError when that fails.
-    """
+    """Merge the store of a night into the shared one, which keeps verdicts of other nights, and remove it."""
     store_files.merge_store(store, shared_store)
     store_files.remove_store(store)
 
@@ -140,8 +134,7 @@ def check_store(shared_store: Path) -> None:
 def promote_store(store: Path, shared_store: Path) -> None:
     """Make the store of a drifted assessor, if it is there, the shared one, with the old one as a backup.
 
-    A kill at any moment leaves a whole shared store, and `store` until it is in its place. Raises StoreError
-    when that fails.
+    A kill at any moment leaves a whole shared store, and `store` until it is in its place.
     """
     if store.exists():
         day = store.stem.rpartition(_QUARANTINED)[2]
@@ -255,8 +248,7 @@ def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
 
 
 def _read_ledger(night: RunFolder) -> _CostLedger:
-    values = night.read_if_there(_LEDGER_FILE)
-    if values is None:
+    if (values := night.read_if_there(_LEDGER_FILE)) is None:
         return _CostLedger(sum_call_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}

@@ -280,7 +280,7 @@ def _format_scores(scores: Scores) -> Iterator[str]:
 
 def _average_scores(scores: Scores) -> ReadScores:
     """Return a function that returns the means over the repeats of an engine on a query."""
-    means, _, _ = scores.average_repeats()
+    means = scores.average_repeats()
     names = [str(measure) for measure in scores.measures]
     engines = {engine: row for row, engine in enumerate(scores.engines)}
     queries = {query: column for column, query in enumerate(scores.queries)}

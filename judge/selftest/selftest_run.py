@@ -110,7 +110,6 @@ def run_selftest(
     """
     test = _prepare_test(config)
     folder = find_results_folder(test.store)
-    shipped = test.assessors[0]
     with folder.lock():
         spend_limit = SpendLimit(test.config.max_calls, test.config.budget)
         members = factory.build_panel(test.config, test.assessors, CancelToken(), spend_limit)
@@ -122,8 +121,8 @@ def run_selftest(
             )
         for judging in judgings:
             _check_judging(judging, test.config)
-        result = _make_result(test, _identify_assessor(shipped, test.config), judgings)
-        name = make_result_file_name(shipped.name, result.id)
+        result = _make_result(test, judgings)
+        name = make_result_file_name(result.assessor, result.id)
         path = folder.write_json(name, to_json(result))
     return SelfTest(path, result, spend_limit.calls, _check_graded(judgings[0], test.config))
 
@@ -190,22 +189,21 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
         )
 
 
-def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[JudgingResult]) -> SelfTestResult:
-    shipped_probes, config = probes.load_probes(), test.config
-    model = test.assessors[0].model
+def _make_result(test: _PreparedTest, judgings: Sequence[JudgingResult]) -> SelfTestResult:
+    shipped_probes, config, shipped = probes.load_probes(), test.config, test.assessors[0]
     text = dump_json([asdict(probe) for probe in shipped_probes])
     prompts = {}
     for prompt, assessor, judging in zip(_PROMPT_NAMES, test.assessors, judgings, strict=True):
         judgments = (each for each in judging.judgments if each.repeat == config.repeats)
         metrics = compute_metrics(shipped_probes, judgments, config.grading)
         values = {name: getattr(metrics, name) for name in SelfTestMetrics.__slots__}
-        prompts[prompt] = PromptResult(**values, versions=assessor.prompt_versions, cost=judging.cost)
+        prompts[prompt] = PromptResult(**values, versions=assessor.prompts.versions, cost=judging.cost)
     return SelfTestResult(
-        id=identity,
-        assessor=test.assessors[0].name,
-        model=model.name,
-        endpoint=model.endpoint,
-        params=dict(model.params),
+        id=_identify_assessor(shipped, config),
+        assessor=shipped.name,
+        model=shipped.model.name,
+        endpoint=shipped.model.endpoint,
+        params=dict(shipped.model.params),
         scale=config.scale,
         lang=config.lang,
         repeat=config.repeats,
@@ -256,7 +254,7 @@ def _identify_assessor(assessor: Assessor, config: Config) -> str:
         model.name,
         model.endpoint,
         dump_json(dict(sorted(model.params.items()))),
-        dump_json(assessor.prompt_versions),
+        dump_json(assessor.prompts.versions),
         assessor.name,
         config.lang,
     ]

@@ -109,7 +109,6 @@ def compare_kernels(queries: int = 10_000, results: int = 100) -> None:
         grade=grade,
         origin=np.broadcast_to(np.arange(results), grade.shape),
         document=document,
-        snippet=document,
         unjudged_index=np.full_like(document, -1),
         best=find_best_grades(grade, document, 2 * results),
     )

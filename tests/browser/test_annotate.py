@@ -133,6 +133,7 @@ def finish(page: Page, seen: list[str]) -> None:
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#comment")).to_have_value("why 3, not 0")
     expect(page.locator(".gu")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".gu span")).to_have_text("not sure: no label, so judge agree leaves this pair out")
     wait_until_ready(page, 13)
     page.keyboard.press(read_grade(page))
     rest = label(page, 13, 20)

@@ -119,9 +119,9 @@ def test_mismatched_pairs_share_no_term_and_a_larger_draw_contains_a_smaller_one
     ]
     data = read_dataset(mixed, lang="auto", max_chars=4000)
     pool = build_pool(data, 10)
-    drawn = draw_mismatched_pairs(data, pool, 60).pairs
+    drawn = draw_mismatched_pairs(data, pool, 60)
     assert len(drawn) == 60
-    assert list(draw_mismatched_pairs(data, pool, 20).pairs) == list(drawn)[:20]
+    assert list(draw_mismatched_pairs(data, pool, 20)) == list(drawn)[:20]
     keys = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
     owners = {pair.snippet.id: pair.query for pair in pool.pairs}
     assert keys.isdisjoint(drawn)
@@ -131,7 +131,7 @@ def test_mismatched_pairs_share_no_term_and_a_larger_draw_contains_a_smaller_one
         assert pair.query.lang == owner.lang
         assert not set(pair.query.text.split()) & set(owner.text.split())
     shuffled = read_dataset(mixed[::-1], lang="auto", max_chars=4000)
-    assert draw_mismatched_pairs(shuffled, build_pool(shuffled, 10), 60).pairs.keys() == drawn.keys()
+    assert draw_mismatched_pairs(shuffled, build_pool(shuffled, 10), 60).keys() == drawn.keys()
 
 
 def test_the_interval_of_the_ideal_order_ends_at_the_largest_value(tmp_path: Path) -> None:
@@ -206,4 +206,4 @@ def test_a_draw_of_pairs_that_hardly_exist_ends() -> None:
         for rank in (1, 2, 3)
     ]
     data = read_dataset(rows, lang="en", max_chars=400)
-    assert len(draw_mismatched_pairs(data, build_pool(data, 10), 10**9).pairs) == 6
+    assert len(draw_mismatched_pairs(data, build_pool(data, 10), 10**9)) == 6

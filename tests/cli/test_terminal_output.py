@@ -130,6 +130,8 @@ def test_a_console_shows_controls_of_texts_and_keeps_its_own() -> None:
         ("评定到第 10 名次（95% 置信区间）", ["评定到第 10 名次", "（95% 置信区间）"]),
         ("by engine 谷歌自定义: not", ["by engine 谷歌自定", "义: not"]),
         ("a difference of (95%: -0.1 to 0.2)", ["a difference of", "(95%: -0.1 to 0.2)"]),
+        # A long name breaks behind its marks.
+        ("a internal_hybrid_reranker_2026 b", ["a internal_hybrid_", "reranker_2026 b"]),
         ("a 0123456789012345678901234567 b", ["a", "01234567890123456789", "01234567 b"]),
         ("ab\n  摘要 x", ["ab", "  摘要 x"]),
     ],

@@ -173,14 +173,14 @@ function buildGradeButtons(scale, onGrade) {
   };
   if (scale === "binary") {
     const [no = "", yes = ""] = GRADES[language].binary;
-    add(1, "g3", "y", `${texts.yes}: ${yes}`);
-    add(0, "g0", "n", `${texts.no}: ${no}`);
+    add(1, "g3", "y", `${texts.yes}${texts.colon}${yes}`);
+    add(0, "g0", "n", `${texts.no}${texts.colon}${no}`);
   } else {
     for (const [grade, meaning] of [...GRADES[language].graded.entries()].reverse()) {
       add(grade, `g${grade}`, String(grade), meaning);
     }
   }
-  add(null, "gu", "u", texts.unsure);
+  add(null, "gu", "u", `${texts.unsure}${texts.colon}${texts.noLabel}`);
   return buttons;
 }
 

@@ -8,7 +8,7 @@ from math import floor, log10
 from rich.console import Console
 
 from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate, RunEstimate
-from judge.assess.example_prompts import CACHED_PREFIX
+from judge.assess.prompts import CACHED_PREFIX
 from judge.cli.render.tables import escape_line, make_table, print_lines, print_table
 from judge.errors import ErrorKind
 from judge.measure.resampling import CountedShare

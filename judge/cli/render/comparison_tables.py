@@ -40,7 +40,7 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
 from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
-from judge.report.run_warnings import warn_incomplete
+from judge.report.run_warnings import warn_incomplete, warn_without_results
 
 
 def print_comparison(
@@ -126,6 +126,7 @@ def _explain_tables(
 
 def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
     yield warn_incomplete(t, summary)
+    yield from warn_without_results(t, summary)
     yield from map(t, summary.remarks)
     judged = t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
     yield t(

@@ -35,7 +35,7 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.page_tables import COLUMN_NOTES, list_return_columns
-from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete
+from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete, warn_without_results
 from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -125,6 +125,7 @@ def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
     yield warn_flagged(t, summary)
+    yield from warn_without_results(t, summary)
     yield from _describe_judging(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)

@@ -27,10 +27,7 @@ def make_pool(queries: int = QUERIES) -> JudgedPool:
     """Return a pool with the first two snippets of each query relevant."""
     pairs = tuple(
         tuple(
-            Pair(
-                Query(f"q{q}", f"query {q}", "", "en"),
-                Snippet(f"s{q}.{s}", f"text {q}.{s}"),
-            )
+            Pair(Query(f"q{q}", f"query {q}", "", "en"), Snippet(f"s{q}.{s}", f"text {q}.{s}"))
             for s in range(SNIPPETS)
         )
         for q in range(queries)

@@ -163,10 +163,7 @@ def test_the_values_of_a_list() -> None:
         "undated@5": pytest.approx(0.2),
     }
     assert measure_ages([], TODAY, 5)["undated@5"] is None
-    assert measure_ages(["", ""], None, 5) == {
-        **dict.fromkeys(measure_ages([], TODAY, 5)),
-        "undated@5": 1.0,
-    }
+    assert measure_ages(["", ""], None, 5) == {**dict.fromkeys(measure_ages([], TODAY, 5)), "undated@5": 1.0}
 
 
 def test_only_marked_queries_count_each_on_its_day(tmp_path: Path) -> None:

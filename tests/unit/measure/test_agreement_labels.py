@@ -31,15 +31,7 @@ GRADES = st.dictionaries(KEYS, st.integers(0, 3))
 
 @check_each(
     ("given_grades", "typical"),
-    [
-        ((2,), 2),
-        ((0, 3, 1), 1),
-        ((1, 2), 2),
-        ((0, 1), 1),
-        ((0, 0, 1, 1), 1),
-        ((0, 3), 2),
-        ((3, None, 3), 3),
-    ],
+    [((2,), 2), ((0, 3, 1), 1), ((1, 2), 2), ((0, 1), 1), ((0, 0, 1, 1), 1), ((0, 3), 2), ((3, None, 3), 3)],
 )
 def test_the_typical_grade_is_the_median_halves_up(
     given_grades: tuple[int | None, ...], typical: int

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from judge.measure.formulas import Floats
 from judge.measure.ppi import compute_two_sided_p
-from tests.unit.measure.corrected import correct_known_mean, draw_graded, list_numbers
-from tests.unit.measure.tables import make_floats
+from tests.unit.measure.tables import correct_known_mean, draw_graded, list_numbers, make_floats
 
 
 def test_four_labelled_and_four_others_by_hand() -> None:

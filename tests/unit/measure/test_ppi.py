@@ -23,8 +23,7 @@ from judge.measure.ppi import (
 )
 from tests.support.cases import check_each
 from tests.support.intervals import get_high_end, get_low_end
-from tests.unit.measure.corrected import correct_known_mean, draw_graded, list_numbers
-from tests.unit.measure.tables import make_floats
+from tests.unit.measure.tables import correct_known_mean, draw_graded, list_numbers, make_floats
 
 
 def draw_engines(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Floats, Floats]:

@@ -9,7 +9,7 @@ import pytest
 
 from judge.measure.formulas import Bools, Floats, sum_precision
 from judge.measure.ppi import CorrectedDifference, CorrectedEngineMean, correct_engines
-from tests.unit.measure.corrected import correct_known_mean
+from tests.unit.measure.tables import correct_known_mean
 
 #: How often the assessor calls a relevant result relevant, and an irrelevant one irrelevant.
 TPR = np.array([0.92, 0.95])

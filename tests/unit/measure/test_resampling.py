@@ -13,14 +13,16 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.measure.formulas import Floats
+from judge.measure.formulas import Floats, divide_sums
 from judge.measure.resampling import (
     compute_randomisation_interval,
     compute_randomisation_p,
     estimate_statistic,
+    estimate_statistics,
     holm,
 )
 from tests.support.cases import check_each, count_examples
+from tests.support.intervals import get_high_end, get_low_end
 
 NAN = np.nan
 #: Differences as they occur: of nDCG, of P@5 with its many ties, and none at all.
@@ -251,9 +253,7 @@ def draw_confusions(queries: int, seed: int) -> Floats:
 @pytest.mark.parametrize(
     "statistic", [compute_kappa, lambda sums: share(sums[..., [0, 3]])], ids=["kappa", "share"]
 )
-def test_clustered_intervals_are_scipys_on_the_same_resamples(
-    statistic: Callable[[Floats], Floats],
-) -> None:
+def test_clustered_intervals_are_scipys_on_the_same_resamples(statistic: Callable[[Floats], Floats]) -> None:
     cells = draw_confusions(60, seed=1)
 
     def compute_statistic(places: Any, axis: int) -> Floats:
@@ -368,3 +368,40 @@ def test_a_difference_of_three_points_is_found() -> None:
     print(f"found: {result:.1%}")
     assert result >= 0.9
     assert result == pytest.approx(0.966, abs=4 * np.sqrt(0.966 * 0.034 / 1000))
+
+
+def make_counts(*rows: tuple[float, float]) -> Floats:
+    """(queries, 2): how many are so, of how many."""
+    return np.array(rows, dtype=np.float64)
+
+
+@pytest.mark.parametrize("queries", [2, 10, 50])
+def test_all_or_nothing_on_every_query_keeps_an_interval(queries: int) -> None:
+    """The exact binomial interval (Clopper & Pearson 1934) with queries as trials."""
+    for so in (0, 4):
+        result = estimate_statistic(make_counts(*[(so, 4)] * queries), divide_sums, "", share=True)
+        theirs = scipy.stats.binomtest(queries if so else 0, queries).proportion_ci(0.95)
+        assert result.ci95 == pytest.approx((theirs.low, theirs.high))
+
+
+def test_queries_with_nothing_to_count_are_no_trials() -> None:
+    result = estimate_statistic(make_counts(*[(3, 3)] * 10, *[(0, 0)] * 30), divide_sums, "", share=True)
+    assert get_low_end(result.ci95) == pytest.approx(0.025 ** (1 / 10))
+
+
+def test_other_statistics_and_other_shares_keep_theirs() -> None:
+    same, some = make_counts(*[(4, 4)] * 9), make_counts(*[(1, 4), (4, 4), (3, 4)] * 3)
+    assert estimate_statistic(same, divide_sums, "").ci95 == (1, 1)
+    assert estimate_statistic(some, divide_sums, "", share=True) == estimate_statistic(some, divide_sums, "")
+    result = estimate_statistics(same, {"a": (divide_sums, ""), "b": (divide_sums, "")}, shares=["b"])
+    assert (get_low_end(result["a"].ci95), get_high_end(result["b"].ci95)) == (1, 1)
+    assert get_low_end(result["b"].ci95) is not None
+    assert get_low_end(result["b"].ci95) < 1
+
+
+def test_what_is_unknown_stays_so() -> None:
+    nothing = estimate_statistic(make_counts((0, 0), (0, 0)), divide_sums, "nothing counted", share=True)
+    assert (nothing.value, nothing.why) == (None, "nothing counted")
+    one = estimate_statistic(make_counts((4, 4)), divide_sums, "", share=True)
+    assert (one.value, get_low_end(one.ci95), get_high_end(one.ci95)) == (1, None, None)
+    assert "one query" in (one.why or "")

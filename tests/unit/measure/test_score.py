@@ -358,7 +358,7 @@ def test_a_repeat_that_may_have_no_value_moves_the_mean_of_a_query_or_is_left_ou
         BINARY,
         measures="nDCG@2",
     )
-    value, low, high = dataset.compute_scores().average_repeats()
+    value, low, high = dataset.compute_scores().average_with_bounds()
     assert value.ravel().tolist() == high.ravel().tolist() == [0, 1]
     assert low.ravel().tolist() == [0, pytest.approx((1 + 1 / LOG3) / 2)]
 

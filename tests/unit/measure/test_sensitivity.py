@@ -144,10 +144,7 @@ def test_a_winner_that_is_named_only_because_of_flagged_snippets_is_a_change() -
 
 FROM_1 = Scale("graded", top=3, relevant_from=1)
 #: A finds much; B finds one page that A has in second place, and on the other query one weak result.
-LISTS = {
-    "A": {"q1": [1, 3, 3, 2, 2], "q2": [3, 0, 3, 2, 2]},
-    "B": {"q1": [3, 0, 0, 0, 0], "q2": [1]},
-}
+LISTS = {"A": {"q1": [1, 3, 3, 2, 2], "q2": [3, 0, 3, 2, 2]}, "B": {"q1": [3, 0, 0, 0, 0], "q2": [1]}}
 SHARED = {("A", "q1", 1): "page/A", ("B", "q1", 0): "page/B"}
 
 

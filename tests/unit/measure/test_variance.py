@@ -84,10 +84,7 @@ def test_components_find_the_variances_of_a_simulated_dataset() -> None:
     assert [result.query_engine, result.noise] == pytest.approx([0.04, 0.0025], rel=0.03)
 
 
-@given(
-    st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=2, max_size=30),
-    st.floats(0.01, 0.5),
-)
+@given(st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=2, max_size=30), st.floats(0.01, 0.5))
 def test_equivalence_equals_statsmodels(differences: list[float], margin: float) -> None:
     from statsmodels.stats.weightstats import ttost_paired
 

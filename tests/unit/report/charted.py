@@ -53,7 +53,7 @@ def draw_run_charts(run: JudgedRun, agreement: LabelAgreement | None = None) -> 
 def list_entries(run: JudgedRun) -> Iterator[QueryEntry]:
     """The queries of the run's results.json, once."""
     scores = compute_run_scores(run)
-    value, _, _ = scores.average_repeats()
+    value = scores.average_repeats()
     table = {
         (engine, query): {
             str(measure): None if np.isnan(value[e, q, m]) else float(value[e, q, m])
