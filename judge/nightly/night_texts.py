@@ -33,6 +33,7 @@ from judge.report.display_text import (
     count_queries,
     describe_unanswered_calls,
     format_cost,
+    format_p_value,
     format_plain_number,
     isolate,
     truncate_with_ellipsis,
@@ -210,7 +211,7 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
     if outcome.ci95:
         low, high = map(_format_signed, outcome.ci95)
         interval = t("; 95%: {low} to {high}", low=low, high=high)
-    certainty = "" if p is None else t(", p (Holm) {p}", p=t("below 0.001") if p < 0.001 else f"{p:.3f}")
+    certainty = "" if p is None else t(", p (Holm) {p}", p=format_p_value(p))
     return t(
         "{engine} {verdict}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
         **subject,
@@ -272,11 +273,11 @@ def _describe_fine_night(record: NightRecord, test: RegressionTest, t: Translato
         p = outcome.p_holm
         if outcome.ci95 and outcome.ci95[1] < 0 and p is not None and p >= test.alpha:
             yield t(
-                "{engine} is lower by {measure}, which is not significant: p (Holm) {p:.3f}, and an alarm"
+                "{engine} is lower by {measure}, which is not significant: p (Holm) {p}, and an alarm"
                 " needs less than alpha, {alpha:g}",
                 engine=isolate(outcome.engine),
                 measure=outcome.mean_name,
-                p=p,
+                p=format_p_value(p),
                 alpha=test.alpha,
             )
 

@@ -268,7 +268,7 @@ def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[st
             _identify_assessor(each, config),
             None,
             list_identity_options(
-                each.model.endpoint, each.model.params, each.prompt_versions, config.scale, config.lang
+                each.model.endpoint, each.model.params, each.prompts.versions, config.scale, config.lang
             ),
         )
         for each in assessors

@@ -30,11 +30,11 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
     assert format_markdown(make_message(parse_record(make_regression())), "report.html").splitlines() == [
         "# judge 2026-05-20: regression: `bing` MAP@10 -0.031",
         "",
-        "- `bing` regression: MAP@10 -0.031 (0.620 to 0.589; 95%: -0.046 to -0.016), p (Holm) below 0.001,"
+        "- `bing` regression: MAP@10 -0.031 (0.620 to 0.589; 95%: -0.046 to -0.016), p (Holm) 0.0008,"
         " 100 queries",
-        "- `bing` regression: sDCG@10 -0.022 (0.610 to 0.588; 95%: -0.037 to -0.007), p (Holm) below 0.001,"
+        "- `bing` regression: sDCG@10 -0.022 (0.610 to 0.588; 95%: -0.037 to -0.007), p (Holm) 0.0008,"
         " 100 queries",
-        "- `baidu` improvement: MAP@10 +0.030 (0.570 to 0.600; 95%: +0.015 to +0.045), p (Holm) below 0.001,"
+        "- `baidu` improvement: MAP@10 +0.030 (0.570 to 0.600; 95%: +0.015 to +0.045), p (Holm) 0.0008,"
         " 100 queries",
         "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed (median of the repeats)",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
