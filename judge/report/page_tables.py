@@ -86,8 +86,8 @@ COLUMN_NOTES = {
     "no row": make_text(
         "no row: queries for which the dataset has no row of the engine; they are left out for it"
     ),
-    "duplicates": make_text("duplicates: results that repeat a page"),
-    "unique": make_text("unique: pages of the pool that no other engine returned"),
+    "duplicates": make_text("duplicates: the share of results that repeat a page"),
+    "unique": make_text("unique: the share of the pool's pages that no other engine returned"),
     "ms p95": make_text("ms: response time; 95 of 100 take no longer than p95"),
     "tokens": make_text(
         "tokens: the approximate size of the titles and snippets that an engine returned for a query"

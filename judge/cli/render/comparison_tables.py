@@ -99,7 +99,7 @@ def _explain_tables(
         if outcomes
         else t("95% interval: with a probability of 95%, the interval contains the true mean."),
         "better": t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
-        "not separated": t("a ≈ b: the interval does not exclude 0"),
+        "not separated": t("a ≈ b: not separated, the interval contains 0"),
         "undetermined": t("a ? b: unjudged snippets could reverse the difference"),
         "d_z": t("d_z: the mean difference divided by its standard deviation over the queries"),
         t("detectable"): t(
