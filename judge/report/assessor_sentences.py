@@ -176,12 +176,21 @@ def _describe_panel(t: Translator, summary: Summary, panel: PanelResult) -> Iter
         yield from _describe_member(t, member)
     for pair in panel.pairs:
         yield _describe_member_pair(t, pair, summary.scale)
+    ties = ""
+    if panel.ties:
+        ties = t.translate_plural(
+            "; {count:,} of these is a tie, where it takes the lower grade",
+            "; {count:,} of these are ties, where it takes the lower grade",
+            panel.ties,
+        )
+    if panel.deciding_ties:
+        ties += t(" (with the higher grade, {count:,} more would be relevant)", count=panel.deciding_ties)
     yield t(
         "The panel takes the middle grade of its {size} members: they differ on {panel.split:,} of"
-        " {panel.judged:,} judgments, and {panel.ties:,} are ties, of which it takes the lower grade (for"
-        " {panel.deciding_ties:,} the other would be relevant).",
+        " {panel.judged:,} judgments{ties}.",
         size=len(panel.members),
         panel=panel,
+        ties=ties,
     )
     yield from _compare_orders(t, summary, panel, summary.main_measure)
 
@@ -277,18 +286,21 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
     """
     if summary.labels and summary.labels.pairs == summary.pairs and summary.labels.check is None:
         return
+    missing = {name: entry for name, entry in summary.selftest.items() if entry.figures is None}
     for name, entry in summary.selftest.items():
-        if entry.figures is None:
-            yield t(
-                "There is no self-test of {name} with the options of this run{similar}. To add one, run judge"
-                " selftest -m {model} with the same options, then judge score {run} --save.",
-                name=name,
-                similar=_describe_similar(t, entry),
-                run=run or t("FOLDER_OF_THIS_PAGE"),
-                model=name.rpartition("/")[0],
-            )
-        else:
+        if entry.figures is not None:
             yield _describe_selftest(t, name, entry.figures)
+    alike = [name for name, entry in missing.items() if not entry.similar]
+    names = [[name] for name, entry in missing.items() if entry.similar]
+    for each in [alike, *names] if alike else names:
+        yield t(
+            "There is no self-test of {names} with the options of this run{similar}. To add one, run judge"
+            " selftest -m {model} with the same options, then judge score {run} --save.",
+            names=t.join(each),
+            similar=_describe_similar(t, missing[each[0]]),
+            run=run or t("FOLDER_OF_THIS_PAGE"),
+            model=each[0].rpartition("/")[0] if len(each) == 1 else "MODEL",
+        )
 
 
 def _describe_similar(t: Translator, entry: SelfTestEntry) -> str:
