@@ -123,6 +123,7 @@ def render_report(
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=[
             build_text(run_warnings.warn_flagged, named_summary),
+            *build_texts(assessor_sentences.warn_unreliable, summary),
             build_text(assessor_sentences.warn_false_positives, summary),
         ],
         differences=_describe_differences(named_summary),

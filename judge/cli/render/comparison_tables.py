@@ -146,6 +146,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     )
     yield assessor_sentences.describe_served_models(t, summary)
     yield choose_headline(t, summary, measure)
+    yield from assessor_sentences.warn_unreliable(t, summary)
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
         yield from describe_segment_differences(t, summary)

@@ -114,7 +114,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
         count=summary.judgments,
         advice=t("add the missing texts to the dataset, and run it in another --out")
         if set(summary.failures) == {TEXT_MISSING}
-        else t("run the same command again"),
+        else t("run the judge run command of this run again"),
     )
     return escape_line(line)
 
@@ -182,6 +182,7 @@ def _describe_result(summary: Summary, folder: Path, least: float, t: Translator
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
     yield choose_headline(t, summary)
+    yield from assessor_sentences.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from describe_segment_differences(t, summary)
     yield from list_differences(t, comparisons, _PAIRS)
