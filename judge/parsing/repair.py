@@ -124,7 +124,7 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
 def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     """Raise ReplyParseError when another member, a list or a question makes `grade` uncertain."""
     for member in _QUOTED_MEMBER.finditer(flat):
-        stated = member["key"], member["value"].strip(QUOTES), grade, scale
+        stated = member["key"], member["value"].partition("</")[0].strip(QUOTES), grade, scale
         if states_another(*stated) or is_other_scale(*stated):
             raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
     beside = (match["value"] for form in _VALUES_BESIDE for match in form.finditer(flat))

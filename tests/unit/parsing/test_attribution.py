@@ -213,6 +213,7 @@ def test_verdicts_and_relevance_must_not_differ() -> None:
     [
         ("{'reason': 'r', 'grade': 2,", GRADED, "length"),
         ("'reason': 'r', 'ok': True, 'grade': 2,", GRADED, "length"),
+        ('<answer>{"verdict": "no", "reason": "a", "label": 3</answer>\nDone.', BINARY, "stop"),
         ('~~~json\n{"reason": "It names the dosage, ", "grade": 2,', GRADED, "stop"),
         ('{"verdict": "yes", "reason": "names “it”" 更准确地说应为no', BINARY, "length"),
         ('{"verdict": "yes", "reason": "x"} it is about another city  **no**', BINARY, "stop"),
