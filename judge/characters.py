@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from judge.records import Lang, Snippet
 
@@ -51,30 +51,43 @@ _NARROW = r"[^\s\u2e80-\u9fff\uf900-\uffef“”]"
 _UNBROKEN = re.compile(
     rf"[（《“「[(]*(?:{_NARROW}+(?:(?<=\d) %{_NARROW}*)?|[^\s（《“「])[，。；：、？！）》”」,.;:!?)\]%]*|\s+"
 )
+#: A long word, such as the name of an engine or a path, can break behind these marks.
+_WORD_PARTS = re.compile(r"(?<=[_./:@+-])(?=\w)")
 
 
 def find_line_breaks(text: str, width: int) -> list[int]:
     """Return where lines of at most `width` columns begin in a text, except for the first one.
 
-    A wide character takes two columns. Lines break between words and Chinese characters, and in a word only
-    if it is longer than a line. Spaces at the end of a line do not count.
+    A wide character takes two columns. Lines break between words and Chinese characters. A word that is
+    longer than a line breaks behind marks such as `_`, and elsewhere only if it has none. Spaces at the end
+    of a line do not count.
     """
     breaks: list[int] = []
     column = 0
-    for match in _UNBROKEN.finditer(text):
-        columns = count_columns(match[0].rstrip())
+    for start, word in _list_unbroken(text, width):
+        columns = count_columns(word.rstrip())
         if column and column + columns > width:
-            breaks.append(match.start())
+            breaks.append(start)
             column = 0
         if columns <= width:
-            column = count_columns(match[0].rpartition("\n")[2]) + column * ("\n" not in match[0])
+            column = count_columns(word.rpartition("\n")[2]) + column * ("\n" not in word)
             continue
-        for at, char in enumerate(match[0], start=match.start()):
+        for at, char in enumerate(word, start):
             if column + count_columns(char) > width:
                 breaks.append(at)
                 column = 0
             column += count_columns(char)
     return breaks
+
+
+def _list_unbroken(text: str, width: int) -> Iterator[tuple[int, str]]:
+    """Yield the words of a text with their places; a word of more than `width` columns in parts."""
+    for match in _UNBROKEN.finditer(text):
+        start = match.start()
+        is_long = count_columns(match[0].rstrip()) > width
+        for part in _WORD_PARTS.split(match[0]) if is_long else (match[0],):
+            yield start, part
+            start += len(part)
 
 
 def split_lines(text: str, width: int) -> list[str]:

@@ -13,10 +13,9 @@ from typing import Any
 
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import QuestionEstimator
-from judge.assess.example_prompts import add_examples
 from judge.assess.judging import PanelMember
 from judge.assess.progress import ProgressListener
-from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
+from judge.assess.prompts import add_examples, find_default_directory, load_prompts, load_question_prompts
 from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken

@@ -15,7 +15,7 @@ TRUNCATED = "truncated"
 #: characters, halves of surrogate pairs; and a text that was read in a wrong encoding.
 CHAT_TOKENS, INVISIBLE, CONTROL_CHARACTERS = "chat_tokens", "invisible", "control"
 SURROGATES, MISDECODED = "surrogate", "encoding"
-#: A snippet that only repeats the words of the query, instructs the grader, or does so in an encoded text.
+#: A snippet that only repeats the words of the query, instructs the assessor, or does so in an encoded text.
 STUFFING, INSTRUCTION, ENCODED = "stuffing", "instruction", "encoded"
 
 #: A reply that was repaired, one to a second request, and one of another model than the requested one.

@@ -258,7 +258,9 @@ def estimate(config: Config) -> RunEstimate:
         for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
             each = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
             questions[name] = questions[name] + each if name in questions else each
-    of_examples = dict.fromkeys(remark for each in assessors if each.examples for remark in each.remarks)
+    of_examples = dict.fromkeys(
+        remark for each in assessors if each.prompts.examples for remark in each.remarks
+    )
     remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, pooled, selection))
     return RunEstimate(pool.results, len(pool.pairs), config.repeats, remarks, estimates, questions)
 

@@ -2,14 +2,13 @@
 
     judging                             judge a pool, pair by pair
     batch, batch_replies                judge it in batches; read the replies of a batch
-    lease_scheduler                     lease pairs ahead of the permits
-    pair_runner                         judge one leased pair; end a run after many failures in a row
+    pair_runner                         lease pairs, and judge each; stop a run after many failures in a row
     progress                            add judgments to the log, and tell the listener
     assessor                            judge one pair with a prompt
     rerank_assessor, deepeval_assessor  judge one pair with a reranker, or with a metric of DeepEval
     text_assessor                       ask other questions than for a pair's grade
     question_plan                       the questions about a pool and their keys
-    prompts, example_prompts            render a prompt; add labelled examples to it
+    prompts                             render a prompt; add labelled examples to it
     prompt_environment                  what a template may do
     estimate                            the calls and the cost of a run before it begins
 

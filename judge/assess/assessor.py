@@ -18,7 +18,6 @@ from typing import Self
 
 from judge.assess.prompts import Prompts
 from judge.cache import make_key
-from judge.characters import estimate_tokens
 from judge.errors import AccountError, CallError, ReplyParseError
 from judge.flags import (
     EMPTY_SNIPPET,
@@ -114,12 +113,11 @@ class Assessor:
         self.model = model
         self.scale = scale
         self.name = name or f"{model.name}/{scale.name}"
-        self._prompts = prompts
-        self.examples = prompts.examples
+        self.prompts = prompts
         self._warnings = warnings
         self._as_of = as_of
         #: The queries and snippets that the prompt shows with their grades.
-        self._shown = frozenset((each.pair.query.text, each.pair.snippet.id) for each in self.examples)
+        self._shown = frozenset((each.pair.query.text, each.pair.snippet.id) for each in prompts.examples)
         #: The parameters of the last reply, and the same as the store gives them back.
         self._sent_params: Mapping[str, object] | None = None
         self._stored_params: Mapping[str, object] = {}
@@ -132,12 +130,12 @@ class Assessor:
 
     def make_cache_key(self, pool_key: str, repeats: int) -> str:
         """Return the key under which a cache holds the keys of the questions about a pool."""
-        digests = {lang: template.digest for lang, template in self._prompts.templates.items()}
+        digests = {lang: template.digest for lang, template in self.prompts.templates.items()}
         return make_key("keys", pool_key, repeats, self._key.hexdigest(), self._as_of, digests)
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one for each repeat."""
-        template = self._prompts.templates[pair.query.lang]
+        template = self.prompts.templates[pair.query.lang]
         if template.system not in self._system_hashes:
             self._system_hashes[template.system] = _hash_text(self._key, template.system)
         key_hash = _hash_text(self._system_hashes[template.system], template.render_pair(pair, self._as_of))
@@ -148,32 +146,7 @@ class Assessor:
 
     def render_prompt(self, pair: Pair) -> Prompt:
         """Return the prompt for `pair`; the same bytes each time."""
-        return self._prompts.render(pair, self._as_of)
-
-    def drop_examples(self, prompt: Prompt) -> Prompt:
-        """Return a prompt of this assessor without its examples."""
-        text = self._prompts.templates[prompt.lang].examples_text
-        return replace(prompt, system=prompt.system.removesuffix(text))
-
-    @property
-    def shortest_instruction_tokens(self) -> float:
-        """Return the approximate number of tokens of the shortest instructions with examples, 0 without."""
-        systems = (each.system for each in self._prompts.templates.values() if each.examples_text)
-        return min(map(estimate_tokens, systems), default=0.0)
-
-    def find_prompt_version(self, pair: Pair) -> str:
-        """Return the version of the prompt for `pair`."""
-        return self._prompts.templates[pair.query.lang].version
-
-    @property
-    def prompt_versions(self) -> dict[str, str]:
-        """Return the version of the prompt in each language."""
-        return self._prompts.versions
-
-    @property
-    def instruction_tokens(self) -> float:
-        """Return the approximate number of tokens of the instructions in the longest language."""
-        return max(estimate_tokens(each.system) for each in self._prompts.templates.values())
+        return self.prompts.render(pair, self._as_of)
 
     def make_key_info(self, question: Question) -> VerdictKeyInfo:
         """Return what the store shows beside the key of `question`."""
@@ -187,7 +160,7 @@ class Assessor:
         completion: Completion | None = None
         flags: tuple[str, ...] = ()
         error: ReplyParseError | CallError | None = None
-        for render in (self._prompts.render, self._prompts.render_reask):
+        for render in (self.prompts.render, self.prompts.render_reask):
             prompt = render(question.pair, self._as_of)
             try:
                 completion = await complete(prompt)
@@ -308,7 +281,7 @@ class Assessor:
     @property
     def remarks(self) -> Sequence[str]:
         """Return what a reader must know of the grades."""
-        counts = Counter(example.pair.query.lang for example in self.examples)
+        counts = Counter(example.pair.query.lang for example in self.prompts.examples)
         if not counts:
             return ()
         return (

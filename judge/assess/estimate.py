@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from judge.assess.assessor import Assessor
-from judge.assess.example_prompts import CACHED_PREFIX
+from judge.assess.prompts import CACHED_PREFIX
 from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.assess.text_assessor import Answer, Name, QuestionKind, TextAssessor, parse_answers
 from judge.cache import FileCache, make_cache_path
@@ -185,7 +185,9 @@ class QuestionEstimator:
         """Return what at most `most` questions would cost, each with these tokens."""
         assessor, price = self._open_assessor(kind)
         known_count, calls = self._count_calls(kind, most)
-        tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
+        templates = assessor.prompts.templates.values()
+        instruction_tokens = max(estimate_tokens(each.system) for each in templates)
+        tokens = instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
         reply_tokens += _THINKING_TOKENS if self._thinking else 0
         usage = Usage(prompt_tokens=round(calls * tokens), completion_tokens=calls * reply_tokens)
         usd = _compute_usd(price, usage)
@@ -279,16 +281,18 @@ def _compare_examples(
     assessor: Assessor, requests: Iterable[VerdictRequest], reply_tokens: int, price: Price | None
 ) -> ExamplesEstimate | None:
     """Return what `requests` would cost with the prompt's examples and without; None if it has none."""
-    if not assessor.examples:
+    prompts = assessor.prompts
+    if not prompts.examples:
         return None
     with_examples, without = Usage(), Usage()
     for request in requests:
         prompt = assessor.render_prompt(request.question.pair)
         with_examples += _estimate_by_rule(prompt, reply_tokens)
-        without += _estimate_by_rule(assessor.drop_examples(prompt), reply_tokens)
+        system = prompt.system.removesuffix(prompts.templates[prompt.lang].examples_text)
+        without += _estimate_by_rule(replace(prompt, system=system), reply_tokens)
     return ExamplesEstimate(
-        len(assessor.examples),
-        round(assessor.shortest_instruction_tokens),
+        len(prompts.examples),
+        round(min(estimate_tokens(each.system) for each in prompts.templates.values() if each.examples_text)),
         _compute_usd(price, with_examples),
         _compute_usd(price, without),
     )

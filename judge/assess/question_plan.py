@@ -174,7 +174,7 @@ class QuestionPlan:
 
     def _make_question(self, repeat: int, number: int, pair: Pair) -> IndexedQuestion:
         index = repeat * len(self._pairs) + number
-        version = self.assessor.find_prompt_version(pair)
+        version = self.assessor.prompts.templates[pair.query.lang].version
         return index, Question(self._read_key(index), pair, repeat + 1, version)
 
 

@@ -25,6 +25,7 @@ from judge.cli.terminal import (
     print_command,
     print_error,
     print_message,
+    print_wrapped,
 )
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
 from judge.errors import ErrorKind, InputError, JudgeError
@@ -189,7 +190,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
         if result.incomplete is None or run_tables.has_grades(result):
             run_tables.print_run(result, make_console(), get_ui_translator())
     if hint:
-        typer.echo(hint)
+        print_wrapped(hint)
     if result.incomplete:
         sys.exit(_INCOMPLETE)
 
@@ -246,7 +247,7 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
     options = _to_config(typed, config)
     assessor_tables.print_plan(*count_selftest_calls(options), make_console(), get_ui_translator())
     with raise_on_signals():
-        result = run_selftest(options, progress=make_progress_listener())
+        result = run_selftest(options, make_progress_listener(), get_ui_translator())
     assessor_tables.print_selftest(result, make_console(), get_ui_translator())
     _report_incomplete(result.incomplete)
 
@@ -304,7 +305,7 @@ def _print_result(result: CollectResult) -> None:
     t = get_ui_translator()
     for name, tally in result.engines.items():
         print_message("{name}: {value}", name=name, value=_describe_tally(tally, t))
-    for remark in result.remarks:
+    for remark in (*result.remarks, *result.short_lists.values()):
         print_message(remark)
     calls = count_new_calls(t, result.calls_made)
     print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)

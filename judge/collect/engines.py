@@ -21,6 +21,7 @@ from yarl import URL
 from judge.collect.responses import ResponseShape
 from judge.errors import RequestRejected, SetupError
 from judge.json_text import dump_json
+from judge.messages import Message, OptionName
 from judge.models.body_limits import ACCEPTED, BodyRefused, BodyTooLarge, read_body
 from judge.models.error_mapping import make_connection_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
@@ -43,16 +44,18 @@ _SLOT = re.compile(rf"\{{({'|'.join(sorted(SLOTS))})\}}")
 class EngineDefinition:
     """The API of one engine; `docs` is the address of its documentation.
 
-    `base_url` is "" if there is no public server; `base_env` names a variable that may hold an address.
-    `key` names the variable of the key, which replaces "{key}" in `headers` or in the parameters `secrets`. A
-    `body` is sent as JSON. One call returns `page` results at most, and a query takes `max_pages` calls at
-    most. `hint` says what to check when the engine refuses every request. `language` and `country` turn a
-    language tag and a country into the engine's codes; most engines take them as they are.
+    `table` names the table that describes the engine, "" if it is a known one. `base_url` is "" if there is
+    no public server; `base_env` names a variable that may hold an address. `key` names the variable of the
+    key, which replaces "{key}" in `headers` or in the parameters `secrets`. A `body` is sent as JSON. One
+    call returns `page` results at most, and a query takes `max_pages` calls at most. `hint` says what to
+    check when the engine refuses every request. `language` and `country` turn a language tag and a country
+    into the engine's codes; most engines take them as they are.
     """
 
     name: str
     docs: str
     shape: ResponseShape
+    table: str = ""
     base_url: str = ""
     base_env: str = ""
     path: str = ""
@@ -106,8 +109,7 @@ def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JS
         return [item for item in filled if item is not None]
     if not isinstance(part, str):
         return part
-    whole = _SLOT.fullmatch(part)
-    if whole:
+    if whole := _SLOT.fullmatch(part):
         return slots[whole[1]]
     # A language or country that is not set is empty.
     return _SLOT.sub(lambda slot: "" if slots[slot[1]] is None else str(slots[slot[1]]), part)
@@ -131,11 +133,15 @@ class ResultSource(Protocol):
 
     `name` is its name in the dataset, `shape` that of its answers. `hint` says what to check when it refuses
     every request, `""` if it is the key. `secrets` are texts that must not be printed or stored.
+    `table` names the table that describes its responses, `""` if that is no option. `depth_advice` names
+    options that can give more results, `""` if there are none.
     """
 
     name: str
     shape: ResponseShape
     hint: str
+    table: str
+    depth_advice: str
     secrets: tuple[str, ...]
 
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
@@ -157,13 +163,16 @@ class HttpEngine:
     ) -> None:
         if not (access.base_url or engine.base_url or access.environ.get(engine.base_env)):
             raise SetupError(
-                "engine {engine.name!r} has no public address: add that of your server with --base-url, or"
-                " set {engine.base_env}",
+                "engine {engine.name!r} has no public address: add that of your server with {option}, or set"
+                " {engine.base_env}",
                 engine=engine,
+                option=OptionName(f"--base-url {engine.name}=URL"),
             )
         self.name = engine.name
         self.shape = engine.shape
         self.hint = engine.hint
+        self.table = engine.table
+        self.depth_advice = _advise_on_depth(engine)
         self._engine = engine
         lang, country = locale.get("lang"), locale.get("country")
         self._codes = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
@@ -187,29 +196,25 @@ class HttpEngine:
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order; one for an engine without pages."""
         count = min(depth, self._engine.page)
-        requests = [
-            self._make_request(
-                {
-                    **self._codes,
-                    "query": query,
-                    "count": count,
-                    "count_text": str(count),
-                    "page": skipped + 1,
-                    "skipped_pages": skipped,
-                    "offset": skipped * count,
-                    "first": skipped * count + 1,
-                }
-            )
-            for skipped in range(-(-depth // count))[: self._engine.max_pages]
-        ]
-        return list(dict.fromkeys(requests))
+        pages = range(-(-depth // count))[: self._engine.max_pages]
+        return list(dict.fromkeys(self._make_request(query, count, skipped) for skipped in pages))
 
-    def _make_request(self, slots: Mapping[str, Any]) -> EngineRequest:
+    def _make_request(self, query: str, count: int, skipped: int) -> EngineRequest:
         engine = self._engine
-        path, mark, query = engine.path.partition("?")
+        slots = {
+            **self._codes,
+            "query": query,
+            "count": count,
+            "count_text": str(count),
+            "page": skipped + 1,
+            "skipped_pages": skipped,
+            "offset": skipped * count,
+            "first": skipped * count + 1,
+        }
+        path, mark, rest = engine.path.partition("?")
         quoted = {name: value and quote(str(value), safe="") for name, value in slots.items()}
         # A parameter is left out where its slot has no value.
-        parts = (part for part in query.split("&") if _fill_part(part.partition("=")[2], quoted) is not None)
+        parts = (part for part in rest.split("&") if _fill_part(part.partition("=")[2], quoted) is not None)
         path = _fill_part(f"{path}{mark}{'&'.join(parts)}", quoted).rstrip("?")
         params = urlencode(_fill_template(engine.params, slots))
         body = "" if engine.body is None else dump_json(_fill_template(engine.body, slots))
@@ -251,6 +256,15 @@ class HttpEngine:
             raise make_transport_error("the server closed the connection") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise make_connection_error(error, self._base_url, *self.secrets) from None
+
+
+def _advise_on_depth(engine: EngineDefinition) -> str:
+    """Return which options of the engine's table limit the number of results."""
+    if not engine.table:
+        return ""
+    if engine.max_pages is None:
+        return Message("page = {engine.page} in {engine.table}", engine=engine)
+    return Message("page = {engine.page} or max_pages = {engine.max_pages} in {engine.table}", engine=engine)
 
 
 def _add_params(url: str, params: str) -> str:

@@ -111,6 +111,8 @@ class LangChainEngine:
         self.name = class_name
         self.shape = _SHAPE
         self.hint = ""
+        self.table = ""
+        self.depth_advice: str = Message("the options in [collect.engines.{name}.options]", name=class_name)
         keys = [*_find_keys(options), *filter(_is_long, _find_keys(environ))]
         long = (value for value in options.values() if isinstance(value, str) and _is_long(value))
         self.secrets = tuple(dict.fromkeys((*keys, *long)))

@@ -9,7 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,12 @@ import msgspec
 
 from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
-from judge.collect.responses import parse_results
+from judge.collect.responses import find_keys_without_results, parse_results
 from judge.dataset.text_files import translate_read_errors
 from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.json_text import dump_json
-from judge.messages import Message, NameList, join_messages
+from judge.messages import Message, NameList, SeparatedNames, join_messages
 from judge.models.redaction import mask
 
 
@@ -127,12 +127,23 @@ class RawLog:
 class EngineAnswer:
     """One engine's answer to one query: `results` down to the depth, and the latency of its calls in ms.
 
-    `missing` is the next call to make, None when the answer is whole.
+    `missing` is the next call to make, None when the answer is whole. `keys` are those of a response that
+    lacks the path of the results, None where it has the path, or where the path is no option.
     """
 
     results: tuple[Mapping[str, str], ...]
     latency_ms: float
     missing: EngineRequest | None
+    keys: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """One call of an answer; `keys` are those of an `EngineAnswer`."""
+
+    results: list[dict[str, str]]
+    latency_ms: float
+    keys: tuple[str, ...] | None
 
 
 class CollectedResults:
@@ -154,8 +165,8 @@ class CollectedResults:
         self._source_of_name = {source.name: source for source in sources}
         #: Engines in the log that are not among `sources`, and gave an answer.
         self.other_engines: set[str] = set()
-        #: By engine and query id: the results of each call and its latency in ms, and why there is no answer.
-        self._pages: dict[tuple[str, str], dict[EngineRequest, tuple[list[dict[str, str]], float]]] = {}
+        #: By engine and query id: each call, and why there is no answer.
+        self._pages: dict[tuple[str, str], dict[EngineRequest, _Page]] = {}
         self._errors: dict[tuple[str, str], FailureReason] = {}
         self._latest_errors: dict[str, FailureReason] = {}
         for entry in entries:
@@ -163,18 +174,19 @@ class CollectedResults:
 
     def add(self, entry: RawLogEntry) -> CallError | None:
         """Add one call; return the error when its body claims to be an answer and cannot be read as one."""
-        source = self._source_of_name.get(entry.engine)
-        if source is None:
+        if (source := self._source_of_name.get(entry.engine)) is None:
             if entry.error is None:
                 self.other_engines.add(entry.engine)
             return None
         key, unreadable = (entry.engine, entry.query_id), None
         if entry.error is None:
             pages = self._pages.setdefault(key, {})
-            is_later_page = any(results for results, _ in pages.values())
+            is_later_page = any(page.results for page in pages.values())
             try:
                 results = parse_results(source.shape, entry.body, is_later_page=is_later_page)
-                pages[entry.request] = results, entry.latency_ms
+                lacks_list = bool(source.table) and not results
+                keys = find_keys_without_results(source.shape, entry.body) if lacks_list else None
+                pages[entry.request] = _Page(results, entry.latency_ms, keys)
                 return None
             except CallError as error:
                 unreadable = error
@@ -189,16 +201,17 @@ class CollectedResults:
         """Return the answer of `source` to `query` as far as it is known: pages until one is empty."""
         pages = self._pages.get((source.name, query.id), {})
         rows: list[Mapping[str, str]] = []
-        latency = 0.0
+        latency, keys = 0.0, None
         for request in source.make_requests(query.text, self.depth):
             if request not in pages:
                 return EngineAnswer(tuple(rows), latency, request)
-            results, latency_of_page = pages[request]
-            rows += results
-            latency += latency_of_page
-            if not results or len(rows) >= self.depth:
+            page = pages[request]
+            rows += page.results
+            latency += page.latency_ms
+            keys = page.keys
+            if not page.results or len(rows) >= self.depth:
                 break
-        return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None)
+        return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None, None if rows else keys)
 
     def _find_error(self, source: ResultSource, query: QueryRow) -> FailureReason:
         own = self._errors.get((source.name, query.id))
@@ -221,6 +234,7 @@ class CollectedResults:
         answers = [(query, self.find_answer(source, query)) for query in self.queries]
         lists = [answer.results for _, answer in answers if not answer.missing]
         errors = Counter(self._find_error(source, query) for query, answer in answers if answer.missing)
+        keys = [answer.keys for _, answer in answers if not answer.missing]
         return EngineTally(
             answered=len(lists),
             empty=sum(not rows for rows in lists),
@@ -231,6 +245,7 @@ class CollectedResults:
             results=sum(map(len, lists)),
             no_snippet=sum(not row["snippet"] for rows in lists for row in rows),
             snippet_fields=source.shape.snippet,
+            keys=keys[0] if keys and None not in keys else None,
         )
 
 
@@ -241,6 +256,7 @@ class EngineTally:
     `empty` of the `answered` queries have no result, and `short` have fewer than the `depth` that was
     requested; the `longest` list has so many results. `errors` counts the other queries by reason, the most
     frequent first. `no_snippet` results have no text except a title; it was looked for in `snippet_fields`.
+    `keys` are those of its first response where all lack the path of the results, else None.
     """
 
     answered: int
@@ -252,6 +268,7 @@ class EngineTally:
     results: int
     no_snippet: int
     snippet_fields: Sequence[str]
+    keys: tuple[str, ...] | None = None
 
     @property
     def failed(self) -> int:
@@ -263,9 +280,10 @@ class EngineTally:
 class CollectResult:
     """The outcome of a collection.
 
-    `data` and `raw_log` are the paths of the dataset and of the raw log. `incomplete` says what is
-    missing, None when nothing is. `remarks` are warnings about the file of queries, and name engines that
-    return fewer results than the depth for every query, and those that only the raw log has.
+    `data` and `raw_log` are the paths of the dataset and of the raw log. `wrong_paths` name engines without a
+    list of results in any response. `incomplete` says this and what is missing, None when nothing is.
+    `remarks` are warnings about the file of queries, and name engines that only the raw log has.
+    `short_lists` has a sentence for each engine that returned fewer results than the depth for every query.
     """
 
     data: Path
@@ -274,6 +292,8 @@ class CollectResult:
     engines: Mapping[str, EngineTally]
     incomplete: RunIncomplete | None
     remarks: tuple[str, ...] = ()
+    wrong_paths: tuple[str, ...] = ()
+    short_lists: Mapping[str, str] = field(default_factory=dict)
 
 
 def summarise_collection(
@@ -281,7 +301,12 @@ def summarise_collection(
 ) -> CollectResult:
     """Return the outcome of a collection into `data` that made `calls` calls, and `warnings` before it."""
     engines = {source.name: results.tally(source) for source in results.sources}
-    incomplete = None
+    wrong_paths = tuple(
+        _describe_wrong_path(source, tally.answered, tally.keys)
+        for source, tally in zip(results.sources, engines.values(), strict=True)
+        if tally.keys is not None
+    )
+    problems: list[str] = [*wrong_paths]
     if any(tally.failed for tally in engines.values()):
         counts = join_messages(
             (
@@ -291,24 +316,17 @@ def summarise_collection(
             ),
             "{left}, {right}",
         )
-        incomplete = RunIncomplete(
-            "no answer of {counts} of {queries:,} queries; {data} has the reason of each; run the same"
-            " command to request only these again",
-            counts=counts,
-            queries=len(results.queries),
-            data=data,
+        problems.append(
+            Message(
+                "no answer of {counts} of {queries:,} queries; {data} has the reason of each; run the same"
+                " command to request only these again",
+                counts=counts,
+                queries=len(results.queries),
+                data=data,
+            )
         )
     log_path = make_raw_log_path(data)
-    remarks = [
-        Message(
-            "{engine} returned at most {tally.longest} of the {tally.depth} requested results; lower the"
-            " depth, or see the options of the engine",
-            engine=name,
-            tally=tally,
-        )
-        for name, tally in engines.items()
-        if 0 < tally.longest < tally.depth
-    ]
+    remarks = list(warnings)
     if results.other_engines:
         remarks.append(
             Message(
@@ -319,4 +337,52 @@ def summarise_collection(
                 log=log_path,
             )
         )
-    return CollectResult(data, log_path, calls, engines, incomplete, (*warnings, *remarks))
+    incomplete = RunIncomplete(join_messages(problems)) if problems else None
+    return CollectResult(
+        data,
+        log_path,
+        calls,
+        engines,
+        incomplete,
+        remarks=tuple(remarks),
+        wrong_paths=wrong_paths,
+        short_lists={
+            source.name: _describe_short_lists(source, tally)
+            for source, tally in zip(results.sources, engines.values(), strict=True)
+            if 0 < tally.longest < tally.depth
+        },
+    )
+
+
+def _describe_wrong_path(source: ResultSource, answers: int, keys: Iterable[str]) -> Message:
+    """Return that no response of an engine has its list of results."""
+    names = SeparatedNames(f"{key:.40}" for key in keys) or Message("none")
+    if answers == 1:
+        return Message(
+            "the only response of {engine} lacks {path!r} (results): its keys are {keys}; check the path in"
+            " {table}, and run the same command again, which reads stored responses without a new request",
+            engine=source.name,
+            path=source.shape.results,
+            keys=names,
+            table=source.table,
+        )
+    return Message(
+        "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the path"
+        " in {table}, and run the same command again, which reads stored responses without a new request",
+        count=answers,
+        engine=source.name,
+        path=source.shape.results,
+        keys=names,
+        table=source.table,
+    )
+
+
+def _describe_short_lists(source: ResultSource, tally: EngineTally) -> Message:
+    """Return that an engine returned fewer results than the depth for every query."""
+    return Message(
+        "{engine} returned at most {tally.longest} of the {tally.depth} requested results; lower the depth"
+        "{advice}",
+        engine=source.name,
+        tally=tally,
+        advice=Message(", or change {options}", options=source.depth_advice) if source.depth_advice else "",
+    )

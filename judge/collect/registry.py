@@ -73,11 +73,9 @@ def open_engines(config: CollectConfig, environ: Mapping[str, str]) -> list[Resu
     """
     sources = [_open_engine(spec, config, environ) for spec in dict.fromkeys(config.engines)]
     names = [parse_identifier("--engine", "engine", source.name, "") for source in sources]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
+    if repeated := [name for name in names if names.count(name) > 1]:
         raise InputError("two engines are called {name!r}; describe one under another name", name=repeated[0])
-    unused = set(config.base_urls) - set(names)
-    if unused:
+    if unused := set(config.base_urls) - set(names):
         raise InputError(
             "--base-url names {name!r}, which is not an engine of this collection; the engines are {names}",
             name=min(unused),
@@ -173,6 +171,7 @@ def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
     return EngineDefinition(
         name=name,
         docs=place,
+        table=place,
         shape=ResponseShape(results=described.results, proof=proof, **dict(paths)),
         base_url=base_url,
         path=path,

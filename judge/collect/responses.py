@@ -7,7 +7,8 @@ without results.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,8 @@ _SEPARATOR = " … "
 _MAX_NESTING = 100
 #: The maximum number of fields that an error lists.
 _MAX_FIELDS = 12
+#: How many characters of a response an error shows.
+_SHOWN_LENGTH = 80
 #: The first row that fits decides: codes and messages come before statuses.
 ANSWER_RULES = (
     # Alibaba Cloud calls some short throttling a quota: Throttling.AllocationQuota.
@@ -79,20 +82,22 @@ def classify_response(
 def _describe_redirect(response: ErrorResponse) -> Message:
     """Return the target of a redirect, without parts that may be secret; `""` if it is not a redirect."""
     location = next((text for name, text in response.headers.items() if name.lower() == "location"), "")
-    if not location or not 300 <= response.status < 400:
-        return Message("")
-    try:
-        return Message("it redirects to {address}", address=redact_url(location))
-    except ValueError:
-        return Message("")
+    if location and 300 <= response.status < 400:
+        with suppress(ValueError):
+            return Message("it redirects to {address}", address=redact_url(location))
+    return Message("")
 
 
-def _make_unusable_error(json_body: object, proof: str) -> CallError:
-    """Return the error for a success that is not an answer: the error in it, else that it has no `proof`."""
+def _make_unusable_error(json_body: object, shape: ResponseShape, body: str) -> CallError:
+    """Return the error for a success that is not an answer: the error in it, else that it has no proof."""
     error = _normalise(json_body)
     if isinstance(error, Mapping) and (error.get("error") or error.get("message") or error.get("code")):
         return classify_response(200, error, {})
-    return RetryableError("server_error", f"the answer is none of this engine's: it has no {proof!r}")
+    # Without an option of its own, the proof is the path of the results.
+    option, beginning = "results" if shape.proof == shape.results else "proof", _shorten(body)
+    return RetryableError(
+        "server_error", f"the response has no {shape.proof!r} ({option}); it begins {beginning}"
+    )
 
 
 def _normalise(body: object) -> object:
@@ -148,10 +153,9 @@ def parse_results(shape: ResponseShape, body: str, *, is_later_page: bool = Fals
     value = _follow(path, json_body)
     text = value if isinstance(value, str) else json.dumps(value)  # as the answer has it: `ok=true`
     if value is None or (sign and text != expected):
-        raise _make_unusable_error(json_body, shape.proof)
+        raise _make_unusable_error(json_body, shape, body)
     results = _follow(shape.results, json_body)
-    if results is None:
-        results = []
+    results = [] if results is None else results
     if not isinstance(results, list) or not all(isinstance(result, Mapping) for result in results):
         raise RetryableError("server_error", f"{shape.results!r} of the answer is no list of results")
     unresponsive = _follow(shape.unresponsive, json_body) if shape.unresponsive else None
@@ -172,11 +176,38 @@ def parse_json_body(body: str) -> Any:  # noqa: ANN401 - any JSON
     except (ValueError, RecursionError):
         if not body.strip():
             raise RetryableError("server_error", "the answer is empty") from None
-        text = " ".join(body.split())[:80]
-        raise RetryableError("server_error", f"the answer is not JSON: {text}") from None
+        raise RetryableError("server_error", f"the answer is not JSON: {_shorten(body)}") from None
     if _is_nested_deeper(json_body, _MAX_NESTING):
         raise RetryableError("server_error", f"the answer is nested more than {_MAX_NESTING} levels deep")
     return json_body
+
+
+def _shorten(body: str) -> str:
+    """Return the beginning of a response on one line."""
+    return " ".join(body.split())[:_SHOWN_LENGTH]
+
+
+def find_keys_without_results(shape: ResponseShape, body: str) -> tuple[str, ...] | None:
+    """Return the paths of the keys in a response that lacks the path of the results, None in another one.
+
+    They are as deep as that path. An answer without results may lack it; all answers of an engine do so when
+    the path is wrong.
+    """
+    json_body = value = parse_json_body(body)
+    keys = shape.results.split(".")
+    for key in keys:
+        if not isinstance(value, Mapping) or key not in value:
+            return tuple(sorted(_list_paths(json_body, len(keys)))[:_MAX_FIELDS])
+        value = value[key]
+    return None
+
+
+def _list_paths(value: object, depth: int, prefix: str = "") -> Iterator[str]:
+    for key, inner in value.items() if isinstance(value, Mapping) else ():
+        if depth > 1 and isinstance(inner, Mapping) and inner:
+            yield from _list_paths(inner, depth - 1, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
 
 
 def _is_nested_deeper(value: object, limit: int) -> bool:

@@ -216,7 +216,9 @@ def name_keys(template: str, words: Mapping[str, str]) -> str:
             return match[0]
         key = words[match["word"]]
         if match["form"]:
-            return words.get(f"{match['word']} FORM", key)
+            example, (name, equals, _) = words.get(f"{match['word']} FORM", key), match["form"].partition("=")
+            # The example of a table takes the name before the sign, unless it stands for any, as in NAME=URL.
+            return re.sub(r"\{ \w+ =", f"{{ {name} =", example) if equals and name.islower() else example
         return f"{key} = {match['value']}" if match["value"] else key
 
     if not words:

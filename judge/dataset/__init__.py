@@ -6,7 +6,7 @@
     rows, parsed_rows          one row for each result; its fields, parsed, grouped by query
     validation                 check identifiers and texts; escape cells and columns of files
     clean, markup              clean texts as prompts show them; remove HTML
-    injection                  flag texts that seem to address the grader; injection_patterns has the forms
+    injection                  flag texts that seem to address the assessor; injection_patterns has the forms
     pool, near_duplicates      the distinct pairs to judge, and which of them share a judgment
     label_files, labels        read labels and feedback of people and examples; match labels with pairs
 

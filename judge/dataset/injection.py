@@ -1,4 +1,4 @@
-"""Detection of text that seems to address the grader, in Chinese and English (prompt injection).
+"""Detection of text that seems to address the assessor, in Chinese and English (prompt injection).
 
 A flag never changes a grade: an article about prompt injection is flagged and still relevant. Text in base64,
 hexadecimal or ROT13 and text with spaces between its characters is decoded and searched, too: only what it

@@ -31,8 +31,6 @@ MIN_OVERLAP = 0.9
 _MIDDLE = 8
 #: One of this many characters of a text, at most, is outside the overlap.
 _OUTSIDE = round(1 / (1 - MIN_OVERLAP))
-#: Places that are compared word by word, at most.
-_MAX_PLACES = 50
 _Words = tuple[str, ...]
 #: The number of a pair, and the id and the words of its snippet.
 _Judged = tuple[int, str, _Words]
@@ -158,17 +156,8 @@ def is_near_duplicate(one: _Words, other: _Words, query: frozenset[str]) -> bool
 def _list_overlaps(first: _Words, second: _Words) -> Iterator[tuple[int, int]]:
     """Yield where `second`, or its beginning up to the end of `first`, is in `first`, and its size in words.
 
-    Few places begin like `second`, and are compared one after the other. Texts that repeat one word take
-    linear time, too (the Z function: Gusfield 1997, chapter 1).
+    It takes linear time (the Z function: Gusfield 1997, chapter 1).
     """
-    last = -1
-    for _ in range(_MAX_PLACES):
-        if not second or second[0] not in first[last + 1 :]:
-            return
-        last = first.index(second[0], last + 1)
-        size = min(len(first) - last, len(second))
-        if first[last : last + size] == second[:size]:
-            yield last, size
     words = (*second, "\n", *first)  # no word is a line feed
     lengths = [0] * len(words)
     left = right = 0
@@ -180,7 +169,7 @@ def _list_overlaps(first: _Words, second: _Words) -> Iterator[tuple[int, int]]:
         if at + size > right:
             left, right = at, at + size
         start = at - len(second) - 1
-        if start > last and size == min(len(first) - start, len(second)) > 0:
+        if start >= 0 and size == min(len(first) - start, len(second)) > 0:
             yield start, size
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
 from judge.errors import ParametersRejected
@@ -125,12 +125,8 @@ class Negotiation:
 
 def build_sampling_params(sampling: Sampling) -> dict[str, Any]:
     """Return `sampling` under the names that providers share, without values that are None."""
-    params = {
-        "temperature": sampling.temperature,
-        "max_tokens": sampling.max_tokens,
-        "top_p": sampling.top_p,
-        "seed": sampling.seed,
-    }
+    params = asdict(sampling)
+    del params["thinking"]
     return {name: value for name, value in params.items() if value is not None}
 
 

@@ -221,7 +221,7 @@ def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> Gra
     moves = np.array([np.median(a) - np.median(b) for a, b in zip(now, then, strict=True)])
     up, down = int((moves >= 1).sum()), int((moves <= -1).sum())
     mean, baseline_mean = (float(np.mean([grades.mean() for grades in side])) for side in (now, then))
-    p_changed, p_shift = _compute_permutation_p(now, then, max_flip_rate)
+    p_changed, p_shift = _compute_p_values(now, then, max_flip_rate)
     return GradeComparison(
         compared=len(shared),
         baseline_mean=baseline_mean,
@@ -262,9 +262,7 @@ def find_grade_drift(comparison: GradeComparison, rules: NightlyConfig) -> Itera
             )
 
 
-def _compute_permutation_p(
-    now: Sequence[Floats], then: Sequence[Floats], flip_rate: float
-) -> tuple[float, float]:
+def _compute_p_values(now: Sequence[Floats], then: Sequence[Floats], flip_rate: float) -> tuple[float, float]:
     """Return the p values of the sum of absolute changes over all pairs, and of the sum of changes."""
     rng = np.random.default_rng(SEED)
     observed = np.zeros(2)

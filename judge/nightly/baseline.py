@@ -11,7 +11,7 @@ import hashlib
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -78,7 +78,8 @@ class BaselinePointer:
 class Baseline:
     """The run that nights are compared with, and what their records say of it.
 
-    `canaries` is None when it was judged without any, `engine_settings` where they are unknown.
+    `canaries` is None when it was judged without any, `engine_settings` where they are unknown. `short_lists`
+    are those of `CollectionInfo`.
     """
 
     pointer: BaselinePointer
@@ -88,14 +89,19 @@ class Baseline:
     reference: BaselineReference
     canaries: CanaryGrades | None
     engine_settings: EngineSettings | None = None
+    short_lists: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """The content of collected.json: the remarks of a collection, and the settings of the engines."""
+    """The content of collected.json: the remarks of a collection, and the settings of the engines.
+
+    `short_lists` has a sentence for each engine that returned fewer results than the depth for every query.
+    """
 
     remarks: tuple[str, ...] = ()
     engine_settings: EngineSettings | None = None
+    short_lists: dict[str, str] = field(default_factory=dict)
 
 
 def read_collection(folder: RunFolder) -> CollectionInfo:
@@ -126,8 +132,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     quarantined_store = _check_run(run, read_record_if_there(RunFolder(run)))
     loaded = load_run(RunFolder(run))
     texts = _read_files(run)
-    canaries = list_finished_canary_runs(run)
-    if canaries:  # the last one is of the assessor that ended the night
+    if canaries := list_finished_canary_runs(run):  # the last one is of the assessor that ended the night
         texts |= {f"{CANARIES_FOLDER}/{file}": text for file, text in _read_files(canaries[-1]).items()}
     name = run.resolve().name
     content = hashlib.sha256(dump_json(texts).encode()).hexdigest()[:8]
@@ -164,8 +169,7 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
 
     Raises InputError when the run cannot be the baseline.
     """
-    problem = _find_problem(run, record)
-    if problem:
+    if problem := _find_problem(run, record):
         raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
     if record is None or record.quarantined_store is None:
         return None
@@ -278,6 +282,7 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
         RunFolder(path).check_no_link()
     summary, config = load_summary(folder), read_config(folder)
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
+    collection = read_collection(folder)
     served = list_served_models(summary) | (canaries.served if canaries else frozenset())
     return Baseline(
         pointer=pointer,
@@ -293,7 +298,8 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
             queries=pointer.queries,
         ),
         canaries=canaries,
-        engine_settings=read_collection(folder).engine_settings,
+        engine_settings=collection.engine_settings,
+        short_lists=collection.short_lists,
     )
 
 

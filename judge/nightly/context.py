@@ -304,10 +304,14 @@ def collect_dataset(toml: Path, context: NightContext) -> NightContext:
 
         config = CollectConfig.load(toml, out=str(path))
         collected = collect(config)
-        new = CollectionInfo(tuple(collected.remarks), _read_engine_settings(config))
+        remarks = (*collected.wrong_paths, *collected.remarks)
+        new = CollectionInfo(remarks, _read_engine_settings(config), dict(collected.short_lists))
         folder.write_json(COLLECTION_FILE, asdict(new))
     config_of_run, info = replace(context.config, data=str(path)), read_collection(folder)
-    return replace(context, config=config_of_run, remarks=info.remarks, engine_settings=info.engine_settings)
+    # The nights of a baseline have the same short lists; they are named once.
+    known = context.baseline.short_lists if context.baseline else {}
+    remarks = (*info.remarks, *(text for engine, text in info.short_lists.items() if engine not in known))
+    return replace(context, config=config_of_run, remarks=remarks, engine_settings=info.engine_settings)
 
 
 def _read_engine_settings(config: CollectConfig) -> EngineSettings:

@@ -27,6 +27,7 @@ from judge.nightly.query_drift import describe_coverage, describe_query_drift, m
 from judge.nightly.record import QueryDrift
 from judge.runs.run_result import RunResult
 
+_Engines = Mapping[str, EngineResult]
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
 _SUSPENDED = Message("the regression test is suspended: this night reports no regression")
@@ -47,14 +48,9 @@ class NightRun:
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
-    return list(
-        find_without_text(
-            compute_no_snippet_shares(results),
-            context.baseline.engines if context.baseline else {},
-            context.rules.max_empty_snippets,
-            collected=context.engine_settings is not None,
-        )
-    )
+    shares, collected = compute_no_snippet_shares(results), context.engine_settings is not None
+    baseline = context.baseline.engines if context.baseline else {}
+    return [*find_without_text(shares, baseline, context.rules.max_empty_snippets, collected=collected)]
 
 
 def gather_evidence(
@@ -69,19 +65,18 @@ def gather_evidence(
     command = make_set_command(context.folder.path)
     evidence = Evidence(
         has_baseline=baseline is not None,
+        are_settings_changed=bool(assessor_setting_changes),
         set_baseline_command=command,
         assessor_changes=[*assessor_setting_changes, *(check.reasons if check else ())],
         missing=missing,
         engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
-    if run is None and missing:
-        return replace(evidence, set_baseline_command="")  # there is no run that could be the baseline
-    if run is None:
-        advice = Message(
+    if run is None:  # so nothing is judged that could be the baseline
+        again = Message(
             'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
             command=command,
         )
-        return replace(evidence, set_baseline_command=advice)
+        return replace(evidence, set_baseline_command="" if missing else again)
     engines = run.result.summary.engines
     if baseline is None:
         return replace(evidence, missing=[*missing, *find_missing_answers(engines, rules.max_missing)])
@@ -220,9 +215,7 @@ def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> Iterator
 # Sentences about engines and queries that differ from those of the baseline
 
 
-def find_unavailable(
-    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult], max_missing: float
-) -> dict[str, str]:
+def find_unavailable(tonight: _Engines, baseline: _Engines, max_missing: float) -> dict[str, str]:
     """Return a sentence for each engine that gave far fewer answers than at the baseline.
 
     A request that failed and a query without a ranking are missing answers. So are empty ones when they
@@ -251,11 +244,7 @@ def find_unavailable(
 
 
 def find_without_text(
-    shares: Mapping[str, float | None],
-    baseline: Mapping[str, EngineResult],
-    max_empty: float,
-    *,
-    collected: bool,
+    shares: Mapping[str, float | None], baseline: _Engines, max_empty: float, *, collected: bool
 ) -> Iterator[str]:
     """Yield the engines with too many empty snippets for the night to be judged.
 
@@ -293,7 +282,7 @@ def find_dropped(tonight: Collection[str], baseline: Collection[str], command: s
         )
 
 
-def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float) -> Iterator[str]:
+def find_missing_answers(engines: _Engines, max_missing: float) -> Iterator[str]:
     """Yield a sentence for each engine that did not answer on a night without a baseline."""
     for engine, results in sorted(engines.items()):
         if results.unanswered > max_missing * results.queries:
@@ -305,9 +294,7 @@ def find_missing_answers(engines: Mapping[str, EngineResult], max_missing: float
             )
 
 
-def describe_unanswered_queries(
-    engines: Mapping[str, EngineResult], errors: Mapping[str, Mapping[str, int]]
-) -> Iterator[str]:
+def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """Yield what engines left unanswered, however little: scores are over the other queries.
 
     `errors` counts each engine's failures by their message.
@@ -333,9 +320,7 @@ def describe_unanswered_queries(
             )
 
 
-def describe_new_empty_lists(
-    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult]
-) -> Iterator[str]:
+def describe_new_empty_lists(tonight: _Engines, baseline: _Engines) -> Iterator[str]:
     """Yield the engines that returned an empty list more often than at the baseline, however little."""
     for engine in sorted(baseline.keys() & tonight.keys()):
         before, now = baseline[engine], tonight[engine]

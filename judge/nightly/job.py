@@ -55,6 +55,7 @@ from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,
     QUARANTINED_STORE,
+    CallCost,
     NightEngineResult,
     NightMean,
     NightRecord,
@@ -66,6 +67,8 @@ from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RunIdentity, parse_inputs, read_config_if_there
 from judge.store import store_files
+
+_Listener = ProgressListener | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,8 @@ class NightReport:
 def run_nightly(
     toml: Path,
     day: str,
-    progress: ProgressListener | None = None,
-    canary_progress: ProgressListener | None = None,
+    progress: _Listener = None,
+    canary_progress: _Listener = None,
     t: Translator = ENGLISH,
 ) -> NightReport:
     """Run the night of `day` that `toml` asks for, or what is left of it, and notify in the language of `t`.
@@ -159,9 +162,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
 
 
 def run_night(
-    context: NightContext,
-    progress: ProgressListener | None = None,
-    canary_progress: ProgressListener | None = None,
+    context: NightContext, progress: _Listener = None, canary_progress: _Listener = None
 ) -> NightRecord:
     """Judge the canaries, then the night's run; compare, decide, and write night.json.
 
@@ -198,6 +199,10 @@ def run_night(
     cost_total = stores.count_night_calls(context.folder, config, canary_config)
     if run and run.quarantined_store is None:
         stores.keep_verdicts(context, check, is_changed=bool(evidence.assessor_changes))
+    if run:
+        calls = (cost_total.calls or 0) - (_sum_canary_costs(check).calls or 0)
+        unused = stores.describe_unused_verdicts(context, identity, run.result, calls)
+        evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))
@@ -205,6 +210,11 @@ def run_night(
     if run:
         store_files.remove_store(stores.make_night_store_path(context.nights, context.day))
     return record
+
+
+def _sum_canary_costs(check: CanaryCheck | None) -> CallCost:
+    summaries = [check.run.summary, *check.earlier] if check else []
+    return stores.sum_call_costs(summary.cost for summary in summaries)
 
 
 def _read_dataset(context: NightContext) -> tuple[RunIdentity, list[str]]:
@@ -217,7 +227,7 @@ def _read_dataset(context: NightContext) -> tuple[RunIdentity, list[str]]:
 
 
 def _judge_canaries(
-    context: NightContext, spend_limit: SpendLimit, progress: ProgressListener | None
+    context: NightContext, spend_limit: SpendLimit, progress: _Listener
 ) -> CanaryCheck | None:
     repeats = context.rules.canary_repeats
     if not repeats:

@@ -13,8 +13,17 @@ from itertools import takewhile
 
 from judge.errors import ErrorKind
 from judge.measure.measures import name_mean
-from judge.measure.resampling import count_fewest_queries
-from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
+from judge.measure.resampling import MIN_DIFFERING, count_fewest_queries
+from judge.messages import (
+    CHINESE,
+    ENGLISH,
+    Text,
+    Translator,
+    build_text,
+    build_texts,
+    join_sentences,
+    make_text,
+)
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
     EXIT_CODES,
@@ -45,7 +54,7 @@ CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
     "prompt": ("P", make_text("another prompt")),
     "scale": ("S", make_text("another scale, depth or number of repeats")),
     "assessor": ("A", make_text("another assessor")),
-    "baseline": ("B", make_text("first compared with a new baseline")),
+    "baseline": ("B", make_text("first night compared with a new baseline")),
     "queries": ("Q", make_text("other queries")),
 }
 #: The most characters of a stored sentence that are shown on the page, and of one in a message.
@@ -72,7 +81,7 @@ def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) ->
     if fine > 1:
         sentence = t("{date}: fine for {nights:,} nights", date=last.date, nights=fine)
     else:
-        sentence = t("{date}: {status}", date=last.date, status=t(last.status))
+        sentence = t("{date}: {status}", date=last.date, status=_describe_status(t, last.status))
     alarm = next((night for night in reversed(nights) if night.status == "regression"), None)
     engines = t.list_names(map(isolate, sorted(alarm.regressed))) if alarm else ""
     if alarm is last:
@@ -80,6 +89,31 @@ def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) ->
     elif alarm:
         sentence += t("; last regression {date}: {engines}", date=alarm.date, engines=engines)
     return t("{sentence}.", sentence=sentence)
+
+
+def _describe_status(t: Translator, status: Status) -> str:
+    return t("fine: no significant drop") if status == "fine" else t(status)
+
+
+def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend) -> str:
+    """Return which engines to look at on a fine night, and when there is an alarm; "" without such a drop."""
+    drops = [
+        t(
+            "{engine}: {measure} {change}, p (Holm) {p:.3f}",
+            engine=isolate(drop.engine),
+            measure=drop.mean_name,
+            change=_format_signed(drop.change),
+            p=drop.p_holm,
+        )
+        for drop in night.nonsignificant_drops
+    ]
+    if not drops:
+        return ""
+    return t(
+        "Look at {drops}; an alarm needs p below {alpha:g}, the option [nightly] alpha",
+        drops=t("; ").join(drops),
+        alpha=night.alpha,
+    )
 
 
 def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
@@ -103,7 +137,13 @@ def make_banner(night: NightRecord) -> tuple[Text, ...]:
 
     They are stored in night.json, so that a report that is drawn again has them.
     """
-    return make_headline([night]), *describe_reasons(night), *build_texts(_describe_comparison, night)
+    return _make_night_headline(night), *describe_reasons(night), *build_texts(_describe_comparison, night)
+
+
+def _make_night_headline(night: NightRecord) -> Text:
+    """Return the status of a night, and on the same line which engines to look at."""
+    headline, look = make_headline([night]), build_text(describe_nonsignificant_drops, night)
+    return join_sentences([headline, make_text("{sentence}.", sentence=look)]) if look.en else headline
 
 
 def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
@@ -121,8 +161,7 @@ def describe_unfinished(t: Translator, day: str) -> str:
 
 def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:
     """Return which nights the charts show, None when they show all."""
-    left_out = len(nights) - most
-    if left_out <= 0:
+    if (left_out := len(nights) - most) <= 0:
         return None
     return make_text(
         "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",
@@ -132,8 +171,13 @@ def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | No
     )
 
 
-def describe_trend(mean: str, kind: Kind, changes: Sequence[Sequence[Change]]) -> Text:
-    """Return the description of the chart of a measure, whose mean is called `mean`."""
+def describe_trend(
+    mean: str, kind: Kind, changes: Sequence[Sequence[Change]], *, lacks_intervals: bool
+) -> Text:
+    """Return the description of the chart of a measure, whose mean is called `mean`.
+
+    It says why some points have no interval, where one `lacks_intervals`.
+    """
     if kind == "change":
         description = make_text(
             "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
@@ -147,8 +191,14 @@ def describe_trend(mean: str, kind: Kind, changes: Sequence[Sequence[Change]]) -
             mean=mean,
         )
     return make_text(
-        "{description} All rows have the same span, so slopes compare.{letters}",
+        "{description}{intervals} Equal slopes mean equal changes.{letters}",
         description=description,
+        intervals=make_text(
+            " A point has no interval where fewer than {fewest} queries changed, or all by the same.",
+            fewest=MIN_DIFFERING,
+        )
+        if kind == "change" and lacks_intervals
+        else "",
         letters=describe_letters(changes),
     )
 
@@ -186,7 +236,9 @@ def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
     ]
     if len(worst) > _ENGINES_IN_TITLE:
         names.append(t("{count:,} more", count=len(worst) - _ENGINES_IN_TITLE))
-    title = t("judge {date}: {status}", date=record.date, status=t(record.status))
+    title = t("judge {date}: {status}", date=record.date, status=_describe_status(t, record.status))
+    if look := describe_nonsignificant_drops(t, record):
+        title = t("{title}. {sentence}", title=title, sentence=look)
     if names:
         title = t("{title}: {engines}", title=title, engines=t.list_names(names))
     remarks = tuple(_shorten_sentence(t(remark)) for remark in record.remarks)
@@ -213,7 +265,8 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
         interval = t("; 95%: {low} to {high}", low=low, high=high)
     certainty = "" if p is None else t(", p (Holm) {p}", p=t("below 0.001") if p < 0.001 else f"{p:.3f}")
     return t(
-        "{engine} {verdict}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
+        "{engine} {verdict}: {measure} {change} ({before} to {after} on the pool of both nights{interval})"
+        "{certainty}, {queries}",
         **subject,
         change=_format_signed(outcome.change),
         before=format_plain_number(outcome.baseline),
@@ -252,34 +305,36 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
 
 
 def _describe_fine_night(record: NightRecord, test: RegressionTest, t: Translator) -> Iterator[str]:
-    """Yield what was compared, the drops it could have missed, and a line with the scores of each engine."""
+    """Yield what was compared, the drops it could have missed, and a line with the scores of each engine.
+
+    A value over the pool of both nights is that of no night, so it is left out.
+    """
+    pooled = [name_mean(measure) for measure in test.measures if not record.has_own_value(measure)]
     yield t(
-        "no drop was found from the baseline {baseline}: {comparisons} by {measures} (below, the change is in"
-        " brackets)",
+        "compared with the baseline {baseline}: {comparisons} by {measures} (below, the change is in brackets"
+        "{pooled})",
         baseline=isolate(record.baseline.name if record.baseline else "None"),
         comparisons=t.translate_plural("{count:,} comparison", "{count:,} comparisons", len(test.rows)),
         measures=t.list_names(map(name_mean, test.measures)),
+        pooled=t(
+            "; of {measures} only the change is shown, because it is measured over the results of both"
+            " nights together",
+            measures=t.list_names(pooled),
+        )
+        if pooled
+        else "",
     )
     yield from _describe_detectable_drops(test, t)
     engines: dict[str, list[str]] = {}
     for outcome in test.rows:
         if outcome.change is not None:
-            tonight, change = format_plain_number(outcome.tonight), _format_signed(outcome.change)
-            engines.setdefault(outcome.engine, []).append(f"{outcome.mean_name} {tonight} ({change})")
+            value = ""
+            if record.has_own_value(outcome.measure):
+                value = f" {format_plain_number(outcome.tonight)}"
+            score = f"{outcome.mean_name}{value} ({_format_signed(outcome.change)})"
+            engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
         yield t("{name}: {value}", name=isolate(engine), value=t(", ").join(scores))
-    for outcome in test.rows:
-        # A significant drop on a fine night is smaller than `min_drop`.
-        p = outcome.p_holm
-        if outcome.ci95 and outcome.ci95[1] < 0 and p is not None and p >= test.alpha:
-            yield t(
-                "{engine} is lower by {measure}, which is not significant: p (Holm) {p:.3f}, and an alarm"
-                " needs less than alpha, {alpha:g}",
-                engine=isolate(outcome.engine),
-                measure=outcome.mean_name,
-                p=p,
-                alpha=test.alpha,
-            )
 
 
 def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[str]:
@@ -323,9 +378,11 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
         grade=format_plain_number(canaries.mean_grade, ".2f"),
     )
     if canaries.compared:
+        text += t(" (baseline {canaries.baseline_mean:.2f})", canaries=canaries)
+    # The reasons of a drift say how many changed.
+    if canaries.compared and not canaries.drift:
         text += t(
-            " (baseline {canaries.baseline_mean:.2f}), {canaries.changed:,} of {canaries.compared:,} changed"
-            " (median of the repeats)",
+            ", {canaries.changed:,} of {canaries.compared:,} changed (median of the repeats)",
             canaries=canaries,
         )
     return text + (t(", the assessor has drifted") if canaries.drift else "")

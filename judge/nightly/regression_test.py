@@ -8,7 +8,7 @@ and measures are one family (Holm), so `alpha` is the probability of an alarm on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, sqrt
 
@@ -33,6 +33,7 @@ from judge.messages import Message, NameList
 from judge.nightly.query_drift import find_shared_query_ids
 from judge.nightly.record import RegressionOutcome, RegressionVerdict
 
+_Outcomes = Sequence[RegressionOutcome]
 #: The probability with which a drop of the size `detectable` is found.
 _POWER = 0.8
 _BASELINE, _TONIGHT = "baseline", "tonight"
@@ -53,46 +54,41 @@ def combine_with_baseline(
 
 
 def run_regression_test(
-    combined_runs: CombinedRuns, unavailable: Collection[str], rules: NightlyConfig
-) -> tuple[RegressionOutcome, ...]:
+    combined: CombinedRuns, unavailable: Collection[str], rules: NightlyConfig
+) -> _Outcomes:
     """Return the outcomes, engine by engine, for the engines that both runs have.
 
     Engines that are `unavailable` tonight are not tested.
     """
-    sides = _pair_engines(combined_runs)
+    sides = _pair_engines(combined)
     if not sides:
         return ()
-    scores = score_run(combined_runs.run, combined_runs.run.spec.measures)
+    scores = score_run(combined.run, combined.run.spec.measures)
     comparisons = compare_engines(scores, {frozenset(two) for two in sides.values()})
     return decide_outcomes(measure_changes(comparisons, scores, sides, rules.alpha), unavailable, rules)
 
 
-def describe_comparison(
-    combined_runs: CombinedRuns, outcomes: Sequence[RegressionOutcome], rules: NightlyConfig
-) -> Iterator[str]:
+def describe_comparison(combined: CombinedRuns, outcomes: _Outcomes, rules: NightlyConfig) -> Iterator[str]:
     """Yield what made both runs comparable, and what the test could not find."""
-    yield from combined_runs.notes
-    if not _pair_engines(combined_runs):
+    yield from combined.notes
+    if not _pair_engines(combined):
         yield Message("no engine is in the baseline and in this night's dataset")
-    before = {engine for run, engine in combined_runs.names if run == _BASELINE}
-    new = sorted({engine for _, engine in combined_runs.names} - before)
-    if new:
+    before = {engine for run, engine in combined.names if run == _BASELINE}
+    if new := sorted({engine for _, engine in combined.names} - before):
         yield Message("not in the baseline, so not compared: {engines}", engines=NameList(new))
     yield from warn_of_too_few_queries(outcomes, rules.alpha)
     yield from warn_of_hidden_drops(outcomes, rules.min_drop)
 
 
-def _pair_engines(combined_runs: CombinedRuns) -> dict[str, tuple[str, str]]:
+def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
     """Return the names of each engine of both runs among the combined ones: (at the baseline, tonight)."""
-    names, engines = combined_runs.names, set(combined_runs.run.data.engines)
+    names, engines = combined.names, set(combined.run.data.engines)
     both = sorted(engine for run, engine in names if run == _BASELINE and (_TONIGHT, engine) in names)
     sides = {engine: (names[_BASELINE, engine], names[_TONIGHT, engine]) for engine in both}
     return {engine: two for engine, two in sides.items() if engines.issuperset(two)}
 
 
-def decide_outcomes(
-    changes: Sequence[RegressionOutcome], unavailable: Collection[str], rules: NightlyConfig
-) -> tuple[RegressionOutcome, ...]:
+def decide_outcomes(changes: _Outcomes, unavailable: Collection[str], rules: NightlyConfig) -> _Outcomes:
     """Return the changes with verdict, `p_holm` and `detectable`, in the same order.
 
     A drop is a regression when it is significant at `rules.alpha` over all tests, is at least
@@ -145,7 +141,7 @@ def _decide_verdict(
     return "fine"
 
 
-def warn_of_too_few_queries(outcomes: Sequence[RegressionOutcome], alpha: float) -> Iterator[str]:
+def warn_of_too_few_queries(outcomes: _Outcomes, alpha: float) -> Iterator[str]:
     """Yield a warning where even a drop on all queries is not significant."""
     tested = [outcome.n for outcome in outcomes if outcome.p_holm is not None]
     if tested and min(tested) < (needed := count_fewest_queries(len(tested), alpha)):
@@ -159,7 +155,7 @@ def warn_of_too_few_queries(outcomes: Sequence[RegressionOutcome], alpha: float)
         )
 
 
-def warn_of_hidden_drops(outcomes: Sequence[RegressionOutcome], min_drop: float) -> Iterator[str]:
+def warn_of_hidden_drops(outcomes: _Outcomes, min_drop: float) -> Iterator[str]:
     """Yield the fine outcomes where grades of unjudged snippets could hide a drop of `min_drop` or more."""
     for outcome in outcomes:
         difference, least = outcome.change, outcome.least
@@ -174,9 +170,7 @@ def warn_of_hidden_drops(outcomes: Sequence[RegressionOutcome], min_drop: float)
             )
 
 
-def find_possible_drops(
-    outcomes: Iterable[RegressionOutcome], shift: float | None, top: int
-) -> Iterator[str]:
+def find_possible_drops(outcomes: _Outcomes, shift: float | None, top: int) -> Iterator[str]:
     """Yield the engines that may have become worse on a night whose assessor changed.
 
     `shift` is how much the mean grade of the same pairs changed, None where it is unknown, `top` the highest
@@ -213,7 +207,7 @@ def compute_one_sided_p(p: float | None, change: float | None) -> float | None:
 
 def measure_changes(
     comparisons: Sequence[PairComparison], scores: Scores, sides: Mapping[str, tuple[str, str]], alpha: float
-) -> tuple[RegressionOutcome, ...]:
+) -> _Outcomes:
     """Return one change per engine and measure, in their order, without a verdict yet.
 
     `sides` gives the names of each engine in `scores`: at the baseline and tonight. There are enough

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from os.path import relpath
 from pathlib import Path
@@ -37,6 +38,7 @@ from judge.assess.question_plan import list_request_keys
 from judge.config.option_checks import is_day
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
+from judge.messages import Message, join_messages
 from judge.nightly.assessor_drift import (
     CanaryCheck,
     find_assessor_changes,
@@ -50,13 +52,18 @@ from judge.nightly.record_file import parse_record
 from judge.pricing.costs import Cost, sum_cost
 from judge.pricing.prices import Price, find_common_price
 from judge.records import Call
-from judge.run_identity import choose_store_path
+from judge.run_identity import choose_store_path, describe_identity_changes
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
+from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
+from judge.runs.run_result import RunResult
 from judge.store import store_files
 from judge.store.store import VerdictStore
 
 _QUARANTINED = ".drifted-"
+#: Parts of a run's identity that change no request to a model.
+_NOT_IN_REQUESTS = frozenset(
+    {"dataset", "labels", "depth", "repeats", "relevant_from", "rerank_thresholds", "near_duplicates"}
+)
 _LEDGER_FILE = "paid.json"
 _CANARY_STORE = r"canaries(-[1-9][0-9]*)?[/\\]verdicts\.sqlite"
 #: The path of a store from the folder of a night, with the separator of any system.
@@ -91,10 +98,7 @@ def find_own_store(context: NightContext) -> Path:
 
 
 def begin_store(store: Path, shared_store: Path) -> Path:
-    """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`.
-
-    Raises StoreError when that fails.
-    """
+    """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`."""
     (store_files.merge_store if store.exists() else store_files.copy_store)(shared_store, store)
     return store
 
@@ -120,10 +124,7 @@ def remove_quarantined_stores(nights: Path, keep: str | None) -> None:
 
 
 def end_store(store: Path, shared_store: Path) -> None:
-    """Merge the store of a night into the shared store, which is made when absent, and remove it.
-
-    Verdicts that other nights added stay. Raises StoreError when that fails.
-    """
+    """Merge the store of a night into the shared one, which keeps verdicts of other nights, and remove it."""
     store_files.merge_store(store, shared_store)
     store_files.remove_store(store)
 
@@ -140,8 +141,7 @@ def check_store(shared_store: Path) -> None:
 def promote_store(store: Path, shared_store: Path) -> None:
     """Make the store of a drifted assessor, if it is there, the shared one, with the old one as a backup.
 
-    A kill at any moment leaves a whole shared store, and `store` until it is in its place. Raises StoreError
-    when that fails.
+    A kill at any moment leaves a whole shared store, and `store` until it is in its place.
     """
     if store.exists():
         day = store.stem.rpartition(_QUARANTINED)[2]
@@ -214,6 +214,37 @@ def _has_same_assessor(
     return True
 
 
+def describe_unused_verdicts(
+    context: NightContext, identity: RunIdentity, run: RunResult, calls: int
+) -> Iterator[Message]:
+    """Yield that options of the requests changed since the run before, so that its pairs were paid again.
+
+    `calls` are those of tonight's run. Where they are fewer than the judgments of both nights, stored
+    verdicts were used.
+    """
+    days = sorted(path.parent.name for path in context.nights.glob("????-??-??/results.json"))
+    day = next((day for day in reversed(days) if is_day(day) and day < context.day), "")
+    before = RunFolder(context.nights / day)
+    with suppress(InputError):  # an earlier night that is damaged is no reason to end this one
+        config = read_config_if_there(before) if day else None
+        changes = [*describe_identity_changes(config.identity, identity, _NOT_IN_REQUESTS)] if config else []
+        if not changes:
+            return
+        judged = {(*each.key, each.repeat) for each in read_judgments(before) if each.reply}
+        again = [
+            each.key
+            for each in run.judgments
+            if each.reply and each.judged_snippet_id is None and (*each.key, each.repeat) in judged
+        ]
+        if 0 < len(again) <= calls:
+            yield Message(
+                "{changes} (since {day}), so no stored verdict was used: {count:,} pairs were judged again",
+                changes=join_messages(changes),
+                day=day,
+                count=len(set(again)),
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class _CostLedger:
     """What a night paid so far, and up to which call number each of its stores is counted."""
@@ -255,8 +286,7 @@ def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
 
 
 def _read_ledger(night: RunFolder) -> _CostLedger:
-    values = night.read_if_there(_LEDGER_FILE)
-    if values is None:
+    if (values := night.read_if_there(_LEDGER_FILE)) is None:
         return _CostLedger(sum_call_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}

@@ -77,6 +77,7 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
         TREND_SCRIPTS,
         headline=night_texts.make_headline(nights),
         reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
+        drops=_describe_drops(nights[-1]) if nights else (),
         shown_nights=night_texts.describe_shown_nights(nights, _MAX_NIGHTS_ON_PAGE),
         charts=[chart for chart in (*charts, _draw_canaries(nights)) if chart],
         nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
@@ -85,6 +86,7 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
         status_texts=STATUS_TEXTS,
         change_texts=CHANGE_TEXTS,
         describe_reasons=night_texts.describe_reasons,
+        describe_drops=_describe_drops,
         format_number=format_number,
         has_stored=any(
             text.en == text.zh for night in nights for text in night_texts.describe_reasons(night)
@@ -92,6 +94,12 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
         damaged=[build_text(_shorten, sentence) for sentence in history.damaged],
         unfinished=[build_text(night_texts.describe_unfinished, day) for day in history.begun],
     )
+
+
+def _describe_drops(night: NightRecord) -> tuple[Text, ...]:
+    """Return the sentence about the drops of a fine night, nothing without any."""
+    text = build_text(night_texts.describe_nonsignificant_drops, night)
+    return (text,) if text.en else ()
 
 
 def _shorten(t: Translator, sentence: str) -> str:
@@ -121,7 +129,8 @@ def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Ch
         (night.date.isoformat(), *(cell for row in rows for cell in _format_cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
     )
-    desc = night_texts.describe_trend(mean, kind, timeline.changes)
+    lacks_intervals = any(value.ci95 is None for row in rows for value in row.measured)
+    desc = night_texts.describe_trend(mean, kind, timeline.changes, lacks_intervals=lacks_intervals)
     return make_chart(id_, title, desc, picture, (_NIGHT, *chain.from_iterable(heads)), table)
 
 

@@ -1,17 +1,27 @@
-"""Parsing of replies.
+"""Parsing of replies: how the text of a model becomes a verdict.
 
-    verdict         read a reply that is as the prompts ask for it, or hand it on
-    any_form        read any other: the final answer, then its objects or its labelled lines
-    final_answer    find the text behind the thinking, and for questions besides grades the object in it
-    tolerant_json   read objects with common damage
-    repair          read a value from an object with worse damage
-    labelled_lines  read an answer without an object
-    attribution     decide whether an answer is the reply's own
-    remarks         find a sentence that speaks of the answer alone: its origin, that it is rounded or off
-    contradictions  decide whether the text around an answer contradicts it
-    corrections     find that a reply declines to judge, or corrects itself
-    stated_scale    find the scale that a reply names, which may be another one
-    vocabulary      list the words and keys that the other modules look for
+An unreadable reply costs one more call, a wrong value makes the result wrong: in doubt, a reply is refused with
+ReplyParseError. A reply becomes a verdict in these steps:
+
+1. `verdict`: a reply that is exactly as the prompts ask for it is parsed with the JSON of the standard library.
+   Almost every reply ends here. Any other goes to `any_form`.
+2. `final_answer`: what stands behind the thinking is the answer.
+3. `tolerant_json`: the objects of the answer are read, with common damage. Then one of three readers goes on:
+   - `any_form`, when every object can be read: it collects each value that the objects state for the scale's key.
+     All values agree, or the reply is refused.
+   - `repair`, when an object is damaged further: the value counts if it stands where no reason can be.
+   - `labelled_lines`, when there is no object: lines such as "Grade: 2", a sentence that grades, or the bare value.
+4. The text around the value is searched for what makes it another value, or no answer:
+   - `attribution`: the answer is quoted, an example, a supposition, or is said to be another's. Only known words
+     may introduce an answer.
+   - `contradictions`: the text states another value, or says the opposite. `find_doubt` joins all these checks.
+   - `remarks`: the text corrects the answer, declines to judge, or says that it is rounded or off.
+   - `stated_scale`: the value is one of another scale, as in "out of 10".
+   Text that says nothing of the answer is harmless: counts, dates, the rubric, a repeated query.
+5. The verdict has the grade, the reason, and flags: `repaired`, `reason_truncated`, `reason_capped`, `no_reason`.
+
+`vocabulary` has the keys, labels, values and words of both languages that the other modules look for. A pattern
+that refuses replies may be broad; one that lets a number pass must be narrow.
 
 Other packages use `parse_verdict`, `parse_json_answer` and `extract_final_answer`.
 """

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from judge.errors import ReplyParseError
-from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, may_wrap
-from judge.parsing.contradictions import contradicts
+from judge.parsing.attribution import is_disowned, may_wrap
+from judge.parsing.contradictions import contradicts, find_doubt
 from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.repair import is_damaged, parse_damaged
-from judge.parsing.stated_scale import is_other_scale, names_other_scale
+from judge.parsing.stated_scale import is_other_scale
 from judge.parsing.tolerant_json import (
     FENCE,
     JsonObject,
@@ -52,21 +52,19 @@ from judge.records import Scale, Verdict, is_complete_reply
 _UNESCAPED_MARK = re.compile(r'(?<!\\)"')
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
-_BRACELESS = re.compile(rf"\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
+_BRACELESS = re.compile(rf"(?i)\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})")
 #: A line of sources, which models with web search write behind their answer.
 _CITATION = re.compile(
-    r"[\s*>-]{0,8}(?:\[[0-9]{1,2}\]:?\s{0,3}https?://\S{1,500}|(?:references?|sources?|citations?|rubric|来源|引用"
-    r"|参考(?:资料|文献))\s?[:：]\s?(?:(?:\[[0-9]{1,2}\]|https?://\S{1,500})[\s,，]{0,3}){1,20})\s{0,8}",
-    re.IGNORECASE,
+    r"(?i)[\s*>-]{0,8}(?:\[[0-9]{1,2}\]:?\s{0,3}https?://\S{1,500}|(?:references?|sources?|citations?|rubric|来源|引用"
+    r"|参考(?:资料|文献))\s?[:：]\s?(?:(?:\[[0-9]{1,2}\]|https?://\S{1,500})[\s,，]{0,3}){1,20})\s{0,8}"
 )
 #: A comment behind a value of an object, without a number or a quotation, which could be another value.
 _COMMENT = re.compile(
-    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}(?:(?://"
-    rf"|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
+    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}(?:(?://|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
     rf"|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)(?=\s*[}}｝{QUOTES}])"
 )
 _COMMENT_DOUBTS = re.compile(
-    r"\b(?:zero|one|two|three|or|not|maybe|perhaps|actually)\b|[零一二两三或不非]|可能|也许", re.IGNORECASE
+    r"(?i)\b(?:zero|one|two|three|or|not|maybe|perhaps|actually)\b|[零一二两三或不非]|可能|也许"
 )
 _JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 #: Between two objects of a list, or two members of an object whose brace is lost.
@@ -88,7 +86,15 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None = "stop") -> Ve
     cut = not is_complete_reply(finish_reason)
     whole = extract_final_answer(text, cut=cut)
     answer = _add_braces(_move_comments(_decode(whole)), cut=cut)
-    verdict = _parse_answer(answer, scan_objects(answer), scale, cut=cut)
+    objects = scan_objects(answer)
+    if cut and "{" in flatten(answer) and not _JSON_FIRST.match(answer):
+        raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")
+    if is_damaged(answer, objects):
+        verdict = parse_damaged(answer, scale, cut=cut)
+    elif objects.objects:
+        verdict = _parse_objects(answer, objects, scale, cut=cut)
+    else:
+        verdict = parse_labelled_lines(answer, scale, cut=cut)
     flags = [*verdict.flags, *(["repaired"] if answer != whole else [])]
     if len(verdict.reason) > MAX_REASON:
         flags.append("reason_capped")
@@ -125,21 +131,6 @@ def _add_braces(answer: str, *, cut: bool) -> str:
     return completed if scan_objects(completed).broken is None else answer
 
 
-def _parse_answer(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
-    if cut and "{" in flatten(answer) and not _JSON_FIRST.match(answer):
-        raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")
-    if is_damaged(answer, objects):
-        return parse_damaged(answer, scale, cut=cut)
-    if objects.objects:
-        return _parse_objects(answer, objects, scale, cut=cut)
-    if is_refusal(answer):
-        raise ReplyParseError("refusal", f"the reply declines: {answer[:80]!r}")
-    if cut:
-        raise ReplyParseError("truncated", f"the reply was cut off: {answer[-80:]!r}")
-    grade, reason = parse_labelled_lines(answer, scale)
-    return Verdict(grade, reason, () if reason else ("no_reason",))
-
-
 def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
     """Return the verdict of an answer whose objects could all be read."""
     claims, echoes = _collect_claims(answer, objects, scale)
@@ -155,15 +146,6 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.list_gaps(len(answer))]
     gaps[-1] = "\n".join(line for line in gaps[-1].split("\n") if not _CITATION.fullmatch(line))
-    between = gaps[echoes + 1 : -1]
-    if (
-        is_disowned(gaps[-1])
-        or any(is_disowned(gap, is_last=False) for gap in between)
-        or any(has_correction(gap, grade, scale) for gap in gaps[1:])
-    ):
-        raise ReplyParseError(
-            "ambiguous", "the text behind an object corrects it, or attributes it to another"
-        )
     _check_prose(gaps[echoes:], grade, scale, cut=cut)
     reason, flags = _find_reason(claims)
     strict = all(is_strict(answer[span.start : span.end]) for span in objects.objects)
@@ -282,21 +264,20 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
 
     `gaps` are the stretches before, between and behind the objects.
     """
-    lead, trail = gaps[0], gaps[-1]
+    lead, *between, trail = gaps
     if is_refusal(lead, is_lead=True):
         raise ReplyParseError("refusal", f"the reply declines before it answers: {lead[:80]!r}")
-    if (
-        any(contradicts(gap, grade, scale) for gap in gaps)
-        or names_other_scale(trail, scale)
-        or names_other_scale(lead[-MAX_LEAD:], scale, alone=True)
-    ):
-        raise ReplyParseError("ambiguous", "the text around the object states another value")
     # What leads to the first of two objects with nothing between them leads to both.
     nearest = next(
         (gap for gap in reversed(gaps[:-1]) if any(map(str.isalnum, re.sub(FENCE, "", gap)))), gaps[-2]
     )
-    if is_attributed(nearest) or is_embedded(nearest, trail):
-        raise ReplyParseError("ambiguous", "the object may be an example, or the answer of another")
+    if any(
+        is_disowned(gap, is_last=False) or has_correction(gap, grade, scale) or contradicts(gap, grade, scale)
+        for gap in between
+    ):
+        raise ReplyParseError("ambiguous", "the text between two objects leaves doubt about them")
+    if doubt := find_doubt(lead, trail, grade, scale, nearest=[nearest]):
+        raise ReplyParseError("ambiguous", doubt)
     if cut and any(map(str.isalnum, trail)):
         raise ReplyParseError("truncated", "the reply was cut off behind the object")
 

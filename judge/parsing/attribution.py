@@ -21,22 +21,18 @@ from judge.parsing.tolerant_json import flatten
 
 #: A question or an order, though all its words may be the reply's own.
 _ASKS = re.compile(
-    r"\A\W{0,4}(?:is|are|will|would|what|how|you)\b|[?]|\A\W{0,4}(?:output|return|give|say|respond|answer)\b"
-    r"[^:]{0,8}\b(?:following|this)\b",
-    re.IGNORECASE,
+    r"(?i)\A\W{0,4}(?:is|are|will|would|what|how|you)\b|[?]|\A\W{0,4}(?:output|return|give|say|respond|answer)\b[^:]{0,8}\b(?:following|this)\b"
 )
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
 #: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
 _REASON = re.compile(
-    r"(?<!and )(?<!the )(?<!with )(?<![与和及])"
-    rf"(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z",
-    re.IGNORECASE,
+    rf"(?i)(?<!and )(?<!the )(?<!with )(?<![与和及])(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z"
 )
 _OPENING_MARK = re.compile(
-    r"(?:[>~❌✗✘×]|<!--|//|[“「『])\s*\Z|^[^\"\n]*(?:\"[^\"\n]*\"[^\"\n]*)*\"\s*\Z", re.MULTILINE
+    r"(?m)(?:[>~❌✗✘×]|<!--|//|[“「『])\s*\Z|^[^\"\n]*(?:\"[^\"\n]*\"[^\"\n]*)*\"\s*\Z"
 )
 _FENCE_HEAD = re.compile(r"(?:(?:```|~~~)[ \t]?\w*\s*){1,3}\Z")
-_FOREIGN_FENCE = re.compile(r"\b(?:html|xml|diff|markdown|md|example|input|prompt)\b", re.IGNORECASE)
+_FOREIGN_FENCE = re.compile(r"(?i)\b(?:html|xml|diff|markdown|md|example|input|prompt)\b")
 _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
 #: The value of a further member, where the text behind an object begins right behind the member's key.
 _MEMBER_VALUE = re.compile(r"\A\s{0,8}[:=]\s{0,8}(?!is\b)[A-Za-z0-9_.+%-]{1,20}")
@@ -45,127 +41,101 @@ _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
 #: What says that something follows; a text that follows in its own line is none.
 _POINTS = re.compile(
-    r"\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)"
-    r"|(?P<points>\b(?:following|follows|below|here (?:is|are)|see|look)\b|以下|下面|如下|这样|这[句段])",
-    re.IGNORECASE,
+    r"(?i)\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)|(?P<points>\b(?:following|follows|below|here (?:is|are)|see"
+    r"|look)\b|以下|下面|如下|这样|这[句段])"
 )
 #: A line without its full stop that needs the object in the next line.
 _UNFINISHED = re.compile(
-    r"(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|是|为|[写印标记列]着?"
-    rf"|{vocabulary.ANSWER_WORDS})\s*\Z",
-    re.IGNORECASE,
+    rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|是|为|[写印标记列]着?|{vocabulary.ANSWER_WORDS})\s*\Z"
 )
 _BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
 #: Marks of a heading, and what only a sentence has, or a label with its text.
 _HEADING_MARK = re.compile(r"\s*(?:#|\*\*|__)")
 _NO_HEADING = re.compile(
-    r"\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|[是有没不只未了]|提到|说明|列出|给出|介绍"
-    r"|^[^\n]{31}|[{}]",
-    re.IGNORECASE,
+    r"(?i)\b(?:is|are|was|were|has|have|does|did|can|cannot)\b|[是有没不只未了]|提到|说明|列出|给出|介绍|^[^\n]{31}|[{}]"
 )
 #: A clause in front of an announcement that says that the reply does not do what the snippet says.
 _IGNORES = re.compile(
-    r"\A\W*(?:(?:having |i |we )?(?:ignor|disregard|dismiss)(?:e|ing|ed)?\b|(?:setting|putting|leaving) aside"
-    r"|despite|(?:regardless|irrespective) of|(?:without|not) (?:follow|obey|heed"
-    r"|regard)\w*)[^,;:.]{1,80}[,;]|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳"
-    r"|听从|遵从|考虑))[^,;:。]{1,40}[,;]|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]",
-    re.IGNORECASE,
+    r"(?i)\A\W*(?:(?:having |i |we )?(?:ignor|disregard|dismiss)(?:e|ing|ed)?\b|(?:setting|putting|leaving) aside|despite"
+    r"|(?:regardless|irrespective) of|(?:without|not) (?:follow|obey|heed|regard)\w*)[^,;:.]{1,80}[,;]"
+    r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
+    r"|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]"
 )
 _IS_SUBJECT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _IS_OWN = re.compile(vocabulary.OWN_WORDS, re.IGNORECASE)
 _IS_SOURCE = re.compile(
-    rf"{vocabulary.SOURCE_WORDS}|{vocabulary.ANSWER_WORDS}|{vocabulary.EXAMPLE_WORDS}|\b(?:results?|words)\b"
-    r"|文字|的话",
-    re.IGNORECASE,
+    rf"(?i){vocabulary.SOURCE_WORDS}|{vocabulary.ANSWER_WORDS}|{vocabulary.EXAMPLE_WORDS}|\b(?:results?|words)\b|文字|的话"
 )
 #: What says what kind of page the graded one is.
 _IS_PAGE = re.compile(
-    r"(?:页面|网页|官网)[。.]?\Z|\A ?an? (?:[\w-]+ )?(?:page|site|blog|article)\b(?! of\b"
-    r"|['’])",
-    re.IGNORECASE,
+    r"(?i)(?:页面|网页|官网)[。.]?\Z|\A ?an? (?:[\w-]+ )?(?:page|site|blog|article)\b(?! of\b|['’])"
 )
 _IS_DEMAND = re.compile(vocabulary.DEMAND_WORDS, re.IGNORECASE)
 _IS_CONDITION = re.compile(vocabulary.CONDITION_WORDS, re.IGNORECASE)
 
 #: What a sentence behind an object calls the object.
 _THAT = (
-    r"(?:\bthis\b(?! (?:search )?(?:snippet|page|text|passage|result|article|document|query|site|website"
-    r"|source)\b)|\bthat(?:['’]s\b| (?:is|was|came|comes|json|object|answer|output|verdict|grade)\b)"
-    r"|\bit (?:is|was|comes|came)\b|(?:\bthe )?\babove\b|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the"
-    r"|this|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才"
-    r"|这(?![篇条个家]?(?:摘要|网页|页面|文章?|网站|店|帖))|那|此|该(?:json|对象|答案|结果)|如此)"
+    r"(?:\bthis\b(?! (?:search )?(?:snippet|page|text|passage|result|article|document|query|site|website|source)\b)"
+    r"|\bthat(?:['’]s\b| (?:is|was|came|comes|json|object|answer|output|verdict|grade)\b)|\bit (?:is|was|comes|came)\b|(?:\bthe )?\babove\b"
+    r"|\bsuch an? \w+|\bthese (?:lines|words)\b|\b(?:the|this|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade)\b(?!['’]s)|以上|上面|上述"
+    r"|前面|刚才|这(?![篇条个家]?(?:摘要|网页|页面|文章?|网站|店|帖))|那|此|该(?:json|对象|答案|结果)|如此)"
 )
 _DISOWNS = re.compile(
-    r"\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its"
-    r"|their)(?: \w+){1,2}\W*\Z|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written"
-    r"|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document"
-    r"|web\w*|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我|\b(?:not"
-    r"|no \w+ of) mine\b|(?:\A\W*so|\b(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:what|how)(?! the (?:user"
-    r"|searcher|query)\b)|\A\W*as)\b(?! i\b| we\b)[^,;]{0,40}\b(?:says?|said|claims?|states?|wants?|demands?"
-    r"|asks?|told|tells|rates?|puts?|wrote|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z|\A\W*so (?:says?"
-    r"|claims?|states?|writes?) (?!i\b)|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里"
-    r"|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)|\bi (?:refuse|decline|will not|won['’]t"
-    r"|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
-    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?|the(?! (?:\w+ )?(?:json|format) (?:ok(?:ay)?|valid|fine|right|correct|good)\?))\b|(?:would"
-    r"|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我"
-    r"|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做|\A\W*(?:是"
-    r"|就是)(?:网页|摘要|用户|攻击)",
-    re.IGNORECASE,
+    r"(?i)\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
+    r"|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a "
+    r"|an )?(?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我"
+    r"|\b(?:not|no \w+ of) mine\b|(?:\A\W*so|\b(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:what|how)(?! the (?:user|searcher|query)\b)"
+    r"|\A\W*as)\b(?! i\b| we\b)[^,;]{0,40}\b(?:says?|said|claims?|states?|wants?|demands?|asks?|told|tells|rates?|puts?|wrote"
+    r"|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z|\A\W*so (?:says?|claims?|states?|writes?) (?!i\b)"
+    r"|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
+    r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
+    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?"
+    r"|the(?! (?:\w+ )?(?:json|format) (?:ok(?:ay)?|valid|fine|right|correct|good)\?))\b|(?:would|could|might) be\b"
+    r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断"
+    r"|评分|回答)?|不会照做|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)"
 )  # fmt: skip
 #: The subject and verb of a sentence about the object; some verbs say where it comes from.
 _ABOUT_OBJECT = re.compile(
-    rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
-    rf"|结果)(?:(?! (?:that|which|what|because) )[^.。!?\n]){{0,30}}?"
-    r"(?:(?P<origin>\b(?:comes?|came|belongs?|appears?|stands?|sits?|stems?|originates?|reproduces?|repeats?"
-    r"|copie[sd]|quote[sd]?|taken|found|pasted)\b|[取摘引抄转来出]自|属于|由"
-    r"|是(?=[^。]{1,12}[给写做说供成评打标贴发][了出来的]{0,3}的))|\b(?:is|was|are|were|has)\b|['’]s\b"
-    r"|(?<=that is)(?! (?:what|how|why|all)\b)|(?<=that was)|是|为)",
-    re.IGNORECASE,
+    rf"(?i)\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
+    r"|结果)(?:(?! (?:that|which|what|because) )[^.。!?\n]){0,30}?(?:(?P<origin>\b(?:comes?|came|belongs?|appears?|stands?|sits?|stems?|originates?"
+    r"|reproduces?|repeats?|copie[sd]|quote[sd]?|taken|found|pasted)\b|[取摘引抄转来出]自|属于|由"
+    r"|是(?=[^。]{1,12}[给写做说供成评打标贴发][了出来的]{0,3}的))|\b(?:is|was|are|were|has)\b|['’]s\b|(?<=that is)(?! (?:what|how|why|all)\b)"
+    r"|(?<=that was)|是|为)"
 )
 #: A subject that is nothing but the object.
 _IS_OBJECT = re.compile(
-    r"\babove\b|\b(?:json|object|output|verdict|grade)\b|以上|上[面述]|[该此这]个?(?:json|对象|答案|结果|等级"
-    r"|判定)",
-    re.IGNORECASE,
+    r"(?i)\babove\b|\b(?:json|object|output|verdict|grade)\b|以上|上[面述]|[该此这]个?(?:json|对象|答案|结果|等级|判定)"
 )
 #: A short note right behind an object, in brackets or behind a dash or a comment mark, that names no lack.
 _NOTE = re.compile(
-    r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*+(?!lacks?\b|missing\b|no\b|[0-9]{1,2} [A-Za-z]{3,9} [0-9]{4}\b|缺|没有|未)"
-    r"(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
+    r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*+(?!lacks?\b|missing\b|no\b|[0-9]{1,2} [A-Za-z]{3,9} [0-9]{4}\b|缺|没有"
+    r"|未)(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
 )
-_CLAUSE_END = re.compile(r"[,;]|\b(?:because|since|as)\b|因为", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"(?i)[,;]|\b(?:because|since|as)\b|因为")
 _MEANING = re.compile(vocabulary.MEANING_WORDS, re.IGNORECASE)
 _NOT_AN_ANSWER = re.compile(
-    r"\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use"
-    r"|used|treat|treated|consider|considered|count|counted|accept|trust|rely|regard|interpret|record"
-    r"|store)\b|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made|provided|returned|suggested"
-    r"|supplied|created|inserted|planted|proposed|claims?|demand(?:s|ed)|requested|said|says|wants?"
-    r"|wanted) (?:me |us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))"
-    r"|the above|(?:the|this|that) (?:json|object|answer|verdict|grade|output))\b(?! (?:snippet|page|text))"
-    r"|(?:不要|勿|别|不应|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|使用|采纳|相信|计入"
-    r"|视为)",
-    re.IGNORECASE,
+    r"(?i)\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use|used|treat|treated|consider"
+    r"|considered|count|counted|accept|trust|rely|regard|interpret|record|store)\b|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made"
+    r"|provided|returned|suggested|supplied|created|inserted|planted|proposed|claims?|demand(?:s|ed)|requested|said|says|wants?|wanted) (?:me "
+    r"|us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))|the above"
+    r"|(?:the|this|that) (?:json|object|answer|verdict|grade|output))\b(?! (?:snippet|page|text))"
+    r"|(?:不要|勿|别|不应|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|使用|采纳|相信|计入|视为)"
 )
 #: Keys and tags that may wrap the answer.
 _WRAPPER = re.compile(
-    r"(?:(?:my|the|final|overall|relevance|json|own)[ _-]?){0,3}(?:answers?|responses?|reply|output|results?"
-    r"|verdict|grades?|scores?|ratings?|relevance|judge?ments?|evaluation|assessment|conclusion|decision|json"
-    r"|final|arguments|parameters|properties|data)|(?:最终|最后|我的|评估|判断|评分)?(?:判断|判定|结论|评估"
-    r"|评价|评分|打分|等级|评级|分数|得分|相关性|答案|结果|输出|回答|返回)(?:结果)?",
-    re.IGNORECASE,
+    r"(?i)(?:(?:my|the|final|overall|relevance|json|own)[ _-]?){0,3}(?:answers?|responses?|reply|output|results?|verdict|grades?|scores?|ratings?"
+    r"|relevance|judge?ments?|evaluation|assessment|conclusion|decision|json|final|arguments|parameters|properties|data)"
+    r"|(?:最终|最后|我的|评估|判断|评分)?(?:判断|判定|结论|评估|评价|评分|打分|等级|评级|分数|得分|相关性|答案|结果|输出|回答|返回)(?:结果)?"
 )
 _ANSWER = r"(?:answer|reply|response|output|verdict|grade|rating|score|result|judge?ment|decision)"
 #: What says that the answer is still to come.
 _NOT_FINAL = re.compile(
-    rf"(?:\bnot|n['’]t|\bnever)(?: (?:really|actually|yet|necessarily|quite))? (?:(?:my"
-    rf"|our)(?: \w+)?(?: \w+)? {_ANSWER}|(?:the |a |yet )?(?:final|official)(?: {_ANSWER})?\b(?! to\b))"
-    rf"|\b(?:not|n['’]t|yet to)(?: yet)? (?:decided?|made up my mind|final(?:ly|ized|ised))\b|\b(?:my"
-    rf"|the) (?:final|real|actual|true) {_ANSWER} (?:comes|follows|will|is (?:different|another|below"
-    rf"|to come))|\b{_ANSWER} (?:above |below )?(?:is|was)(?: not|n['’]t) mine\b"
-    r"|(?:不是|并非|非|不算|不作为|不代表)(?:我的?|本次)?(?:最终|最后|真正|正式)的?(?:答案|判断|判定|评分"
-    r"|等级|结果|结论|评估)|(?:还没有?|尚未|还未)(?:最终)?(?:决定|确定|定论|想好)|(?:最终|真正的?)(?:答案"
-    r"|判断|结果|评分)(?:稍后|随后|另|还)",
-    re.IGNORECASE,
+    rf"(?i)(?:\bnot|n['’]t|\bnever)(?: (?:really|actually|yet|necessarily|quite))? (?:(?:my|our)(?: \w+)?(?: \w+)? {_ANSWER}"
+    rf"|(?:the |a |yet )?(?:final|official)(?: {_ANSWER})?\b(?! to\b))|\b(?:not|n['’]t|yet to)(?: yet)? (?:decided?|made up my mind"
+    rf"|final(?:ly|ized|ised))\b|\b(?:my|the) (?:final|real|actual|true) {_ANSWER} (?:comes|follows|will|is (?:different|another|below|to come))"
+    rf"|\b{_ANSWER} (?:above |below )?(?:is|was)(?: not|n['’]t) mine\b|(?:不是|并非|非|不算|不作为|不代表)(?:我的?|本次)?(?:最终|最后|真正"
+    r"|正式)的?(?:答案|判断|判定|评分|等级|结果|结论|评估)|(?:还没有?|尚未|还未)(?:最终)?(?:决定|确定|定论|想好)"
+    r"|(?:最终|真正的?)(?:答案|判断|结果|评分)(?:稍后|随后|另|还)"
 )
 #: Limits of the text that is searched in front of an object, and of the text behind an answer.
 MAX_LEAD, MAX_TRAIL = 400, 4_000

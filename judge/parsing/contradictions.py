@@ -1,15 +1,18 @@
-"""The values that the prose of a reply states.
+"""Whether the prose of a reply contradicts its answer.
 
-An object or a labelled line is the answer only if no statement around it contradicts it.
+An object or a labelled line is the answer only if no statement around it states another value or the opposite.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
-from judge.parsing.remarks import is_rounded, simplify_around
-from judge.parsing.stated_scale import RUBRIC, drop_own_scale
+from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded
+from judge.parsing.remarks import TOO_HIGH_OR_LOW, drop_input, has_correction, is_rounded
+from judge.parsing.stated_scale import RUBRIC, drop_own_scale, names_other_scale
+from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
     ANY_WORD,
     AROUND,
@@ -26,133 +29,108 @@ from judge.records import Scale, ScaleName
 _EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
 _RELEVANCE = re.compile(
-    r"(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part"
-    r"|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱|多少"
-    r"|可能)?(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b"
-    r"|不(?:直接|太|怎么)?相关|不相關|无关|無關|相关|相關)"
-    rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{_EXPLAINS})"
-    r"|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need|request))(?![性度])",
-    re.MULTILINE,
+    r"(?m)(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱"
+    r"|多少|可能)?(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b|不(?:直接|太|怎么)?相关|不相關|无关|無關"
+    rf"|相关|相關)(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{_EXPLAINS})|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need"
+    r"|request))(?![性度])"
 )
 _NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无|無")
 #: A number in front of what it counts or names ("step 3", "第2"), a scale and the number of
 #: a list item state no value.
 _NO_VALUE = re.compile(
-    r"\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top"
-    r"|type|stage|level of|phase|question|criteri(?:on|a)|grades?|scores?|scale|error|code|http"
-    r"|#) ?#?(?:of |from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)|\b(?:steps?|sections?|parts?"
-    r"|pages?|points?|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion"
-    r"|error) ?#?[0-9][0-9.]*|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of "
-    r"|of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out of)\s?3\b\)?"
-    r"|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? "
-    r"[0-9]{1,2}(?=,? [0-9]{4}\b)|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])",
-    re.MULTILINE,
+    r"(?m)\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top|type|stage|level of|phase|question"
+    r"|criteri(?:on|a)|grades?|scores?|scale|error|code|http|#) ?#?(?:of |from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)"
+    r"|\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error) ?#?[0-9][0-9.]*"
+    r"|(?:第|步骤|图|表|步) ?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]|to)\s?3(?![A-Za-z0-9])\)?"
+    r"|\(?\s?(?:/|out of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov"
+    r"|dec)[a-z]{0,6}\.? [0-9]{1,2}(?=,? [0-9]{4}\b)|[(\[][0-9]{1,2}[)\]][^\S\n]?(?=[^\W\d_])"
 )
+_SECOND_POINT = re.compile(r"2[.)、]\s?[^\W\d_]")
 #: What has grades of its own: "grade 3 pupils".
 _GRADED_THINGS = (
-    r"(?:pupils?|students?|teachers?|class(?:es)?|hospitals?|maths?|english|reading|science|exams?"
-    r"|worksheets?|syllabus|pieces?|piano|ankle|sprains?|tumou?rs?|carcinoma|steel|titanium|curriculum)\b"
+    r"(?:pupils?|students?|teachers?|class(?:es)?|hospitals?|maths?|english|reading|science|exams?|worksheets?|syllabus|pieces?|piano|ankle|sprains?"
+    r"|tumou?rs?|carcinoma|steel|titanium|curriculum)\b"
 )
 _UNITS_OF_TIME = "[天日年月周]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
 #: A grade that prose says the snippet asks for.
 _DEMANDED = re.compile(
-    r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|\b(?:tells?|told|wants?|makes?|gets?|urges?) (?:me|us"
-    r"|graders)\b|索要|要求给?|[让要叫]我[给打评判])[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?"
-    r"|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
-    r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导"
-    r"|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
+    r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|\b(?:tells?|told|wants?|makes?|gets?|urges?) (?:me|us|graders)\b|索要|要求给?"
+    r"|[让要叫]我[给打评判])[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
+    r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
 )
 _ANY_GRADE = re.compile("[0-3]")
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
 _THRESHOLD = re.compile(
-    rf"(?:\ban? |\beven an? |^|[.,;] |\b(?:note|{REASON_LABELS}): ?|注: ?)(?:(?:full )?(?:grade|score"
-    r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|at least"
-    r"|needs?(?! to be)|was not given|is not (?:justified|warranted|deserved|earned))\b|\bto (?:reach|get"
-    r"|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b|\b(?:decide"
-    r"|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of"
-    r"|thought about) (?:an? |giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be"
-    r"|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it|the"
-    r"|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
-    r"|(?<!no )(?<!not )\bbetter than (?:an? )?[0-3]\b|(?<!no )(?<!not )\bworse than (?:an? )?[0-3]\b"
-    r"|(?<!no )(?<!not )\bmore than (?:an? )?[0-3](?=[.,;]|$)"
-    r"|(?<!no )(?<!not )\bless than (?:an? )?[0-3](?=[.,;]|$)|\b(?:rather than"
-    r"|instead of) (?:an? )?[0-3](?=[,.?])|\ba full [0-3] is not\b|\b(?:stricter|harsher|more lenient"
-    r"|more generous) [\w ]{1,20}(?:might|may|could|would) give (?:it )?(?:an? )?[0-3]|更(?:严格"
-    r"|宽松)的[^。\n]{1,10}[给评]\s?[0-3]|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都"
-    r"|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?"
-    r"|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:则|就"
-    r"|才)?可[以]?[评给]\s?[0-3]\s?[分级]?|(?<!不)[高优]于\s?[0-3]\s?[分级]?"
-    r"|(?<!不)[低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
-    re.MULTILINE,
+    rf"(?m)(?:\ban? |\beven an? |^|[.,;] |\b(?:note|{REASON_LABELS}): ?|注: ?)(?:(?:full )?(?:grade|score"
+    r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|needs?(?! to be)|was not given"
+    r"|is not (?:justified|warranted|deserved|earned))\b|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
+    r"|\b(?:decide|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of|thought about) (?:an? "
+    r"|giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
+    r"|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
+    r"|(?<!no )(?<!not )\b(?:(?:better|worse) than (?:an? )?[0-3]\b|(?:more|less) than (?:an? )?[0-3](?=[.,;]|$))"
+    r"|\b(?:rather than|instead of) (?:an? )?[0-3](?=[,.?])|\ba full [0-3] is not\b|\b(?:stricter|harsher|more lenient"
+    r"|more generous) [\w ]{1,20}(?:might|may|could|would) give (?:it )?(?:an? )?[0-3]|更(?:严格|宽松)的[^。\n]{1,10}[给评]\s?[0-3]"
+    r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)"
+    r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:则|就"
+    r"|才)?可[以]?[评给]\s?[0-3]\s?[分级]?|(?<!不)[高优低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)"
 )
+_IS_BETTER, _IS_WORSE = re.compile("better|more than|[高优]于"), re.compile("worse|less than|[低差]于")
+#: What a grade requires, or a choice, rejects none.
+_ONLY_REQUIRES = re.compile(r"(?<!would )\b(?:requires?|needs?)$|(?:要求|需要)$|\bdecid")
 #: What makes a second answer the last one.
 _SEQUENCE = r"评|\b(?:first|initial|second|now|then|later|after|again|on re|overall|final)|总|最[初终后]|现在|再[看读想]|重新|起初"
 #: A question or an item of a checklist with its answer, where it is not the verdict.
 _CHECKLIST_ITEM = re.compile(
-    rf"(?:[^.。?!\n:]{{2,80}}\?\s{{0,3}}|(?:^[^\w\n]{{0,6}}+(?:(?:{REASON_LABELS}): ?)?|(?<=[.,;。]) ?)"
-    rf"(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}|evaluat|assess|{_SEQUENCE}))[^.。?!\n:]{{2,40}}:[^\S\n]{{0,3}})(?P<value>yes|no|是|否)(?![\w])[.。]?",
-    re.MULTILINE,
+    rf"(?m)(?:[^.。?!\n:]{{2,80}}\?\s{{0,3}}|(?:^[^\w\n]{{0,6}}+(?:(?:{REASON_LABELS}): ?)?"
+    rf"|(?<=[.,;。]) ?)(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}|evaluat|assess|{_SEQUENCE}))[^.。?!\n:]{{2,40}}:[^\S\n]{{0,3}})(?P<value>yes"
+    r"|no|是|否)(?![\w])[.。]?"
 )
 #: How sure a reply says to be is not a value.
 _CONFIDENCE = re.compile(
-    r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}"
-    r"(?:is |of |[是为] ?)?[0-9.]{1,6}%?"
+    r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}(?:is |of |[是为] ?)?[0-9.]{1,6}%?"
 )
 #: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
 _DENIED = re.compile(
-    r"(?:(?:\b(?:not|cannot)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)"
-    r"|assign(?:ed)?|qualify for|rise to|worth|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} "
-    r"|\bneither (?:an? )?|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s"
-    r"|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} |(?<![是能会要该得])(?:未能?|没有?"
-    r"|不)(?:能|足以|会"
-    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or"
-    r"|nor|and) |\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since"
-    r"|as|for|but|so|though|due)\b)(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
-    re.MULTILINE,
+    r"(?m)(?:(?:\b(?:not|cannot)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)|assign(?:ed)?|qualify for|rise to|worth"
+    r"|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} |\bneither (?:an? )?"
+    r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
+    r"|(?<![是能会要该得])(?:未能?|没有?|不)(?:能|足以|会"
+    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) "
+    r"|\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though"
+    r"|due)\b)(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)"
 )
 _UNRELATED = re.compile(
-    r"(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
-    r"|(?:\bnot|n['’]t) (?:at all )?related to\b|\b(?:irrelevant|off[- ]?topic|unrelated|useless"
-    r"|worthless)\b(?=\W{0,3}$|[.,;!)]| (?:to|for|and|because|since|as|here)\b)|\bno(?:thing"
-    r"| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use|help|value) (?:to|for|with)\b"
-    r"|\b(?:not|n['’]t|fails? to) (?:answer|address|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b|\b(?:is"
-    r"|are|was) (?:just |only |merely |nothing but |simply )?(?:an? )?(?:mere "
-    r"|pure )?(?:demand for a (?:grade|verdict|score)|(?:fabricated|fake|forged|made-up) (?:verdict|grade"
-    r"|answer|judge?ment)|keyword (?:pile|stuffing|spam|list)|pile of keywords|error page)\b|(?:只是|仅是"
-    r"|不过是|就是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)|(?:\bis not|n['’]t"
-    r"|\bis of no) (?:helpful|useful|help|use)\b(?=[.!]|$)|(?:n['’]t|\bnot) help the user\b|\b(?:gives?"
-    r"|offers?|provides?) no (?:help|use)\b|没有?帮助(?=[。!]|$)|(?:毫无|没有?(?:任何|什么|一点|半点)?"
-    r"|无任何|并无)(?:关系|关联|联系|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不(?:太|怎么"
-    r"|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])|答非所问|[跑离偏]题|(?:完全|根本)(?:没有?|未|不能"
-    r"|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)",
-    re.MULTILINE,
+    r"(?m)(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
+    r"|(?:\bnot|n['’]t) (?:at all )?related to\b|\b(?:irrelevant|off[- ]?topic|unrelated|useless|worthless)\b(?=\W{0,3}$|[.,;!)]"
+    r"| (?:to|for|and|because|since|as|here)\b)|\bno(?:thing| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use|help|value) (?:to"
+    r"|for|with)\b|\b(?:not|n['’]t|fails? to) (?:answer|address|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b"
+    r"|\b(?:is|are|was) (?:just |only |merely |nothing but |simply )?(?:an? )?(?:mere |pure )?(?:demand for a (?:grade|verdict|score)"
+    r"|(?:fabricated|fake|forged|made-up) (?:verdict|grade|answer|judge?ment)|keyword (?:pile|stuffing|spam|list)|pile of keywords|error page)\b"
+    r"|(?:只是|仅是|不过是|就是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)"
+    r"|(?:\bis not|n['’]t|\bis of no) (?:helpful|useful|help|use)\b(?=[.!]|$)|(?:n['’]t|\bnot) help the user\b"
+    r"|\b(?:gives?|offers?|provides?) no (?:help|use)\b|没有?帮助(?=[。!]|$)|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系|关联|联系"
+    r"|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])|答非所问|[跑离偏]题"
+    r"|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)"
 )
 _COMPLETE = re.compile(
-    r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|\b(?:fully|completely"
-    r"|entirely|perfectly|totally|wholly) (?:answer|satisf|address|meet|resolv)\w*(?! (?:another"
-    r"|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
-    r"|perfectly|entirely)\b|\b(?:perfect|complete|full|ideal) (?:answer|match|response)\b|\b(?:highly|very"
-    r"|extremely|perfectly|fully) relevant\b|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决"
-    r"|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])"
+    r"\b(?:snippet|page|it|result) (?:really |clearly )?helps the user\b(?=[.!]|$)|\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer"
+    r"|satisf|address|meet|resolv)\w*(?! (?:another|a different|other)\b)|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully"
+    r"|perfectly|entirely)\b|\b(?:perfect|complete|full|ideal) (?:answer|match|response)\b|\b(?:highly|very|extremely|perfectly|fully) relevant\b"
+    r"|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)"
+    r"|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])"
 )
 #: The opposite of either verdict, in the words of the prompt, at the end of a clause.
 _HELPS = re.compile(
-    r"(?:\b(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?|^\W{0,4}(?:(?:conclusion|so"
-    r"|overall)\W{1,2})?helpful|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query"
-    r"|question)|有(?:很大)?帮助|回答了(?:该|此)?查询)(?=\s?[.!。]|$)",
-    re.MULTILINE,
+    r"(?m)(?:\b(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?|^\W{0,4}(?:(?:conclusion|so|overall)\W{1,2})?helpful"
+    r"|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query|question)|有(?:很大)?帮助|回答了(?:该|此)?查询)(?=\s?[.!。]|$)"
 )
 _HELPS_NOT = re.compile(
-    r"(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help"
-    r"|answer the (?:query|question))|\bfails to help|(?:没有?|无法)(?:任何)?(?:帮助(?:用户)?|用)"
-    r"|[未没]有?回答(?:该|此)?查询)(?=\s?[.!。]|$)",
-    re.MULTILINE,
+    r"(?m)(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help|answer the (?:query|question))|\bfails to help"
+    r"|(?:没有?|无法)(?:任何)?(?:帮助(?:用户)?|用)|[未没]有?回答(?:该|此)?查询)(?=\s?[.!。]|$)"
 )
 #: A line that is nothing but a verdict, or that begins with one and explains it.
 _VERDICT_LINE = re.compile(
-    rf"^(?:[^\w\n]|_){{0,8}}(?P<value>(?:{ANY_WORD})(?=(?:[^\w\n]|_){{0,8}}$|{_EXPLAINS})"
-    r"|[01](?=[^\w\n.)、]{0,8}$))",
-    re.MULTILINE,
+    rf"(?m)^(?:[^\w\n]|_){{0,8}}(?P<value>(?:{ANY_WORD})(?=(?:[^\w\n]|_){{0,8}}$|{_EXPLAINS})|[01](?=[^\w\n.)、]{{0,8}}$))"
 )
 _MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=|[0-9])|\s?[:=])"
 _TOP = re.compile(
@@ -160,32 +138,45 @@ _TOP = re.compile(
     r"|(?:满分|最高(?:分|级|等级|评分|评级))(?!\s?[是为:=(]?\s?[0-9])"
 )
 _LOWEST = re.compile(
-    rf"\b(?:lowest(?: possible)?|min(?:imum|imal)|bottom|zero) {_MARKS_OF_SCALE}"
-    r"|零分|最低(?:分|级|等级|评分|评级)(?!\s?[是为:=(]?\s?[0-9])"
+    rf"\b(?:lowest(?: possible)?|min(?:imum|imal)|bottom|zero) {_MARKS_OF_SCALE}|零分|最低(?:分|级|等级|评分|评级)(?!\s?[是为:=(]?\s?[0-9])"
 )
 #: In front of a statement in its clause: it is about a part, it describes the scale, or it is denied.
 _ABOUT_PART = (
-    r"\b(?:rest|remain\w*|half|parts?|partly|partial\w*|some\w*|others?|sections?|paragraphs?|sentences?|ads?"
-    r"|advert\w*|date|title|beginning|instruct\w*|inject\w*|attempts?|requests?|comments?|whether|if|unless"
-    r"|were|would|could|might|may|how)\b|部分|其余|其[他它]|[前后]半|有些|一些|末尾|开头|标题|广告|日期|指令"
-    r"|注入|[段句行]|诱导|是否|如果|若|假如|要是|可能|[0-9][分级]?\s?(?:[:=(–→-]|means?|表示|代表|[是为]"
+    r"\b(?:rest|remain\w*|half|parts?|partly|partial\w*|some\w*|others?|sections?|paragraphs?|sentences?|ads?|advert\w*|date|title|beginning"
+    r"|instruct\w*|inject\w*|attempts?|requests?|comments?|whether|if|unless|were|would|could|might|may|how)\b|部分|其余|其[他它]|[前后]半|有些|一些"
+    r"|末尾|开头|标题|广告|日期|指令|注入|[段句行]|诱导|是否|如果|若|假如|要是|可能|[0-9][分级]?\s?(?:[:=(–→-]|means?|表示|代表|[是为]"
     r"|is)[^,;]{0,20}\Z"
 )
 _DENIES_HELP = re.compile(
-    rf"{_ABOUT_PART}|希望|\b(?:hope|not|never|hardly|only|what|which|page|site|article|they|claims?)\b"
-    rf"|n['’]t|不|没|未|无"
+    rf"{_ABOUT_PART}|希望|\b(?:hope|not|never|hardly|only|what|which|page|site|article|they|claims?)\b|n['’]t|不|没|未|无"
 )
 _DENIES_UNRELATED = re.compile(
-    rf"{_ABOUT_PART}|(?:\b(?:not|never|n?either|nor|hardly|far from|anything but)|n['’]t)(?: \w+){{0,2}}\s*\Z"
-    r"|(?:不|没有?|非)[^,。]{0,4}\Z"
+    rf"{_ABOUT_PART}|(?:\b(?:not|never|n?either|nor|hardly|far from|anything but)|n['’]t)(?: \w+){{0,2}}\s*\Z|(?:不|没有?|非)[^,。]{{0,4}}\Z"
 )
 _DENIES_EXTREME = re.compile(
-    rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short"
-    rf"|hardly|almost|"
-    r"nearly|than|ask\w*|demand\w*|claim\w*|want\w*|need\w*|seek\w*|expect\w*|tr(?:y|ies|ied)|ignor\w*|says?"
-    r"|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]|接近|几乎"
+    rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short|hardly|almost|nearly|than|ask\w*|demand\w*"
+    r"|claim\w*|want\w*|need\w*|seek\w*|expect\w*|tr(?:y|ies|ied)|ignor\w*|says?|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]"
+    r"|接近|几乎"
 )
 _CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")
+
+
+def find_doubt(lead: str, trail: str, grade: int, scale: Scale, *, nearest: Sequence[str]) -> str:
+    """Return why the prose in front of an answer and behind it leaves doubt about the answer, or "".
+
+    `nearest` are the stretches that may lead to the answer, the likeliest first.
+    """
+    if is_disowned(trail) or has_correction(trail, grade, scale):
+        return "the text behind the answer corrects it, or attributes it to another"
+    if (
+        any(contradicts(text, grade, scale) for text in (lead, trail))
+        or names_other_scale(trail, scale)
+        or names_other_scale(lead[-MAX_LEAD:], scale, alone=True)
+    ):
+        return "the text around the answer states another value"
+    if any(map(is_attributed, nearest)) or is_embedded(nearest[0], trail):
+        return "the answer may be an example, or that of another"
+    return ""
 
 
 def find_stated_values(text: str, scale: Scale) -> set[int | None]:
@@ -194,18 +185,19 @@ def find_stated_values(text: str, scale: Scale) -> set[int | None]:
     A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
     or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
-    return _find_values(_DENIED.sub(" ", _simplify(text, None, scale)), scale)
+    return _find_values(_DENIED.sub(" ", _simplify(text, scale)[0]), scale)
 
 
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
     if not re.search(r"\w", text):
         return False
-    flat = _simplify(text, grade, scale)
+    flat, rejected = _simplify(text, scale)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
     stated = _DEMANDED.sub(" ", _DENIED.sub(" ", flat) if denied else flat)
     return (
-        (scale.name == "graded" and str(grade) in denied)
+        grade in rejected
+        or (scale.name == "graded" and str(grade) in denied)
         or bool(_find_values(stated, scale) - {grade})
         or (scale.name == "graded" and is_rounded(text))
         or any(is_contrary(each["value"], grade, scale) for each in _VERDICT_LINE.finditer(flat))
@@ -217,20 +209,31 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     )
 
 
-def _simplify(text: str, grade: int | None, scale: Scale) -> str:
-    """Return simplified prose without values that say nothing of the answer.
+def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
+    """Return simplified prose without values that say nothing of the answer, and the grades that it rejects.
 
-    These are the rubric and what a grade would need, on the graded scale, and the answers of a checklist that
-    differ from each other, on the binary one.
+    Dropped are the rubric and grades that are rejected or compared, on the graded scale, and the answers of a
+    checklist that differ from each other, on the binary one.
     """
-    flat = simplify_around(text, grade, scale)
+    flat = drop_input(simplify_prose(text))
+    rejected: set[int] = set()
+
+    def reject(match: re.Match[str]) -> str:
+        grades = [int(digit) for digit in _ANY_GRADE.findall(match[0])]
+        if _IS_BETTER.search(match[0]):
+            grades = list(range(grades[0] + 1))
+        elif _IS_WORSE.search(match[0]):
+            grades = list(range(grades[0], scale.top + 1))
+        rejected.update([] if _ONLY_REQUIRES.search(match[0]) else grades)
+        return " "
+
     if scale.name == "graded":
         # Only lines with a grade: the search takes long.
-        lines = RUBRIC.sub("\n", flat).split("\n")
-        return "\n".join(_THRESHOLD.sub(" ", line) if _ANY_GRADE.search(line) else line for line in lines)
-    if len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
-        return _CHECKLIST_ITEM.sub("\n", flat)
-    return flat
+        lines = TOO_HIGH_OR_LOW.sub(reject, RUBRIC.sub("\n", flat)).split("\n")
+        flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
+    elif len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
+        flat = _CHECKLIST_ITEM.sub("\n", flat)
+    return flat, rejected
 
 
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
@@ -238,7 +241,9 @@ def _find_values(flat: str, scale: Scale) -> set[int | None]:
     labelled = {
         each["value"] for form in _compile_labelled_value_patterns(scale.name) for each in form.finditer(flat)
     }
-    flat = _NO_VALUE.sub(" ", "\n".join(map(_drop_point_numbers, flat.split("\n"))))
+    if _SECOND_POINT.search(flat):  # few replies have one, and each line takes time
+        flat = "\n".join(map(_drop_point_numbers, flat.split("\n")))
+    flat = _NO_VALUE.sub(" ", flat)
     bare = {
         each["value"] for form in _compile_bare_value_patterns(scale.name) for each in form.finditer(flat)
     }
@@ -274,17 +279,15 @@ def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> b
 _MARKS = f"[{re.escape(AROUND)}]{{0,4}}"
 #: The words of a sentence that states a value and nothing else: "Ok, 3 it is.", "I go with 1 after all".
 _FILLER = (
-    r"(?:ok|okay|well|so|then|final|finally|really|it|is|be|i|go|going|with|after|all|would|say|settle|for|on|now"
-    r"|let['’]?s|i['’](?:d|ll|m)|it['’]s|call|just|take|choose|pick|my|answer|to|an?)"
+    r"(?:ok|okay|well|so|then|final|finally|really|it|is|be|i|go|going|with|after|all|would|say|settle|for|on|now|let['’]?s|i['’](?:d|ll|m)|it['’]s"
+    r"|call|just|take|choose|pick|my|answer|to|an?)"
 )
 #: A clause that is nothing but a value between two of the scale, or a doubt.
 _UNCERTAIN = re.compile(
-    rf"(?:^|[.。!?;,]|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))"
-    rf"\s{{0,3}}{_MARKS}\[?"
-    r"(?:[0-3](?:\.(?!0+\b)[0-9]{1,2}|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2})|½|(?:yes"
-    r"|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|maybe|perhaps|unsure|unclear|nope|not irrelevant"
-    rf"|不一定|不确定|不知道|不好说|非相关|不是不相关|是否)\]?{_MARKS}(?:[,;。!?]|\.(?![0-9])|\s?[-–—]\s|$)",
-    re.MULTILINE,
+    r"(?m)(?:^|[.。!?;,]"
+    rf"|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))\s{{0,3}}{_MARKS}\[?(?:[0-3](?:\.(?!0+\b)[0-9]{{1,2}}"
+    r"|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2})|½|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|maybe|perhaps|unsure|unclear|nope"
+    rf"|not irrelevant|不一定|不确定|不知道|不好说|非相关|不是不相关|是否)\]?{_MARKS}(?:[,;。!?]|\.(?![0-9])|\s?[-–—]\s|$)"
 )
 
 
@@ -312,16 +315,12 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
     )
     return (
         re.compile(
-            rf"(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction"
-            rf"|更正)(?: value)?{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a "
+            rf"(?m)(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a "
             rf"|just )?(?P<value>{value})(?!\s{_GRADED_THINGS})(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of"
-            rf"|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))",
-            re.MULTILINE,
+            rf"|steps?)\b(?! 3))(?!\s?(?:{_UNITS_OF_TIME}))"
         ),
         re.compile(
-            rf"(?<![a-z])(?:{'|'.join(KEYS[scale_name])}){_MARKS}[:=]{_MARKS}(?P<value>{words})"
-            rf"{_MARKS}(?=(?: out of 3)?[.。!]?\s*$|[,;()}}])",
-            re.MULTILINE,
+            rf"(?m)(?<![a-z])(?:{'|'.join(KEYS[scale_name])}){_MARKS}[:=]{_MARKS}(?P<value>{words}){_MARKS}(?=(?: out of 3)?[.。!]?\s*$|[,;()}}])"
         ),
         re.compile(r"\\boxed\{(?P<value>[^{}\n]{0,24})"),
     )
@@ -330,9 +329,8 @@ def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[
 def _compile_sentence_pattern(values: str) -> re.Pattern[str]:
     """Return the pattern of a sentence with one of `values`, an alternation, and filling words alone."""
     return re.compile(
-        rf"(?:^|[.。!?](?![0-9]))\W{{0,4}}(?:{_FILLER}\b\W{{1,3}}){{0,6}}(?P<value>{values})"
-        rf"(?:\W{{1,3}}{_FILLER}){{0,5}}[^\w.]{{0,3}}(?=\.(?![0-9])|!|$)",
-        re.MULTILINE,
+        r"(?m)(?:^"
+        rf"|[.。!?](?![0-9]))\W{{0,4}}(?:{_FILLER}\b\W{{1,3}}){{0,6}}(?P<value>{values})(?:\W{{1,3}}{_FILLER}){{0,5}}[^\w.]{{0,3}}(?=\.(?![0-9])|!|$)"
     )
 
 
@@ -342,22 +340,18 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
     stop = rf"(?={_MARKS}(?:[.,:](?![0-9])|[。!;)\]}}】|?→]|[-–—](?![0-9A-Za-z])|$))"
     if scale_name == "binary":
         value = r"(?P<value>(?:yes|no)(?![A-Za-z])|[是否](?![\u4e00-\u9fff]))"
-        start = (
-            r"(?:^|[.。!?;:,=>→{(\[【]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|"
-            r"to)\b|或者?|所以|因此|[是为成判评])"
-        )
+        start = r"(?:^|[.。!?;:,=>→{(\[【]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|to)\b|或者?|所以|因此|[是为成判评])"
         return (
             _compile_sentence_pattern("yes|no"),
-            re.compile(rf"{start}[,\s]{{0,2}}{_MARKS}{value}{stop}", re.MULTILINE),
+            re.compile(rf"(?m){start}[,\s]{{0,2}}{_MARKS}{value}{stop}"),
             re.compile(
-                rf"(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|no|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}】]?$",
-                re.MULTILINE,
+                rf"(?m)(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|no|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}】]?$"
             ),
         )
     number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
     copula = (
-        r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits|because|since"
-        r"|as|for|so|and|or|instead|rather|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"
+        r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits|because|since|as|for|so|and|or|instead|rather|at (?:least|most)"
+        r"|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"
     )
     spelled = (
         r"\b(?:a|an?|grade|score|rating|be|is|to|at|as|give|give it|give this"
@@ -365,12 +359,11 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
     )
     return (
         _compile_sentence_pattern("[0-9]|zero|one|two|three"),
-        re.compile(rf"{number}(?:{stop}|{copula})", re.MULTILINE),
+        re.compile(rf"(?m){number}(?:{stop}|{copula})"),
         re.compile(spelled, re.MULTILINE),
         re.compile(
-            r"(?:[评给判按]为?|符合\s?)(?P<value>[零一二两三0-3])\s?(?=[。,;!]|计(?:[。,;!]|$)|$|[分级]?的(?:标准|要求|定义))",
-            re.MULTILINE,
+            r"(?m)(?:[评给判按]为?|符合\s?)(?P<value>[零一二两三0-3])\s?(?=[。,;!]|计(?:[。,;!]|$)|$|[分级]?的(?:标准|要求|定义))"
         ),
-        re.compile(r"^\W{0,4}(?P<value>zero|one|two|three)[.!]?$", re.MULTILINE),
+        re.compile(r"(?m)^\W{0,4}(?P<value>zero|one|two|three)[.!]?$"),
         re.compile(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享医台运方球甲建])"),
     )

@@ -17,38 +17,27 @@ from judge.records import is_complete_reply
 
 Answer = TypeVar("Answer")
 _TAG = (
-    r"(?:seed:)?(?:(?:thought|thinking|reasoning)[_ -]process|chain[_ -]of[_ -]thought|inner[_ -]monologue"
-    r"|think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"
+    r"(?:seed:)?(?:(?:thought|thinking|reasoning)[_ -]process|chain[_ -]of[_ -]thought|inner[_ -]monologue|think(?:ing)?|thoughts?|reasoning|analysis"
+    r"|scratchpad|reflection|思考|推理)"
 )
 #: Some servers escape tags as HTML does.
 _OPENER = re.compile(
-    rf"(?:[<＜]|&lt;)\|?{_TAG}(?:\s[^<>＜＞&]{{0,40}})?\|?(?:[>＞]|&gt;)"
-    r"|◁think▷|\[THINK\]|<\|begin_of_thought\|>"
-    r"|<\|channel\|>\s?(?:analysis|commentary)[^<]{0,40}<\|message\|>"
-    r"|\Aanalysis(?=[A-Za-z])",
-    re.IGNORECASE,
+    rf"(?i)(?:[<＜]|&lt;)\|?{_TAG}(?:\s[^<>＜＞&]{{0,40}})?\|?(?:[>＞]|&gt;)|◁think▷|\[THINK\]|<\|begin_of_thought\|>"
+    r"|<\|channel\|>\s?(?:analysis|commentary)[^<]{0,40}<\|message\|>|\Aanalysis(?=[A-Za-z])"
 )
 _CLOSER = re.compile(
-    rf"(?:[<＜]|&lt;)\|?\s?/\s?{_TAG}\s?\|?(?:[>＞]|&gt;)"
-    r"|◁/think▷|\[/THINK\]|<\|end_of_thought\|>"
-    r"|<\|channel\|>\s?final[^{}]{0,40}?<\|message\|>"
-    r"|assistantfinal",
-    re.IGNORECASE,
+    rf"(?i)(?:[<＜]|&lt;)\|?\s?/\s?{_TAG}\s?\|?(?:[>＞]|&gt;)|◁/think▷|\[/THINK\]|<\|end_of_thought\|>"
+    r"|<\|channel\|>\s?final[^{}]{0,40}?<\|message\|>|assistantfinal"
 )
 #: A closing mark with wrong letters or signs. Elements of HTML have other names.
 _DAMAGED_CLOSER = re.compile(
-    r"(?:[<＜]|&lt;)\s?[/\\|]{1,3}\s?[think]{3,8}(?!\w)"
-    r"|/\s?[think]{3,8}\s?(?:[>＞]|&gt;)",
-    re.IGNORECASE,
+    r"(?i)(?:[<＜]|&lt;)\s?[/\\|]{1,3}\s?[think]{3,8}(?!\w)|/\s?[think]{3,8}\s?(?:[>＞]|&gt;)"
 )
 _BLANKS = " \t\r\n\f\v\x00\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
-_CONTROL = (
-    r"(?:<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>"
-    r"|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"
-)
-_LEADING = re.compile(rf"{_CONTROL}+", re.IGNORECASE)
-_TRAILING = re.compile(rf"{_CONTROL}+\Z", re.IGNORECASE)
-_JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?(?:[{{｛]|(?:{ANY_KEY})\s?[:：=])", re.IGNORECASE)
+_CONTROL = r"(?:<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"
+_LEADING = re.compile(rf"(?i){_CONTROL}+")
+_TRAILING = re.compile(rf"(?i){_CONTROL}+\Z")
+_JSON_FIRST = re.compile(rf"(?i)(?:{FENCE}\s{{0,8}})?(?:[{{｛]|(?:{ANY_KEY})\s?[:：=])")
 _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}:")
 _FENCE = re.compile(r"\A(?:```|~~~)[A-Za-z]{0,10}\s|\s?(?:```|~~~)\Z")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
@@ -56,9 +45,8 @@ _MAX_CHARS = 40_000
 #: A string that does not end, behind a known key or any quoted one; no reason is longer.
 _LONGEST_STRING = 4_000
 _OPEN_STRING = re.compile(
-    rf"(?:(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}|[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}])\s{{0,4}}[:：=]\s{{0,8}}"
-    r"(?:\"[^\"]*|“[^“”]*|'[^']*|‘[^‘’]*)\Z",
-    re.IGNORECASE,
+    rf"(?i)(?:(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}|[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}])\s{{0,4}}[:：=]\s{{0,8}}(?:\"[^\"]*|“[^“”]*|'[^']*"
+    r"|‘[^‘’]*)\Z"
 )
 #: An object whose keys have escaped quotes: it is part of a text, such as a reason.
 _ESCAPED_KEY = re.compile(r'\s*\{\s*\\"')
@@ -160,15 +148,15 @@ def _find_thinking_end(text: str, objects: Scan) -> int:
     if _ANY_QUOTED_KEY.search(head) or (head and _JSON_FIRST.match(head)):
         raise ReplyParseError("malformed", "thinking stands inside a damaged object")
     broken = flatten(thought[end:])
-    is_in_object = broken.count("{") > broken.count("}") and not _is_in_thinking(openers, closers, end)
+    # A closing mark in thinking that is open where the object begins is none of the object.
+    last_opener, last_closer = (
+        max((mark.start() for mark in marks if mark.start() < end), default=-1)
+        for marks in (openers, closers)
+    )
+    is_in_object = broken.count("{") > broken.count("}") and last_opener <= last_closer
     if is_in_object or (len(closers) > 1 and _ESCAPED_KEY.match(text, last.end())):
         raise ReplyParseError("malformed", "a closing mark of thinking stands inside a damaged object")
     return last.end()
-
-
-def _is_in_thinking(openers: list[re.Match[str]], closers: list[re.Match[str]], position: int) -> bool:
-    last_opener = max((mark.start() for mark in openers if mark.start() < position), default=-1)
-    return last_opener > max((mark.start() for mark in closers if mark.start() < position), default=-1)
 
 
 def _find_marks(mark: re.Pattern[str], text: str, objects: Scan, end: int) -> list[re.Match[str]]:

@@ -12,7 +12,7 @@ from judge.errors import ReplyParseError
 from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
 from judge.parsing.contradictions import contradicts, find_stated_values
 from judge.parsing.final_answer import strip_fence
-from judge.parsing.remarks import has_correction, is_offset, is_rounded
+from judge.parsing.remarks import has_correction, is_offset, is_refusal, is_rounded
 from judge.parsing.stated_scale import drop_own_scale, names_other_scale
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
@@ -25,114 +25,96 @@ from judge.parsing.vocabulary import (
     find_value,
     parse_value,
 )
-from judge.records import Scale, ScaleName
+from judge.records import Scale, ScaleName, Verdict
 
 _AROUND_REASON = AROUND + ".;,。()"
 #: "<grade>2</grade>" says the same as "grade: 2".
 _TAG = re.compile(r"<([A-Za-z_\u4e00-\u9fff]{1,20})>([^<>]{0,4000})</\1>")
 #: A quoted line ("> Grade: 2") is not a bullet: it may be the text of another.
 _BULLET = re.compile(r"\s*(?:[-*•+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]))?\s*")
-_REASON = re.compile(rf"(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)", re.IGNORECASE)
+_REASON = re.compile(rf"(?i)(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)")
 #: A comma with an explanation behind it, not with another value.
 _COMMA = (
-    r",\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not(?! (?:an? )?[0-3]\b)|yes|"
-    r"no|only if|但|不过|可|或|是|否|也)(?![A-Za-z]))"
+    r",\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not(?! (?:an? )?[0-3]\b)|yes|no|only if|但|不过|可|或|是|否"
+    r"|也)(?![A-Za-z]))"
 )
 #: What separates a value from a comment on it.
 _COMMENT = re.compile(
-    r"\s?[(;]|\s[-–—]+\s|\s?[-–—]{2,}\s?(?=[^\W0-9])|\.\s(?!\s{0,4}[0-9])|。|\s(?=because|since|as\b)"
-    rf"|{_COMMA}",
-    re.IGNORECASE,
+    rf"(?i)\s?[(;]|\s[-–—]+\s|\s?[-–—]{{2,}}\s?(?=[^\W0-9])|\.\s(?!\s{{0,4}}[0-9])|。|\s(?=because|since|as\b)|{_COMMA}"
 )
-_REASON_ON_LINE = re.compile(
-    rf"(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])", re.IGNORECASE
-)
-_ROW = re.compile(
-    r"^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE
-)
+_REASON_ON_LINE = re.compile(rf"(?i)(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])")
+_ROW = re.compile(r"(?m)^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$")
 #: Prose in front of the first row of a table, on the same line.
-_BEFORE_TABLE = re.compile(r"^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)", re.MULTILINE)
+_BEFORE_TABLE = re.compile(r"(?m)^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)")
 #: An answer that begins with a word that is not a value of a scale, and goes on in the same line.
 _NO_VALUE_FIRST = re.compile(
-    r"\W{0,8}(?:null|none|nil|n/?a|nope|unknown|unclear|unsure|uncertain|undecided|partly|partially|maybe|无"
-    r"|未知|不详|不确定|不一定|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)",
-    re.IGNORECASE,
+    r"(?i)\W{0,8}(?:null|none|nil|n/?a|nope|unknown|unclear|unsure|uncertain|undecided|partly|partially|maybe|无|未知|不详|不确定|不一定"
+    r"|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)"
 )
 #: "Answer: No, you cannot": the answer to a question of the query, unless it speaks of the snippet.
 _ANSWERS_QUERY = re.compile(
-    rf"\W{{0,8}}(?:the )?(?:answer|答案)\s?(?:[:=]|is|是|为)\s{{0,3}}(?:yes|no|是的?|不是|否)(?:\s?[,(]"
-    rf"|\s(?=because))(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))",
-    re.IGNORECASE | re.DOTALL,
+    r"(?is)\W{0,8}(?:the )?(?:answer|答案)\s?(?:[:=]|is|是|为)\s{0,3}(?:yes|no|是的?|不是|否)(?:\s?[,(]"
+    rf"|\s(?=because))(?!.*(?:{SOURCE_WORDS}|{REASON_LABELS}))"
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    rf"[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s"
-    rf"|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
-    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}"
-    r"|(?<=\D)(?=[^\W\d_]).{4,})\Z",
-    re.IGNORECASE | re.DOTALL,
+    rf"(?is)[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
+    r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z"
 )
 _ABOUT_SNIPPET = re.compile(
-    r"(?:the|this|that|both) (?:\w+ )?(?:snippet|page|result|text|passage|content|query)\b"
-    r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers|describes"
-    r"|explains|shows|states|only|does)\b|(?:该|此|这|本)?(?:条|个)?(?:摘要|网页|页面|内容|结果)"
-    r"|与(?:用户)?(?:的)?查询",
-    re.IGNORECASE,
+    r"(?i)(?:the|this|that|both) (?:\w+ )?(?:snippet|page|result|text|passage|content|query)\b"
+    r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers|describes|explains|shows|states|only|does)\b"
+    r"|(?:该|此|这|本)?(?:条|个)?(?:摘要|网页|页面|内容|结果)|与(?:用户)?(?:的)?查询"
 )
 _ABOUT_GRADE = re.compile(
-    r"[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b"
-    r"|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助|离题|回答|问题|需求)",
-    re.IGNORECASE,
+    r"(?i)[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助"
+    r"|离题|回答|问题|需求)"
 )
 _BOXED = re.compile(r"\$?\\boxed\s?\{\s?(?:\\text\{)?([^{}\n]{1,12})\}{1,2}\$?")
 #: A table with a row of labels above one row of values.
 _TABLE = re.compile(
-    r"^\|([^\n]{1,200})\|[ \t]*\n\|[\s:|-]{3,80}\|[ \t]*\n\|([^\n]{1,2000})\|[ \t]*(?=\n|\Z)(?!\n\|)",
-    re.MULTILINE,
+    r"(?m)^\|([^\n]{1,200})\|[ \t]*\n\|[\s:|-]{3,80}\|[ \t]*\n\|([^\n]{1,2000})\|[ \t]*(?=\n|\Z)(?!\n\|)"
 )
+#: How a sentence begins in which the assessor gives a grade.
 _CONCLUDES = r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?"
-#: A sentence in which the assessor gives a grade, up to it; the grade ends the clause, or a scale follows.
+_GIVES = r"(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award)\b"
+_GIVES_ZH = r"(?:给出|给|评为|判为|评定为|判定为|打)"
+#: Such a sentence up to the grade, which ends the clause, or a scale follows.
 _I_GRADE = re.compile(
-    _CONCLUDES + r"(?:(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|award) "
-    r"(?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){0,4}(?:as "
-    r"|at )?(?:an? )?(?:(?:grade|score|rating) )?(?:of )?|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将)?(?:给出"
-    r"|给|评为|判为|评定为|判定为|打)(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
-    rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?"
-    r"(?=\s{0,4}(?:\Z|[.,:](?![0-9])|[。;!(]|[-–—]\s|因为|由于|(?:because|since|as|out of) "
-    r"|on (?:an? |the )[^.]{0,20}scale))",
-    re.IGNORECASE,
+    rf"(?i){_CONCLUDES}(?:{_GIVES} (?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){{0,4}}(?:as |at )?(?:an? )?"
+    rf"(?:(?:grade|score|rating) )?(?:of )?|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将)?{_GIVES_ZH}(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
+    rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?(?=\s{{0,4}}(?:\Z|[.,:](?![0-9])|[。;!(]|[-–—]\s|因为|由于"
+    r"|(?:because|since|as|out of) |on (?:an? |the )[^.]{0,20}scale))"
 )
 #: What makes a grade in front of it no single one.
 _HEDGE = re.compile(
-    r"\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b|至少|至多|最多|如果"
-    r"|的话|或",
-    re.IGNORECASE,
+    r"(?i)\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b|至少|至多|最多|如果|的话|或"
 )
 #: A sentence in which the assessor says yes or no.
-_I_JUDGE = re.compile(
-    _CONCLUDES + r"(?:(?:i|we)(?:['’]d|"
-    r" would| will)? (?:give|assign|rate|grade|score|award)\b|我?(?:给出|给|评为|判为|评定为|打"
-    r"|判定为)(?!予))",
-    re.IGNORECASE,
-)
+_I_JUDGE = re.compile(rf"(?i){_CONCLUDES}(?:{_GIVES}|我?{_GIVES_ZH}(?!予))")
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """The grade that an answer states, the text in front of it and behind it, and the reason."""
+    """The grade that an answer states, the text in front of it and behind it, and the reason (None: behind it)."""
 
     grade: int
-    lead: str
-    trail: str
-    reason: str
+    lead: str = ""
+    trail: str = ""
+    reason: str | None = None
 
 
-def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
-    """Return the grade and the reason of an answer that holds no object.
+def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
+    """Return the verdict of an answer that holds no object.
 
-    Raise ReplyParseError: `malformed` for prose without a statement, `not_integer` or `not_a_grade` for a
-    value that is not on the scale, `ambiguous` when the rest of the answer contradicts the value.
+    Raise ReplyParseError: `refusal` when the answer declines, `truncated` when it was `cut`, `malformed` for
+    prose without a statement, `not_integer` or `not_a_grade` for a value that is not on the scale, `ambiguous`
+    when the rest of the answer contradicts the value.
     """
+    if is_refusal(answer):
+        raise ReplyParseError("refusal", f"the reply declines: {answer[:80]!r}")
+    if cut:
+        raise ReplyParseError("truncated", f"the reply was cut off: {answer[-80:]!r}")
     text = _BOXED.sub(r"\1", _TAG.sub(r"\n\1: \2\n", strip_fence(answer))).strip()
     text = _REASON_ON_LINE.sub("\n", text)
     text = _TABLE.sub(lambda table: _list_cells(table, scale), text)
@@ -161,13 +143,14 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         or is_attributed(lead + "\n\n")
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
-    return stated.grade, stated.reason
+    reason = stated.trail.strip(_AROUND_REASON) if stated.reason is None else stated.reason
+    return Verdict(stated.grade, reason, () if reason else ("no_reason",))
 
 
 def _list_cells(table: re.Match[str], scale: Scale) -> str:
     """Return a table of one row as labelled lines, if its header consists of labels; else the table."""
     header, cells = ([cell.strip() for cell in row.split("|")] for row in table.groups())
-    label = re.compile(rf"(?:{REASON_LABELS}|{build_label_pattern(scale.name)})", re.IGNORECASE)
+    label = re.compile(rf"(?i)(?:{REASON_LABELS}|{build_label_pattern(scale.name)})")
     if len(header) != len(cells) or not all(label.fullmatch(name) for name in header):
         return table[0]
     return "\n".join(f"{name}: {cell}" for name, cell in zip(header, cells, strict=True))
@@ -175,7 +158,7 @@ def _list_cells(table: re.Match[str], scale: Scale) -> str:
 
 def _parse_lines(text: str, scale: Scale) -> _Statement | None:
     """Return what the lines that begin with a label state, None when there is none."""
-    lines = _join_headings(_split_lines(text), scale)
+    lines = _list_lines(text, scale)
     labelled = [_split_label(flatten(line), scale) for line in lines]
     places = [index for index, each in enumerate(labelled) if each]
     grades = {parse_value(each[0], scale) for each in labelled if each}
@@ -189,29 +172,17 @@ def _parse_lines(text: str, scale: Scale) -> _Statement | None:
     return _Statement(grades.pop(), "\n".join(lines[: places[0]]), trail, _find_reason(rest))
 
 
-def _split_lines(text: str) -> list[str]:
-    """Return the lines that hold text, without bullets and emphasis around labels."""
-    text = _ROW.sub(r"\1: \2", _BEFORE_TABLE.sub(r"\1\n", text))
-    lines = (_BULLET.sub("", line.replace("**", "").replace("__", ""), count=1) for line in text.splitlines())
-    return [line.strip() for line in lines if line.strip(AROUND + "-=#")]
-
-
-def _join_headings(lines: list[str], scale: Scale) -> list[str]:
-    """Return the lines with each label that stands alone joined with the line behind it."""
-    joined: list[str] = []
-    for line in lines:
-        if joined and _compile_heading_pattern(scale.name).fullmatch(flatten(joined[-1])):
-            joined[-1] = joined[-1].rstrip(" :：") + ": " + line
-        else:
-            joined.append(line)
-    return joined
-
-
-@cache
-def _compile_heading_pattern(scale_name: ScaleName) -> re.Pattern[str]:
-    return re.compile(
-        rf"[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale_name)})[\]】]?\s{{0,4}}:?", re.IGNORECASE
-    )
+def _list_lines(text: str, scale: Scale) -> list[str]:
+    """Return the lines with text, without bullets; a label that stands alone has the line behind it."""
+    alone = rf"(?i)[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale.name)})[\]】]?\s{{0,4}}:?"
+    lines: list[str] = []
+    for each in _ROW.sub(r"\1: \2", _BEFORE_TABLE.sub(r"\1\n", text)).splitlines():
+        line = _BULLET.sub("", each.replace("**", "").replace("__", ""), count=1).strip()
+        if lines and line.strip(AROUND + "-=#") and re.fullmatch(alone, flatten(lines[-1])):
+            lines[-1] = lines[-1].rstrip(" :：") + ": " + line
+        elif line.strip(AROUND + "-=#"):
+            lines.append(line)
+    return lines
 
 
 def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
@@ -227,19 +198,17 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
 def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     """Return the pattern of the places between sentences, and in front of a label; "No. 1" has none."""
     return re.compile(
-        rf"(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{{1,4}}[0-9])(?=\s)"
-        rf"|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=为])",
-        re.IGNORECASE,
+        r"(?i)(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{1,4}[0-9])(?=\s)"
+        rf"|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=为])"
     )
 
 
 @cache
 def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     return re.compile(
-        rf"[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
-        r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|(?<=[\u4e00-\u9fff])(?=[0-9]\s?[分级]?\s?(?:\Z|[。.;,(]))"
-        r"|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
-        re.IGNORECASE,
+        rf"(?i)[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}(?:[:=→]|(?<=[\]】])\s?(?=\S)"
+        r"|(?<=[\u4e00-\u9fff])(?=[0-9]\s?[分级]?\s?(?:\Z|[。.;,(]))|\s[-–—]{1,2}\s|(?:is|为"
+        r"|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}"
     )
 
 
@@ -256,22 +225,23 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
     ):
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
-        return _Statement(direct, "", comment, comment.strip(_AROUND_REASON))
+        return _Statement(direct, trail=comment)
     if explained := _VALUE_FIRST.match(own):
         subject = _ABOUT_SNIPPET if scale.name == "binary" else _ABOUT_GRADE
         value, comment = find_value(explained["value"], scale), explained["comment"]
         if value is not None and subject.match(comment):
-            return _Statement(value, "", comment, comment.strip(_AROUND_REASON))
+            return _Statement(value, trail=comment)
     sentences = [part for part in _compile_sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)) if sentences else ():
         lead = re.sub(r"[,;]\s*\Z", ".", "".join(sentences[:index]))
         stated = _find_statement(sentences[index].strip(), scale)
         if stated and lead.count('"') % 2 == 0:  # else the sentence is quoted
-            trail = stated[1] + "".join(sentences[index + 1 :])
-            return _Statement(parse_value(stated[0], scale), lead, trail, trail.strip(_AROUND_REASON))
+            return _Statement(
+                parse_value(stated[0], scale), lead, stated[1] + "".join(sentences[index + 1 :])
+            )
     if len(bare) > 24 or re.search(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w", bare):
         raise ReplyParseError("malformed", f"prose without a verdict: {flat[:80]!r}")
-    return _Statement(parse_value(bare, scale), "", "", "")
+    return _Statement(parse_value(bare, scale))
 
 
 def _find_statement(sentence: str, scale: Scale) -> tuple[str, str] | None:

@@ -14,33 +14,30 @@ from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_
 from judge.records import Scale
 
 _SENTENCE = re.compile(
-    r"(?<![0-9])\.|\.(?![0-9])|[。!?;\n]|//|[*]/|/[*]|\s[-–—]+\s|——|\b(?:because|since)\b|因为|由于"
-    r"|(?<=如下):|(?<=follows):|:(?=\s?(?:(?:i|my|the grade)\b|我|等级))"
+    r"(?<![0-9])\.|\.(?![0-9])|[。!?;\n]|//|[*]/|/[*]|\s[-–—]+\s|——|\b(?:because|since)\b|因为|由于|(?<=如下):|(?<=follows):"
+    r"|:(?=\s?(?:(?:i|my|the grade)\b|我|等级))"
 )
 _ANSWER = (
-    r"\b(?:answers?|reply|response|verdicts?|grades?|ratings?|scores?|marks?|values?|numbers?|figures?"
-    r"|results?|labels?|levels?|points?)\b|答案|回答|评[定分级价判估]|判定|判断|结论|等级|分数|得分|结果|值"
+    r"\b(?:answers?|reply|response|verdicts?|grades?|ratings?|scores?|marks?|values?|numbers?|figures?|results?|labels?|levels?|points?)\b|答案|回答"
+    r"|评[定分级价判估]|判定|判断|结论|等级|分数|得分|结果|值"
 )
 _TEXT = (
-    r"\b(?:json(?:-ld)?|objects?|lines?|strings?|texts?|words?|wording|contents?|code|blocks?|data|metadata"
-    r"|microdata|markup|copy|item|input|output)\b|json|对象|文字|文本|内容|数据|代码|源码|原话|[行段条句个]"
-    r"|话|一部分|输出"
+    r"\b(?:json(?:-ld)?|objects?|lines?|strings?|texts?|words?|wording|contents?|code|blocks?|data|metadata|microdata|markup|copy|item|input"
+    r"|output)\b|json|对象|文字|文本|内容|数据|代码|源码|原话|[行段条句个]|话|一部分|输出"
 )
 _FUNCTION = (
-    r"\b(?:the|this|that|these|those|it|its|their|an?|all|is|was|are|were|be|been|what|which|how|so|as|or"
-    r"|and|not|just|only|merely|of|from|in|inside|on|at|by|to|own|above|below|here)\b|['’]s\b"
-    r"|以上|上面|上述|下面|以下|[这那][么样]?|如此|该|此|只|仅|不过|就|都|是|为|的|之|所|里|中|上|由|从|自"
-    r"|并非|不是"
+    r"\b(?:the|this|that|these|those|it|its|their|an?|all|is|was|are|were|be|been|what|which|how|so|as|or|and|not|just|only|merely|of|from|in|inside"
+    r"|on|at|by|to|own|above|below|here)\b|['’]s\b|以上|上面|上述|下面|以下|[这那][么样]?|如此|该|此|只|仅|不过|就|都|是|为|的|之|所|里|中|上|由|从"
+    r"|自|并非|不是"
 )
 #: What a party does to an answer, and what makes an answer a part of the party's text.
 _ORIGIN = (
-    r"\b(?:(?:told|tells|asks|asked|wants|wanted) (?:me|us|graders|raters) to \w+|s(?:ays?|aid)|assert(?:s"
-    r"|ed)?|claim(?:s|ed)?|stat(?:es|ed)|demand(?:s|ed)?|want(?:s|ed)?|puts?|rate[sd]?|ask(?:s|ed)(?: for)?"
-    r"|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written|reported|self|own|itself"
-    r"|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as|(?:is|are"
-    r"|was) (?:just )?(?:page|web|site)|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating"
-    r"|answer) of)\b|['’]s\b|自[己带称评述]|声?称|说法?|的话|如此|[撰编]?写|贴[来上出]?|所述|要求|原话|由"
-    r"|来自|照?[引摘出抄]自|按照?|给|根?据(?=.{0,9}(?:说法|要求))|[是为](?=.{0,9}(?:的|原文))"
+    r"\b(?:(?:told|tells|asks|asked|wants|wanted) (?:me|us|graders|raters) to \w+|s(?:ays?|aid)|assert(?:s|ed)?|claim(?:s|ed)?|stat(?:es|ed)"
+    r"|demand(?:s|ed)?|want(?:s|ed)?|puts?|rate[sd]?|ask(?:s|ed)(?: for)?|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written"
+    r"|reported|self|own|itself|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as"
+    r"|(?:is|are|was) (?:just )?(?:page|web|site)|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]"
+    r"|声?称|说法?|的话|如此|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|照?[引摘出抄]自|按照?|给|根?据(?=.{0,9}(?:说法|要求))"
+    r"|[是为](?=.{0,9}(?:的|原文))"
 )
 _FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
 _ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]|不过|纯属"
@@ -49,30 +46,26 @@ _ROUNDS = (
     r"\b(?:round(?:s|ed|ing)?|truncat\w+|nearest|ceil\w*)\b|四舍五入|取整|[舍进]一?位|舍[入去]|去尾|保留整数"
 )
 _ROUNDED = (
-    rf"{_ROUNDS}|{_FRACTION}|\b(?:approx\w*|roughly|more or less|estimated|(?:mean|average) of"
-    r"|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])|近似|大?约|左右"
+    rf"{_ROUNDS}|{_FRACTION}|\b(?:approx\w*|roughly|more or less|estimated|(?:mean|average) of|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])"
+    r"|近似|大?约|左右"
 )
 _CALCULATED = (
-    r"\b(?:exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|whole|integer|final)\b|[0-9]|我|至|经"
-    r"|过|得|估计|实际?|原始?|平均|精?确?值|小数|整数?|向[上下]|[分级取]|给|了"
+    r"\b(?:exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|whole|integer|final)\b|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
+    r"|整数?|向[上下]|[分级取]|给|了"
 )
 #: A fraction that counts nothing.
 _BARE_FRACTION = re.compile(
     rf"{_FRACTION}\s?[分级]?\s?(?:[^\w\s]|$|(?:to|up|down|before|after|is|was|{_ROUNDS})(?![a-z]))"
 )
 _MORE_OR_LESS = (
-    r"\b(?:lower|higher|less|more|down|up|off|minus|plus|high|low|deduct|subtract|add|drop|bump|cut|below"
-    r"|above|generous|harsh|strict|lenient)\b|低|高|[减加扣降升调]|[多少](?=给|评|一|半)"
+    r"\b(?:lower|higher|less|more|down|up|off|minus|plus|high|low|deduct|subtract|add|drop|bump|cut|below|above|generous|harsh|strict|lenient)\b|低"
+    r"|高|[减加扣降升调]|[多少](?=给|评|一|半)"
 )
-_AMOUNT = (
-    r"\b(?:one|two|half|slightly|somewhat|too|a (?:bit|little|notch|grade|level|point|step|mark)|[12])\b"
-    r"|[一二两半12]个?[级分档等点些]"
-)
+_AMOUNT = r"\b(?:one|two|half|slightly|somewhat|too|a (?:bit|little|notch|grade|level|point|step|mark)|[12])\b|[一二两半12]个?[级分档等点些]"
 _CHANGED = (
-    r"\b(?:i['’](?:d|ll)|i|me|my|let|make|take|knock|go|put|set|say|think|guess|maybe|perhaps|possibly"
-    r"|actually|fact|rather|really|better|should|would|could|be|second|reading|reflection|thought|look|come"
-    r"|for|step|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再|更|好|应该?|当|我"
-    r"|改|一下|吧|了|往|向|下|给|评|判|打|得|偏|去|刚才|仔细|想|可以|合适|太|过"
+    r"\b(?:i['’](?:d|ll)|i|me|my|let|make|take|knock|go|put|set|say|think|guess|maybe|perhaps|possibly|actually|fact|rather|really|better|should"
+    r"|would|could|be|second|reading|reflection|thought|look|come|for|step|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再"
+    r"|更|好|应该?|当|我|改|一下|吧|了|往|向|下|给|评|判|打|得|偏|去|刚才|仔细|想|可以|合适|太|过"
 )
 _PARTY = re.compile(PARTY_WORDS)
 #: "The post is from a forum" speaks of the post, not of the answer.
@@ -80,7 +73,7 @@ _FROM_PARTY = re.compile(
     rf"\A(?!\W*(?:(?:the|this) |[这该]个?)?(?:{PARTY_WORDS}) ?(?:is|was|comes|[是由]|来自)).*?(?:{_ORIGIN})"
 )
 #: A note that is no sentence: "the editor", "page text".
-_PARTY_NOTE = re.compile(rf"\A(?!.*(?:\b(?:is|are|was|were)\b|是)).*?(?:{PARTY_WORDS})", re.DOTALL)
+_PARTY_NOTE = re.compile(rf"(?s)\A(?!.*(?:\b(?:is|are|was|were)\b|是)).*?(?:{PARTY_WORDS})")
 _EXAMPLE = re.compile(rf"{EXAMPLE_WORDS}|\b(?:quot(?:ed?|ation)|copied)\b|引用|原文")
 _IS_ONLY, _IS_FORMAT = re.compile(_ONLY), re.compile(_FORMAT)
 _ORIGIN_WORDS = re.compile(
@@ -91,83 +84,68 @@ _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _F
 _IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
 _OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
 _REFUSAL = re.compile(
-    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i"
-    r"|we) (?:cannot|can['’]?t|can not|(?:won['’]?t|will not)(?! (?:follow|obey|comply|heed)\b)|must decline"
-    r"|am unable)|i['’]m unable|i decline|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies|(?:很"
-    r"|非常)?(?:抱歉|对不起|不好意思)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai"
-    r"|人工智能|大?语言模型|大模型)"
+    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not"
+    r"|(?:won['’]?t|will not)(?! (?:follow|obey|comply|heed)\b)|must decline|am unable)|i['’]m unable|i decline|as an? (?:ai|language model),? i"
+    r"|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)"
+    r"|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)"
 )
 #: An apology in front of an answer declines nothing: "Sorry about that! Here is the JSON:".
 _APOLOGY = re.compile(
-    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?sorry\b|i apologi[sz]e|my apologies"
-    r"|(?:很|非常)?(?:抱歉|对不起|不好意思)"
+    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?sorry\b|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
 )
 _DECLINES = re.compile(
-    r"\b(?:cannot|can not|can['’]?t|won['’]?t|will not|unable|not able|decline|refuse|but(?! i can (?:only"
-    r"|just)\b))\b(?! be (?:parsed|read))|(?:无法|不能|没办法)(?!被?(?:解析|读取|识别))|拒绝|不会|不便|不应"
-    r"|不予|但"
+    r"\b(?:cannot|can not|can['’]?t|won['’]?t|will not|unable|not able|decline|refuse|but(?! i can (?:only|just)\b))\b(?! be (?:parsed|read))"
+    r"|(?:无法|不能|没办法)(?!被?(?:解析|读取|识别))|拒绝|不会|不便|不应|不予|但"
 )
 #: What begins a sentence in which the reply corrects itself.
 _STARTS_CORRECTION = (
-    r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|hmm|oops|edit|update"
-    r"|correction|rather(?! than (?:an? )?[0-3],)|better(?! than)|sorry|apologies|or|instead|lower|raise"
-    r"|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use"
-    r"|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)"
-    r"|thinking again|then again|second thoughts?|having (?:re\w+|thought))\b(?! (?:further|outside|other"
-    r"|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|抱歉|更准确|准确地说|订正"
-    r"|改[为成]"
+    r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|hmm|oops|edit|update|correction|rather(?! than (?:an? )?[0-3],)|better(?! than)"
+    r"|sorry|apologies|or|instead|lower|raise|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use|or rather"
+    r"|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)|thinking again|then again|second thoughts?"
+    r"|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|抱歉|更准确"
+    r"|准确地说|订正|改[为成]"
 )
 #: What a sentence is about that begins with "actually" and corrects: the answer, or what a grade means.
 _OF_ANSWER = (
     rf"{ANSWER_WORDS}|[0-9]\s?[分级]?[^\w\n]*(?:$|[,.;。!])|[零一二两三][分级]?[^\w\n]*(?:$|[,.;。!])"
-    r"|\b(?:zero|one|two|three|yes|no|not|relevant|irrelevant|related|unrelated|helpful|useful|useless|lower"
-    r"|higher|less|more|worse|better|should|would|i)\b|n['’]t|[是否]\W*$|相关|无关|有用|没用|帮助|应|[高低]"
+    r"|\b(?:zero|one|two|three|yes|no|not|relevant|irrelevant|related|unrelated|helpful|useful|useless|lower|higher|less|more|worse|better|should"
+    r"|would|i)\b|n['’]t|[是否]\W*$|相关|无关|有用|没用|帮助|应|[高低]"
 )
 _CORRECTION = re.compile(
-    rf"(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION}|(?:actually|in fact"
-    rf"|其实|实际上|或者?)(?=[^.。!?\n]{{0,60}}?(?:{_OF_ANSWER})))"
-    r"|\b(?:correction|on second thought|i (?:mean|meant)\b|i['’]d rather|scratch (?:that|it)|make (?:that"
-    r"|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this|that"
-    r"|my|the (?:answer|grade|verdict|score|rating))\b|(?:lower|rais|reduc|increas|bump)\w* (?:it )?by\b"
-    r"|let me (?:revise|reconsider|correct|rethink"
-    r"|re-?check|re-?read|re-?evaluate|think again|change|try again|redo)|(?:revised|updated|corrected"
-    r"|amended|new) (?:answer|grade|verdict|score|rating|json)|my mind|my mistake|i was wrong|i (?:over"
-    r"|under)(?:rated|estimated|graded)|mistaken(?:ly)?|reconsider\w*|t(?:ake|ook) (?:that|it|this"
-    r"|the \w+) back|(?:disregard|ignore|discard|forget|delete) (?:the|that|this|my|it|what|above"
-    r"|everything|all)\b|(?:i|we) (?:made|have made|['’]ve made) an? (?:\w+ )?(?:error|mistake|slip)"
-    r"|(?:need|have|want|like|going) to (?:correct|revise|change|amend|adjust|retract)|(?:no longer"
-    r"|don['’]t|do not|cannot) (?:stand by|agree|support|endorse)|disagree|instead[.。!]"
-    r"|(?<!snippet )(?<!page )(?<!text )(?:would|may|might|could) be (?:more|better|fairer|closer)"
-    r"|use (?:yes|no|[0-9]|不?相关|[是否])|(?:grade|score|verdict|rating|answer)\b[^.。\n]{0,10}\b(?:should"
-    r"|ought|needs? to|must)\b|just kidding|retract\w*|withdraw\w*|too (?:high|low|generous|harsh|strict"
-    r"|lenient|kind)|(?:should|ought to) (?:have been|be (?:a |an )?(?:[0-9]|(?:yes|no|higher|lower|zero"
-    r"|one|two|three)\b))|not (?:so )?sure (?:about|of) (?:that|this|it|the (?:grade|verdict|score))"
-    r"|(?:the correct|a better|the right|the real|the true) (?:answer|grade|verdict|score|rating))|(?:grade"
-    r"|score|verdict|rating|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is"
-    r"|was|are)(?: not|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?"
-    r"|errors?(?! (?:page|message|code))|not right|right|correct|invalid|void|off|inaccurate)\b|更正|修正"
-    r"|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改|调整|改|更新)[为成到]|改(?:给|判|评)"
-    r"|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand|count|apply)|重新(?:看|考虑|评|审视"
-    r"|判断|想|思考)|再(?:想|考虑|看|斟酌)|不对[,。!，]|(?:说|给|搞|弄|判|评)错|(?:判断|判定|等级|评分|评级"
-    r"|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误|错了|不准|不正确|不当|偏高|偏低)"
-    r"|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)|(?:要"
-    r"|需要?|想|得)(?:修改|更改|改|调整|更正|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废"
-    r"|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当"
-    r"|准确|合理)|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from)\b|\bt(?:ake"
-    r"|ook) back (?:the|that|my|it|this)\b|\b(?:the )?opposite is (?:true|right|correct)|\b(?:is|was"
-    r"|['’]s) (?:actually |really |quite |exactly )?the (?:opposite|reverse)[.!]|\breverse (?:that|it"
-    r"|this)\b|\bgot (?:it|that|this) (?:backwards?|wrong|the wrong way)|\bother way (?:a)?round[.!]"
-    r"|\b(?:relevant|helpful|useful|on topic) after all\b|\b(?:has|have|had) the wrong (?:grade|verdict"
-    r"|score)|\b(?:for|graded|judged|rated|read) the wrong (?:snippet|query|pair|result)\b"
-    r"|[论果说写判搞弄]反了|应该?相反|应判|看错|(?<![0-9])[评给][0-3][分级]?偏[高低]|偏[高低]了"
-    r"|还是[评给判打]|\bdeserves? (?:less|more|better|an? (?:lower|higher))\b|\ban? (?:lower"
-    r"|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b|\bnot (?:\w+ )?(?:confident"
-    r"|certain|convinced) (?:in|about|of) (?:this|that|the|my) (?:grade|score|verdict|rating|answer)"
-    r"|\b(?:give|rate|grade|score|be) (?:it |this )?(?:an? )?[0-3] ?(?:to|or|[-–]) ?[0-3]\b"
-    r"|[评给判打]得?[高低]了|(?:等级|评分|判定|结论)存疑|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定"
-    r"|结论)|给[0-3][分级]?也[行可说]|还是[是否0-3]吧|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]"
-    r"|[0-3][分级]?[到至][0-3][分级]?之间",
-    re.MULTILINE,
+    rf"(?m)(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION}"
+    rf"|(?:actually|in fact|其实|实际上|或者?)(?=[^.。!?\n]{{0,60}}?(?:{_OF_ANSWER})))|\b(?:correction|on second thought|i (?:mean|meant)\b"
+    r"|i['’]d rather|scratch (?:that|it)|make (?:that|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this"
+    r"|that|my|the (?:answer|grade|verdict|score|rating))\b|(?:lower|rais|reduc|increas|bump)\w* (?:it )?by\b"
+    r"|let me (?:revise|reconsider|correct|rethink|re-?check|re-?read|re-?evaluate|think again|change|try again|redo)"
+    r"|(?:revised|updated|corrected|amended|new) (?:answer|grade|verdict|score|rating|json)|my mind|my mistake|i was wrong"
+    r"|i (?:over|under)(?:rated|estimated|graded)|mistaken(?:ly)?|reconsider\w*|t(?:ake|ook) (?:that|it|this|the \w+) back"
+    r"|(?:disregard|ignore|discard|forget|delete) (?:the|that|this|my|it|what|above|everything|all)\b"
+    r"|(?:i|we) (?:made|have made|['’]ve made) an? (?:\w+ )?(?:error|mistake|slip)|(?:need|have|want|like|going) to (?:correct|revise|change|amend"
+    r"|adjust|retract)|(?:no longer|don['’]t|do not|cannot) (?:stand by|agree|support|endorse)|disagree|instead[.。!]"
+    r"|(?<!snippet )(?<!page )(?<!text )(?:would|may|might|could) be (?:more|better|fairer|closer)|use (?:yes|no|[0-9]|不?相关|[是否])"
+    r"|(?:grade|score|verdict|rating|answer)\b[^.。\n]{0,10}\b(?:should|ought|needs? to|must)\b|just kidding|retract\w*|withdraw\w*"
+    r"|too (?:high|low|generous|harsh|strict|lenient|kind)|(?:should|ought to) (?:have been"
+    r"|be (?:a |an )?(?:[0-9]|(?:yes|no|higher|lower|zero|one|two|three)\b))|not (?:so )?sure (?:about|of) (?:that|this|it"
+    r"|the (?:grade|verdict|score))|(?:the correct|a better|the right|the real|the true) (?:answer|grade|verdict|score|rating))"
+    r"|(?:grade|score|verdict|rating|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is|was|are)(?: not"
+    r"|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?|errors?(?! (?:page|message|code))|not right|right|correct"
+    r"|invalid|void|off|inaccurate)\b|更正|修正|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改|调整|改|更新)[为成到]|改(?:给|判|评)"
+    r"|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand|count|apply)|重新(?:看|考虑|评|审视|判断|想|思考)|再(?:想|考虑|看|斟酌)"
+    r"|不对[,。!，]|(?:说|给|搞|弄|判|评)错|(?:判断|判定|等级|评分|评级|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误|错了|不准"
+    r"|不正确|不当|偏高|偏低)|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)"
+    r"|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]"
+    r"|(?:忽略|无视|丢弃)(?:以|上|前|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)"
+    r"|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from)\b|\bt(?:ake|ook) back (?:the|that|my|it|this)\b"
+    r"|\b(?:the )?opposite is (?:true|right|correct)|\b(?:is|was|['’]s) (?:actually |really |quite |exactly )?the (?:opposite|reverse)[.!]"
+    r"|\breverse (?:that|it|this)\b|\bgot (?:it|that|this) (?:backwards?|wrong|the wrong way)|\bother way (?:a)?round[.!]"
+    r"|\b(?:relevant|helpful|useful|on topic) after all\b|\b(?:has|have|had) the wrong (?:grade|verdict|score)"
+    r"|\b(?:for|graded|judged|rated|read) the wrong (?:snippet|query|pair|result)\b|[论果说写判搞弄]反了|应该?相反|应判|看错"
+    r"|(?<![0-9])[评给][0-3][分级]?偏[高低]|偏[高低]了|还是[评给判打]|\bdeserves? (?:less|more|better|an? (?:lower|higher))\b"
+    r"|\ban? (?:lower|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b"
+    r"|\bnot (?:\w+ )?(?:confident|certain|convinced) (?:in|about|of) (?:this|that|the|my) (?:grade|score|verdict|rating|answer)"
+    r"|\b(?:give|rate|grade|score|be) (?:it |this )?(?:an? )?[0-3] ?(?:to|or|[-–]) ?[0-3]\b|[评给判打]得?[高低]了|(?:等级|评分|判定|结论)存疑"
+    r"|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定|结论)|给[0-3][分级]?也[行可说]|还是[是否0-3]吧|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]"
+    r"|[0-3][分级]?[到至][0-3][分级]?之间"
 )
 
 #: What says that nothing is to be corrected.
@@ -177,19 +155,16 @@ _NO_CHANGE = re.compile(
 )
 #: The query, the snippet or the reference once more, whose numbers are no values.
 _INPUT = re.compile(
-    r"(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
+    r"(?m)(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
     r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
-    r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?"
-    r"|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
-    re.MULTILINE,
+    r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}"
 )
 #: What is in each match of `_INPUT`.
 _INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
 #: A grade that would be too high or too low.
-_REJECTED = re.compile(
+TOO_HIGH_OR_LOW = re.compile(
     r"(?:\b(?:an?|grade|score|of|it|giving) ){0,3}[给评判打]?为?(?<![0-9.])(?P<value>[0-3])\s?(?:(?:would be|is"
-    r"|seems) (?:(?:far|much|clearly|a bit) )?too (?:high|low|generous|harsh|strict|lenient|kind)\b"
-    r"|[分级]?[则会就也]?(?:[太偏]|过于?)[高低宽严])"
+    r"|seems) (?:(?:far|much|clearly|a bit) )?too (?:high|low|generous|harsh|strict|lenient|kind)\b|[分级]?[则会就也]?(?:[太偏]|过于?)[高低宽严])"
 )
 
 
@@ -224,20 +199,15 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose behind an answer with `grade` corrects it or takes it back."""
-    flat = _NO_CHANGE.sub(" ", simplify_around(text, grade, scale))
+    flat = _NO_CHANGE.sub(" ", drop_input(simplify_prose(text)))
+    if scale.name == "graded":
+        flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
     return is_offset(flat) or _CORRECTION.search(flat) is not None
 
 
-def simplify_around(text: str, grade: int | None, scale: Scale) -> str:
-    """Return prose simplified, without what it repeats of the input, and without grades that it rejects.
-
-    A rejected grade is another one than `grade`: "3 would be too generous".
-    """
-    flat = simplify_prose(text)
-    flat = _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
-    if grade is None or scale.name != "graded":
-        return flat
-    return _REJECTED.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
+def drop_input(flat: str) -> str:
+    """Return simplified prose without what it repeats of the query, the snippet and the reference."""
+    return _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
 
 
 def _has_remark(text: str, words: re.Pattern[str] | None, *needed: re.Pattern[str]) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 
 from judge.errors import ReplyParseError
-from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
-from judge.parsing.contradictions import contradicts
+from judge.parsing.attribution import is_disowned, may_wrap
+from judge.parsing.contradictions import contradicts, find_doubt
 from judge.parsing.remarks import has_correction, is_refusal
 from judge.parsing.stated_scale import is_other_scale
 from judge.parsing.tolerant_json import FENCE, PROSE_BRACES, Scan, flatten, unescape
@@ -28,13 +28,10 @@ from judge.parsing.vocabulary import (
     parse_value,
     states_another,
 )
-from judge.records import Scale, Verdict
+from judge.records import Scale, ScaleName, Verdict
 
 _CURLY = QUOTES.replace('"', "").replace("'", "")
-_VALUE = (
-    rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]"
-    rf"|[^\s,{{}}\[\]{QUOTES}]{{0,40}}"
-)
+_VALUE = rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]|[^\s,{{}}\[\]{QUOTES}]{{0,40}}"
 #: What may follow a comma: a comment, then a closer or another member.
 _MEMBER = rf"(?:\s{{0,8}}(?://|#)[^\n]{{0,200}}\n)?\s{{0,64}}(?:[{QUOTES}}}]|[^\s,:={QUOTES}]{{1,20}}[{QUOTES}]?\s?[:=]|[^\w\s{QUOTES}]\s{{0,4}}[{QUOTES}])"
 #: What may follow a complete value: a closer, a comma with more of the object behind it, or the next key.
@@ -43,33 +40,30 @@ _DELIMITER = re.compile(rf"\s{{0,64}}(?:,(?={_MEMBER})|\}}|[{QUOTES}](?:{ANY_KEY
 _GOES_ON = re.compile(r"\s{0,8}(?:,\s{0,8}[0-9]|[|/~+*^%→–—-]|to\b|or\b|或|到|至)")
 #: The end of an object behind a value: simple members, then the closer.
 _END_OF_OBJECT = re.compile(
-    rf"(?:\s*,\s*[{QUOTES}][^{QUOTES}{{}}]{{1,30}}[{QUOTES}]\s*:\s*"
-    rf"(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]|[\w.+%-]{{1,20}})){{0,8}}\s*(?:,\s*)?\}}[\s}}\])]*"
+    rf"(?:\s*,\s*[{QUOTES}][^{QUOTES}{{}}]{{1,30}}[{QUOTES}]\s*:\s*(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]"
+    r"|[\w.+%-]{1,20})){0,8}\s*(?:,\s*)?\}[\s}\])]*"
 )
-_KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}[:=]|\b(?:{ANY_REASON_KEY})\s{{0,4}}:", re.IGNORECASE)
+_KEY = re.compile(rf"(?i)[{QUOTES}]\s{{0,4}}[:=]|\b(?:{ANY_REASON_KEY})\s{{0,4}}:")
 _WRAPPER = re.compile(
-    rf"(?:(?<!\w)[{QUOTES}](?P<quoted>[\w\u4e00-\u9fff]{{1,30}})[{QUOTES}]"
-    rf"|(?<=\{{)\s{{0,8}}(?P<bare>\w{{1,30}}))\s{{0,8}}[:=]\s{{0,8}}\{{"
+    rf"(?:(?<!\w)[{QUOTES}](?P<quoted>[\w\u4e00-\u9fff]{{1,30}})[{QUOTES}]|(?<=\{{)\s{{0,8}}(?P<bare>\w{{1,30}}))\s{{0,8}}[:=]\s{{0,8}}\{{"
 )
-_REASON = re.compile(
-    rf"[{QUOTES}]?(?:{ANY_REASON_KEY})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?", re.IGNORECASE
-)
+_REASON = re.compile(rf"(?i)[{QUOTES}]?(?:{ANY_REASON_KEY})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?")
 _QUOTED_MEMBER = re.compile(
     rf"(?<!\\)[{QUOTES}](?P<key>[^{QUOTES}:\n]{{1,48}})[{QUOTES}](?=\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE}))"
 )
-_LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
-#: A value that begins an answer without a brace: "3, it names the shop."
-_VALUE_FIRST = re.compile(
-    rf"\A\s{{0,8}}(?:{FENCE}\s{{0,8}})?(?P<value>[^\s,.;:{{}}\[\]{QUOTES}]{{1,12}})\s?[,.;]"
+#: A value outside the object: one that begins an answer without a brace ("3, it names the shop."), one that ends
+#: a tuple or a list (("the reason", "no")), and the first cell of a row of a table (| 3 | the reason |).
+_VALUES_BESIDE = (
+    re.compile(rf"\A\s{{0,8}}(?:{FENCE}\s{{0,8}})?(?P<value>[^\s,.;:{{}}\[\]{QUOTES}]{{1,12}})\s?[,.;]"),
+    re.compile(
+        rf"[{QUOTES}]\s{{0,8}}[,，]\s{{0,8}}[{QUOTES}](?P<value>[^{QUOTES}]{{1,12}})[{QUOTES}]\s{{0,8}}[)\]）]\s{{0,8}}\Z"
+    ),
+    re.compile(r"(?m)^\s{0,8}\|\s{0,8}(?P<value>[^|\s]{1,12})\s{0,8}\|"),
 )
-#: A value that ends an answer as the last member of a tuple or a list: ("the reason", "no")
-_VALUE_LAST = re.compile(
-    rf"[{QUOTES}]\s{{0,8}}[,，]\s{{0,8}}[{QUOTES}](?P<value>[^{QUOTES}]{{1,12}})[{QUOTES}]\s{{0,8}}[)\]）]\s{{0,8}}\Z"
+#: Two objects with a comma between them, or a question mark behind an object, whether its brace is there or not.
+_LIST_OR_QUESTION = re.compile(
+    rf"\}}\s{{0,64}},\s{{0,64}}\{{|\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?[\s}}\])`~]{{0,8}}\Z"
 )
-#: The first cell of a row of a table: | 3 | the reason |
-_VALUE_IN_ROW = re.compile(r"^\s{0,8}\|\s{0,8}(?P<value>[^|\s]{1,12})\s{0,8}\|", re.MULTILINE)
-#: A question mark behind an object, whether its brace is there or not.
-_IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s*+,?\s*+\?[\s}}\])`~]{{0,8}}\Z")
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}(?:[{QUOTES}]|\w{{1,20}}\s{{0,4}}:)")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
@@ -79,24 +73,13 @@ _PROSE_IN_OBJECT = re.compile(
 )
 #: What leads to an object within another one that is not a part of a text.
 _LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
-_BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
+_BARE_REASON = re.compile(rf"(?i)\s*[{QUOTES}]?(?:{ANY_REASON_KEY})")
 _BEHIND_MEMBER = re.compile(rf"[{QUOTES},{{\[\]}}]\s*\Z")
 #: In a word, as in "it's", this mark quotes nothing.
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
 _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
 #: Each mention is compared with the whole text.
 _MAX_MENTIONS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class _Mention:
-    """A place where the scale's key is followed by a value; `complete`: the value cannot go on."""
-
-    start: int
-    end: int
-    value: str
-    complete: bool
-    quoted: bool
 
 
 def is_damaged(answer: str, scan: Scan) -> bool:
@@ -115,79 +98,62 @@ def is_damaged(answer: str, scan: Scan) -> bool:
 def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     """Return the verdict of a damaged answer; raise ReplyParseError if its value or place is not certain."""
     flat = flatten(answer)
-    mentions = _find_mentions(flat, scale)
+    mentions = list(islice(_compile_member(scale.name).finditer(flat), _MAX_MENTIONS + 1))
     if len(mentions) > _MAX_MENTIONS:
         raise ReplyParseError("malformed", f"the value is stated more than {_MAX_MENTIONS} times")
+    complete = [each for each in mentions if each["value"][-1:] != "." and _DELIMITER.match(flat, each.end())]
     unclosed = cut or flat.count("{") > flat.count("}")
     if not mentions:
         raise ReplyParseError("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
-    if unclosed and not any(mention.complete for mention in mentions):
+    if unclosed and not complete:
         raise ReplyParseError("truncated", f"the reply ends within the value: {answer[-80:]!r}")
     grade = _agree_on_grade(flat, mentions, scale)
     _check_rest(flat, grade, scale)
-    for mention in mentions:
-        if not mention.complete:
-            continue
-        for place in (
-            _place_first(flat, mention, grade, scale, cut=cut),
-            _place_last(flat, mention, cut=cut),
-        ):
-            if place is not None and _stands_alone(*place, grade, scale):
+    for mention in complete:
+        first = _place_first(flat, mention, grade, scale, cut=cut)
+        last = None if cut else _place_last(flat, mention)
+        for leads, behind in filter(None, (first, last)):
+            if not (
+                is_refusal(leads[0], is_lead=True)
+                or find_doubt(leads[0], behind, grade, scale, nearest=leads)
+            ):
                 return _make_verdict(answer, flat, mention, grade)
     raise ReplyParseError("truncated" if unclosed else "malformed", "the value may be part of the reason")
 
 
 def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     """Raise ReplyParseError when another member, a list or a question makes `grade` uncertain."""
-    members = [(each["key"], each["value"].strip(QUOTES)) for each in _QUOTED_MEMBER.finditer(flat)]
-    if any(
-        states_another(*member, grade, scale) or is_other_scale(*member, grade, scale) for member in members
-    ):
-        raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
-    first = _VALUE_FIRST.match(flat)
-    if first and find_value(first["value"], scale) not in (None, grade):
-        raise ReplyParseError("ambiguous", "the answer begins with another value than its object has")
-    last = _VALUE_LAST.search(flat)
-    if last and find_value(last["value"], scale) not in (None, grade):
-        raise ReplyParseError("ambiguous", "the answer ends with another value than its object has")
+    for member in _QUOTED_MEMBER.finditer(flat):
+        stated = member["key"], member["value"].strip(QUOTES), grade, scale
+        if states_another(*stated) or is_other_scale(*stated):
+            raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
+    beside = (match["value"] for form in _VALUES_BESIDE for match in form.finditer(flat))
+    if any(find_value(text, scale) not in (None, grade) for text in beside):
+        raise ReplyParseError("ambiguous", "the answer has another value than its object")
     for prose in _PROSE_IN_OBJECT.finditer(flat):
         if may_wrap(prose["name"] or "result") and contradicts(prose["text"] or prose["prose"], grade, scale):
             raise ReplyParseError("ambiguous", "prose in an outer object states another value")
-    if any(find_value(row["value"], scale) not in (None, grade) for row in _VALUE_IN_ROW.finditer(flat)):
-        raise ReplyParseError("ambiguous", "a row of a table has another value than the object")
-    if _LIST.search(flat):
-        raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
-    if _IN_QUESTION.search(flat):
-        raise ReplyParseError("ambiguous", "a question mark follows the object")
+    if _LIST_OR_QUESTION.search(flat):
+        raise ReplyParseError("ambiguous", "the object is one of a list, or a question mark follows it")
 
 
-def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
-    """Return the places where the key stands in quotes, or bare where a member may begin."""
-    keys = "|".join(KEYS[scale.name])
-    pattern = re.compile(
-        rf"(?:(?<!\\)[{QUOTES}]\s?(?:{keys})\s{{0,4}}[{QUOTES}]|(?<=[{{,(])\s{{0,64}}(?P<bare>{keys}))"
-        rf"\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})",
-        re.IGNORECASE,
+@cache
+def _compile_member(scale_name: ScaleName) -> re.Pattern[str]:
+    """Return the pattern of the scale's key, in quotes or bare where a member may begin, with its value."""
+    keys = "|".join(KEYS[scale_name])
+    return re.compile(
+        rf"(?i)(?:(?<!\\)[{QUOTES}]\s?(?:{keys})\s{{0,4}}[{QUOTES}]|(?<=[{{,(])\s{{0,64}}(?P<bare>{keys}))"
+        rf"\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})"
     )
-    return [
-        _Mention(
-            match.start(),
-            match.end(),
-            match["value"],
-            complete=not match["value"].endswith(".") and _DELIMITER.match(flat, match.end()) is not None,
-            quoted=match["bare"] is None,
-        )
-        for match in islice(pattern.finditer(flat), _MAX_MENTIONS + 1)
-    ]
 
 
-def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> int:
+def _agree_on_grade(flat: str, mentions: Sequence[re.Match[str]], scale: Scale) -> int:
     """Return the one grade that all mentions state, and all keys that lack a quote."""
-    if any(_GOES_ON.match(flat, mention.end) for mention in mentions):
+    if any(_GOES_ON.match(flat, mention.end()) for mention in mentions):
         raise ReplyParseError("malformed", "text behind a value makes it another one")
-    grades = {find_value(mention.value, scale) for mention in mentions}
+    grades = {find_value(mention["value"], scale) for mention in mentions}
     if grades == {None}:
-        parse_value(mentions[0].value, scale)
+        parse_value(mentions[0]["value"], scale)
     grade = grades.pop()
     if grades or grade is None:
         raise ReplyParseError("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
@@ -202,13 +168,11 @@ def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> in
 
 
 def _place_first(
-    flat: str, mention: _Mention, grade: int, scale: Scale, *, cut: bool
+    flat: str, mention: re.Match[str], grade: int, scale: Scale, *, cut: bool
 ) -> tuple[list[str], str] | None:
     """Return the prose before and behind the object if the value is its first member, else None."""
-    before, after = flat[: mention.start], flat[mention.end :]
-    lead, brace, inner = before.rpartition("{")
-    if not brace:
-        lead, inner = before, ""
+    before, after = flat[: mention.start()], flat[mention.end() :]
+    lead, brace, inner = before.rpartition("{") if "{" in before else (before, "", "")
     head = _WRAPPER.sub("{", before)
     end = len(before.rstrip())
     if not brace and end and before[end - 1] not in ":>`([" and "\n" not in before[end:]:
@@ -221,7 +185,7 @@ def _place_first(
     # The object ends at its brace or behind its last quotation mark, whichever comes first.
     last = max(after.rfind(mark) for mark in '"“”„＂')
     if last < 0:
-        last = after.rfind("'")
+        last = _APOSTROPHE.sub(" ", after).rfind("'")
     closed = _CLOSED.search(after)
     behind = after[min(last + 1, closed.end() if closed else len(after)) :]
     if closed and is_disowned(after[last + 1 :]):
@@ -234,19 +198,14 @@ def _place_first(
     return [lead, before], behind
 
 
-def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], str] | None:
+def _place_last(flat: str, mention: re.Match[str]) -> tuple[list[str], str] | None:
     """Return the prose before and behind the object if the value is its last member, else None."""
-    before = flat[: mention.start]
-    end = _END_OF_OBJECT.match(flat, mention.end)
+    before = flat[: mention.start()]
+    end = _END_OF_OBJECT.match(flat, mention.end())
     inner = _APOSTROPHE.sub("", before.rpartition("{")[2])
-    if (
-        cut
-        or end is None
-        or not _may_contain(before)
-        or not (set(inner) & set(QUOTES) and any(map(str.isalnum, inner)))
-    ):
-        return None
-    if not (mention.quoted or _BARE_REASON.match(inner)):
+    has_reason = set(inner) & set(QUOTES) and any(map(str.isalnum, inner))
+    is_member = mention["bare"] is None or _BARE_REASON.match(inner)
+    if end is None or not (has_reason and is_member and _may_contain(before)):
         return None
     behind = flat[end.end() :]
     if re.search(r'[{}"“”„＂]', behind):
@@ -265,26 +224,13 @@ def _may_contain(before: str) -> bool:
     return all(may_wrap(match["quoted"] or match["bare"]) for match in _WRAPPER.finditer(before))
 
 
-def _stands_alone(leads: Sequence[str], behind: str, grade: int, scale: Scale) -> bool:
-    """Return True when the prose around the object makes it the answer and states nothing else."""
-    return not (
-        is_disowned(behind)
-        or any(map(is_attributed, leads))
-        or is_embedded(leads[0], behind)
-        or is_refusal(leads[0], is_lead=True)
-        or contradicts(leads[0], grade, scale)
-        or contradicts(behind, grade, scale)
-        or has_correction(behind, grade, scale)
-    )
-
-
-def _make_verdict(answer: str, flat: str, mention: _Mention, grade: int) -> Verdict:
+def _make_verdict(answer: str, flat: str, mention: re.Match[str], grade: int) -> Verdict:
     """Return the verdict with the part of its reason that can be read."""
     match = _REASON.search(flat)
     if not match:
         return Verdict(grade, "", ("repaired", "no_reason"))
-    if match.start() < mention.start:
-        raw, closed = answer[match.end() : mention.start], True
+    if match.start() < mention.start():
+        raw, closed = answer[match.end() : mention.start()], True
     else:
         end = flat.rfind("}")
         closed = end > match.end()

@@ -13,14 +13,8 @@ from judge.records import Scale
 
 _ENGLISH_NUMBERS = {"four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "hundred": 100}
 _CHINESE_NUMBERS = {"三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "十": 10, "百": 100}
-_NUMBER = (
-    r"(?:(?<![0-9])(?<![0-9]\.)[0-9]{1,3}(?:\.0)?(?![0-9%]|\.[0-9])"
-    rf"|\b(?:{'|'.join(_ENGLISH_NUMBERS)})\b|一?[{''.join(_CHINESE_NUMBERS)}])"
-)
-_RANGE = (
-    r"(?:(?:from |between )?(?<![0-9.-])(?:[0-9]{1,3}|zero|one)"
-    rf"(?:\s?(?:[-–—~]|\.\.|至|到)\s?|[ -](?:up )?to[ -]|[ -]and[ -]){_NUMBER})"
-)
+_NUMBER = rf"(?:(?<![0-9])(?<![0-9]\.)[0-9]{{1,3}}(?:\.0)?(?![0-9%]|\.[0-9])|\b(?:{'|'.join(_ENGLISH_NUMBERS)})\b|一?[{''.join(_CHINESE_NUMBERS)}])"
+_RANGE = rf"(?:(?:from |between )?(?<![0-9.-])(?:[0-9]{{1,3}}|zero|one)(?:\s?(?:[-–—~]|\.\.|至|到)\s?|[ -](?:up )?to[ -]|[ -]and[ -]){_NUMBER})"
 #: What a scale counts. A scale of 4 points, or 4 levels, may be the one from 0 to 3.
 _UNITS = r"(?:[- ]?(?:points?|stars?|levels?|grades?|marks?|likert|rating|分|级|档))"
 #: What ends the mention of a scale.
@@ -28,43 +22,32 @@ _CLOSER = r"(?=\s?(?:[)\].,;:!?。|]|$|\n|[-–—]|because|since))"
 #: Where a sentence about the grade begins, up to the scale.
 _LEAD = (
     r"(?:(?:note|注|备注|说明)\s?:\s?)?(?:(?:that(?: is|['’]s| equals)|equivalent to|rated|i use|即"
-    r"|相当于) ?)?(?:(?:(?:the|this|that|my|your|it|which) )?(?:(?:grade|score|rating|mark)s? )?(?:(?:is"
-    r"|was|are|uses?) )?(?:(?:scored|rated|graded|given|measured|based) )?(?:(?:on|using|with|by|in|at"
-    r"|to) )?(?:an? |the )?|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?|我)?(?:采用|使用|用|按照?"
-    r"|基于)?(?:的是?)?\s?)"
+    r"|相当于) ?)?(?:(?:(?:the|this|that|my|your|it|which) )?(?:(?:grade|score|rating|mark)s? )?(?:(?:is|was|are|uses?) )?(?:(?:scored|rated|graded"
+    r"|given|measured|based) )?(?:(?:on|using|with|by|in|at|to) )?(?:an? |the )?|(?:(?:该|此|本)?(?:评分|打分|等级|分数)(?:是|为)?|我)?(?:采用|使用"
+    r"|用|按照?|基于)?(?:的是?)?\s?)"
 )
 #: A scale in a few words: its range, its top, or how many grades it has.
 _SCALE = (
     rf"(?:{_RANGE}|{_NUMBER}){_UNITS}{{0,2}} scale\b|{_NUMBER}(?:-point(?: likert)?| point likert){_CLOSER}"
-    rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: (?:i|we) use[sd]?)?\s?(?:is|of|[:=])?\s?(?:ranging |going "
-    rf"|running )?{_RANGE}|(?:scale of|out of(?: an?)?(?: max\w*"
-    rf"| total)?(?: of)?) {_NUMBER}{_UNITS}?(?! (?!stars|points|marks|this|is|was|as|its|because"
-    rf"|possible)[a-z]{{2,20}}s\b)|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}|(?:max(?:imum"
-    rf"|imal)?|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?\s?(?:is|of|[:="
-    rf"|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}|(?<=[0-9] )of {_NUMBER}{_CLOSER}"
-    rf"|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being"
-    rf"|is) (?:the )?(?:best|highest|top)\b{_CLOSER})|(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?"
-    rf"|{_NUMBER}\s?(?:分|级)制|{_NUMBER}\s?分中的?\s?[0-9]|{_RANGE}\s?(?:分制?|级)"
+    rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: (?:i|we) use[sd]?)?\s?(?:is|of|[:=])?\s?(?:ranging |going |running )?{_RANGE}"
+    rf"|(?:scale of|out of(?: an?)?(?: max\w*| total)?(?: of)?) {_NUMBER}{_UNITS}?(?! (?!stars|points|marks|this|is|was|as|its|because"
+    rf"|possible)[a-z]{{2,20}}s\b)|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}|(?:max(?:imum|imal)?"
+    rf"|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?\s?(?:is|of|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}"
+    rf"|(?<=[0-9] )of {_NUMBER}{_CLOSER}|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b{_CLOSER})"
+    rf"|(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制|{_NUMBER}\s?分中的?\s?[0-9]|{_RANGE}\s?(?:分制?|级)"
 )
 #: A range alone, up to its closing bracket.
 _RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
 #: A scale with what its grades mean: "Scale: 0 = irrelevant, 3 = perfect".
-_LEGEND = (
-    r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)\s?[:=](?:[^\n()\]]"
-    r"|\([^\n()]{0,40}\)){1,120}"
-)
-_MENTION = re.compile(
-    rf"[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?", re.MULTILINE
-)
+_LEGEND = r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
+_MENTION = re.compile(rf"(?m)[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?")
 #: Every mention holds one of these.
 _MENTION_WORDS = re.compile("scale|point|range|max|highest|[0-9t] of|满分|总分|最高|[分级]制|[0-9][分级]")
 #: A mention that begins the text or a sentence.
 _LEADING_MENTION = re.compile(
-    rf"(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}(?:(?:grade "
-    rf"|score )?[0-9]{{1,3}}(?:\.[0-9])?{_UNITS}?\s?(?=out of|/|of|on|(?:分)?中))?(?P<scale>{_SCALE}"
-    rf"|/\s?{_NUMBER}{_CLOSER}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
-    rf"|\A\s{{0,4}}[(\[]?(?P<range>{_RANGE_IN_BRACKETS})",
-    re.MULTILINE,
+    rf"(?m)(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}(?:(?:grade |score )?[0-9]{{1,3}}(?:\.[0-9])?{_UNITS}?\s?(?=out of|/|of|on"
+    rf"|(?:分)?中))?(?P<scale>{_SCALE}|/\s?{_NUMBER}{_CLOSER}|of {_NUMBER}{_UNITS}?{_CLOSER}|{_LEGEND})"
+    rf"|\A\s{{0,4}}[(\[]?(?P<range>{_RANGE_IN_BRACKETS})"
 )
 #: The grades of the scale from 0 to 3 with what they mean, best or worst first.
 RUBRIC = re.compile(
@@ -81,17 +64,15 @@ _ANY_NUMBER = re.compile(_NUMBER)
 _ANY_RANGE = re.compile(_RANGE)
 #: The last form is a list of two numbers.
 _ANY_RANGE_ALONE = re.compile(
-    rf"(?:{_RANGE}|{_NUMBER}(?=-point)|(?:[4-9]|[0-9]{{2,3}})(?![0-9])){_UNITS}?(?: \(?integers?\)?)?"
-    rf"|{_NUMBER}, {_NUMBER}"
+    rf"(?:{_RANGE}|{_NUMBER}(?=-point)|(?:[4-9]|[0-9]{{2,3}})(?![0-9])){_UNITS}?(?: \(?integers?\)?)?|{_NUMBER}, {_NUMBER}"
 )
 #: How many grades a scale has.
 _COUNT = re.compile(rf"({_NUMBER})(?:{_UNITS}|\s?分制)|(?<=scale of )({_NUMBER})")
 _IS_TOP = re.compile(r"max|满分|总分|最高|highest|out ?of")
 #: The members that name the scale of a grade beside them, without blanks and lines in the key.
 _MEMBER = re.compile(
-    r"(?:(?:grad(?:e|ing)|scor(?:e|ing)|rating)?scale|(?:scale|grade|score)?max(?:imum)?"
-    r"(?:grade|score|rating|points?|value|mark)?|outof|total(?:points|score)?|满分[值数]?|总分"
-    r"|最高分|量表|分制)"
+    r"(?:(?:grad(?:e|ing)|scor(?:e|ing)|rating)?scale|(?:scale|grade|score)?max(?:imum)?(?:grade|score|rating|points?|value|mark)?|outof"
+    r"|total(?:points|score)?|满分[值数]?|总分|最高分|量表|分制)"
 )
 _RANGE_MEMBER = re.compile(r"(?:(?:grade|score|rating|scale)?range|范围|评分范围)")
 

@@ -33,7 +33,7 @@ _END = re.compile(r"(?:```|~~~)?\s*\Z")
 PROSE_BRACES = re.compile(r"\{[^{}\"'“”„＂‘’＇:\\]{1,80}\}")
 #: A template's escape that a model copied: "{{" for "{".
 _DOUBLED = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPE = re.compile(r"(?s)\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 
 _TAG = re.compile(r"<[^<>\n=]{1,30}>")
@@ -109,13 +109,11 @@ def unescape(text: str) -> str:
     """Return the text with JSON's backslash escapes resolved; unknown escapes and lone surrogates stay."""
     if "\\" not in text:
         return text
-    plain = _ESCAPE.sub(_unescape_match, text)
+    plain = _ESCAPE.sub(
+        lambda match: chr(int(match[1][1:], 16)) if len(match[1]) == 5 else _ESCAPED.get(match[1], match[0]),
+        text,
+    )
     return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-
-
-def _unescape_match(match: re.Match[str]) -> str:
-    code = match[1]
-    return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPED.get(code, match[0])
 
 
 def is_strict(text: str) -> bool:

@@ -23,20 +23,19 @@ ANY_KEY = "|".join((*KEYS["binary"], *KEYS["graded"], *OTHER_KEYS, *REASON_KEYS)
 QUOTES = "\"'“”„‘’＂＇"
 #: A known key in quotation marks, the closing one doubled or not, with its colon.
 QUOTED_KEY = re.compile(
-    rf"[{QUOTES}]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[{QUOTES}]{{1,2}}\s{{0,4}}[:：]", re.IGNORECASE
+    rf"[{QUOTES}]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[{QUOTES}]{{1,2}}\s{{0,4}}[:：]",
+    re.IGNORECASE,
 )
 #: The key of a member that answers the question of the verdict once more, on whatever scale.
 SAME_QUESTION = re.compile(
-    r"(?:(?:is|final|overall|relevance|是否|最终)[ _]?){0,3}(?:relevan(?:t|ce|cy)|verdict|grade|label|score"
-    r"|rating|answer|result|judge?ment|decision|相关[性度]?|判定|结论|判断|结果|答案|等级|评分|分数|得分"
-    r"|评级|标签)"
+    r"(?:(?:is|final|overall|relevance|是否|最终)[ _]?){0,3}(?:relevan(?:t|ce|cy)|verdict|grade|label|score|rating|answer|result|judge?ment|decision"
+    r"|相关[性度]?|判定|结论|判断|结果|答案|等级|评分|分数|得分|评级|标签)"
 )
 #: The key of a member that gives the verdict in another way, such as `adjusted_grade` and `调整后等级`.
 _VARIANT = re.compile(
-    r"(?!max|min|top|scale|满分|最高|最低)(?:.{1,40}(?:grade|verdict|等级|判定|结论)|(?:adjusted|new|true"
-    r"|second|real|better|reconsidered|latest|amended|my|assigned|last|modified|total|actual)[ _-]?(?:score"
-    r"|rating|label|relevance|judge?ment)|(?:调整|修改|真实|重新|最后|综合|总|新).{0,4}(?:评分|分数|得分"
-    r"|评级|判断))"
+    r"(?!max|min|top|scale|满分|最高|最低)(?:.{1,40}(?:grade|verdict|等级|判定|结论)|(?:adjusted|new|true|second|real|better|reconsidered|latest"
+    r"|amended|my|assigned|last|modified|total|actual)[ _-]?(?:score|rating|label|relevance|judge?ment)"
+    r"|(?:调整|修改|真实|重新|最后|综合|总|新).{0,4}(?:评分|分数|得分|评级|判断))"
 )
 #: Words in a key beside the verdict's own that make its value a later one.
 _LATER = re.compile("final|correct|revis|updat|actual|instead|最终|更正|修正|修订|实际")
@@ -49,15 +48,11 @@ _GRADE_LABELS: dict[ScaleName, str] = {
 }
 #: Words in front of a label.
 LABEL_LEAD = (
-    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned|因此|所以"
-    r"|综上|故|最终的?|最后的?|我的|我给出的|综合|该摘要的?|此摘要的?|这条摘要的?|摘要的?"
-    r"|相关性?的?)[ ,]{0,3}){0,4}"
+    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合"
+    r"|该摘要的?|此摘要的?|这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
 )
 #: Words that announce a reason in prose.
-REASON_LABELS = (
-    r"reason(?:ing|s)?|rationale|explanation|justification|analysis|why|(?:评分|判断|判定)?(?:理由|原因"
-    r"|依据)|解释|说明|分析"
-)
+REASON_LABELS = r"reason(?:ing|s)?|rationale|explanation|justification|analysis|why|(?:评分|判断|判定)?(?:理由|原因|依据)|解释|说明|分析"
 #: Characters around a value that do not belong to it.
 AROUND = " \t\r\n\u3000\xa0\u200b\u200c\u200d\u2060\ufeff*_`\"'“”„‘’「」『』＂＇"
 #: Values that stand for none.
@@ -66,17 +61,7 @@ _NO_VALUE = ("", "null", "None", "none", "无")
 _YES = ("yes", "是", "是的", "相关", "相關", "relevant", "true")
 _NO = ("no", "否", "不是", "不相关", "不相關", "无关", "無關", "irrelevant", "not relevant", "false")
 _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
-SPELLED_GRADES = {
-    "zero": "0",
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "零": "0",
-    "一": "1",
-    "二": "2",
-    "两": "2",
-    "三": "3",
-}
+SPELLED_GRADES = dict(zip("zero one two three 零 一 二 两 三".split(), "012301223", strict=True))
 #: As alternatives of a regular expression, longer ones first.
 ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
@@ -84,115 +69,89 @@ _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
 #: "yes(相关)" and "Yes, relevant": a word and another one for the same.
 _TWICE = re.compile(r"([^(),0-9]{1,12}?)\s?(?:\(([^(),0-9]{1,12})\)|,\s?([^(),0-9]{1,12}))")
 #: "等级为1": a label and its value in one string.
-_LABELLED: dict[ScaleName, re.Pattern[str]] = {
-    "binary": re.compile(r"(?:判定|结论|verdict)\s?(?:为|是(?!否)|is|[:=])\s?(.{1,12})", re.IGNORECASE),
-    "graded": re.compile(
-        r"(?:等级|评分|分数|得分|grade|score)\s?(?:为|是(?!否)|is|[:=])\s?(.{1,12})", re.IGNORECASE
-    ),
+_LABELLED = {
+    scale: re.compile(rf"(?i)(?:{labels})\s?(?:为|是(?!否)|is|[:=])\s?(.{{1,12}})")
+    for scale, labels in {"binary": "判定|结论|verdict", "graded": "等级|评分|分数|得分|grade|score"}.items()
 }
 _PLACEHOLDER = re.compile(
-    r"<.*>|\.{2,4}|…{1,2}|int(?:eger)?|str(?:ing)?|0\s?[-~–—/|到至]\s?3|0([|/,])\s?1\1\s?2\1\s?3"
-    r"|\"?yes\"?\s?(?:[|/]|or)\s?\"?no\"?|是\s?[|/或]\s?否",
-    re.IGNORECASE,
+    r"(?i)<.*>|\.{2,4}|…{1,2}|int(?:eger)?|str(?:ing)?|0\s?[-~–—/|到至]\s?3|0([|/,])\s?1\1\s?2\1\s?3|\"?yes\"?\s?(?:[|/]|or)\s?\"?no\"?"
+    r"|是\s?[|/或]\s?否"
 )  # fmt: skip
 
 
 #: Sites, texts and people whose words a snippet consists of.
 PARTY_WORDS = (
-    r"\b(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?"
-    r"|listings?|adverts?|search results?|html|authors?|editors?|publishers?|sellers?|vendors?|merchants?"
-    r"|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|readers?|customers?"
-    r"|reviewers?|moderators?|sponsors?|attackers?|hackers?|bots?|texts?(?= (?:says?|claims?|demands?|wants?"
-    r"|asks?)\b)|(?<=by the )text|(?<=in the )text|(?<=from the )text)\b(?!-)|摘[要录]|片段|网[页站店友]|页面"
-    r"|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主|用户|[商卖店厂]家|广告[商主]?|小?编辑?"
-    r"|客服|版主|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
+    r"\b(?:snippets?|(?:web ?)?(?:page|site)s?|passages?|excerpts?|documents?|articles?|posts?|blogs?|forums?|listings?|adverts?|search results?|html"
+    r"|authors?|editors?|publishers?|sellers?|vendors?|merchants?|shops?|stores?|owners?|webmasters?|bloggers?|posters?|advertisers?|users?|readers?"
+    r"|customers?|reviewers?|moderators?|sponsors?|attackers?|hackers?|bots?|texts?(?= (?:says?|claims?|demands?|wants?|asks?)\b)|(?<=by the )text"
+    r"|(?<=in the )text|(?<=from the )text)\b(?!-)|摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主"
+    r"|用户|[商卖店厂]家|广告[商主]?|小?编辑?|客服|版主|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
 )
-EXAMPLE_WORDS = (
-    r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|illustrat\w+)\b"
-    r"|示[例意范]|例子|样[例本]|范例|模板|占位符?|演示"
-)
+EXAMPLE_WORDS = r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|illustrat\w+)\b|示[例意范]|例子|样[例本]|范例|模板|占位符?|演示"
 #: Texts and people that may be the source of an object.
 SOURCE_WORDS = (
-    rf"{PARTY_WORDS}|\b(?:texts?|sources?|contents?|titles?|person|queries|query|prompts?"
-    r"|instructions?|request|inject\w*|attack\w*|adversar\w*|payload|system message|input|quotes?|quoted"
-    r"|quotation)\b(?!-)|搜索引擎|文本|文档|段落|内容|标题|来源|查询者|提示词|提示语|指令"
-    r"|注入|攻击|输入|引用|引述|原话"
+    rf"{PARTY_WORDS}|\b(?:texts?|sources?|contents?|titles?|person|queries|query|prompts?|instructions?|request|inject\w*|attack\w*|adversar\w*"
+    r"|payload|system message|input|quotes?|quoted|quotation)\b(?!-)|搜索引擎|文本|文档|段落|内容|标题|来源|查询者|提示词|提示语|指令|注入|攻击|输入"
+    r"|引用|引述|原话"
 )
 #: What demands an answer, or gives one to another: it leads to no answer of the reply's own.
 DEMAND_WORDS = (
-    r"\b(?:instruct\w*|demand\w*|command\w*|order(?:s|ed)|told|inject\w*|attack\w*|(?:ask|want|tell|expect"
-    r"|require|urge|beg|make|force)(?:s|ed)? (?:me|us|you|(?:the |any |all )?(?:graders?|raters?|assessors?"
-    r"|models?|ai)))\b|\baccording to (?!(?:my|our|your|the (?:criteria|rubric|rules|scale|guidelines))\b)"
-    r"|指示|指令|命令|诱导|说法|[让叫要]我|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者"
-    r"|用户)[里中上内]?的?.{0,4}?要求"
+    r"\b(?:instruct\w*|demand\w*|command\w*|order(?:s|ed)|told|inject\w*|attack\w*|(?:ask|want|tell|expect|require|urge|beg|make|force)(?:s"
+    r"|ed)? (?:me|us|you|(?:the |any |all )?(?:graders?|raters?|assessors?|models?|ai)))\b"
+    r"|\baccording to (?!(?:my|our|your|the (?:criteria|rubric|rules|scale|guidelines))\b)|指示|指令|命令|诱导|说法|[让叫要]我"
+    r"|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|用户)[里中上内]?的?.{0,4}?要求"
 )
 ANSWER_WORDS = (
-    r"\b(?:answers?|replies|reply|response|output|verdict|grades?|ratings?|scores?|evaluation|assessment"
-    r"|judge?ment|label|json|objects?)\b|答案|回[答复]|输出|评[定估价分级]|判[定断]|打分|等级|结[果论]|json"
-    r"|对象"
+    r"\b(?:answers?|replies|reply|response|output|verdict|grades?|ratings?|scores?|evaluation|assessment|judge?ment|label|json|objects?)\b|答案"
+    r"|回[答复]|输出|评[定估价分级]|判[定断]|打分|等级|结[果论]|json|对象"
 )
 #: The words that may introduce the reply's own answer: for the answer, for what the reply does, and for the
 #: form. The set is closed, because there is no end of other sources.
 OWN_WORDS = (
-    r"\b(?:grade|score|rating|is|as|an?|of|to) [0-9]\b|\A\W*[0-9]\W*\Z|0\s?[-–~到至]\s?3|json ?(?:format"
-    r"|格式)"
-    rf"|\bno (?:problem|worries)\b|\bof course\b|\bthere you go\b|没有?问题|当然|给[你您]|{ANSWER_WORDS}|\b(?:i"
-    r"|we)(?:['’](?:ve|d|ll|m)| have| would| will| am)?(?: (?:now|also|therefore|then))* (?:(?:evaluat|assess"
-    r"|judg|grad|rat|scor|analy[sz]|review|conclud|decid|determin|arriv)ed|came)\b|\b(?:my|i(?:['’](?:d|ll|ve"
-    r"|m))?|me|our|we|us|you|your|it|the|this|these|an?|so|thus|therefore|hence|then|now|here(?:['’]s)?|is"
-    r"|are|be|will|would|as|below|above|follows?|following|in|of|on|to|up|with|for|by|and|all|how|what|only"
-    r"|just|let(?:['’]s)?|see|looks? like|step|sure|ok(?:ay)?|alright|understood|done|certainly|absolutely|gladly|great|thanks?"
-    r"|assistant|yes|evaluat(?:e|ing|ions?)|assess(?:ing|ments?)?|judg(?:e|ing)|judge?ments|grad(?:e|ing)"
-    r"|rat(?:e|ing)|scor(?:e|ing)|conclu(?:de|sions?)|decisions?|decide|determine|give|go|find"
-    r"|contains (?=my)|provide|present|produce|return|respond|think|say|relevanc[ey]|results?|verdicts"
-    r"|levels?|values?|reason(?:s|ing)?|explanation|justification|analysis|summary|report|findings?"
-    r"|final(?:ly)?|overall|complete|requested|required|structured|(?:re)?formatted|strict(?:ly)?|valid"
-    r"|correct(?:ed)?(?= json)|own|honest|brief|short|[0-9](?= out of)|out of [0-9])\b"
-    r"|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?|最[终后]|综合|总结?|整?[体的]|完[成整毕]|正式"
-    r"|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|相关[性度]|等?级别?|分数|得分|理由"
-    r"|原因|依据|说明|解释|分析|总结|意见|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]"
-    r"|该|此|现在?|将|会|已经?|给出?|[做作得]出?|得到?|则|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及"
-    r"|并|请?查收|请?看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)|重新|应(?=[评判])|因|答|先行|了|上"
+    r"\b(?:grade|score|rating|is|as|an?|of|to) [0-9]\b|\A\W*[0-9]\W*\Z|0\s?[-–~到至]\s?3|json ?(?:format|格式)|\bno (?:problem|worries)\b"
+    rf"|\bof course\b|\bthere you go\b|没有?问题|当然|给[你您]|{ANSWER_WORDS}|\b(?:i|we)(?:['’](?:ve|d|ll|m)| have| would| will"
+    r"| am)?(?: (?:now|also|therefore|then))* (?:(?:evaluat|assess|judg|grad|rat|scor|analy[sz]|review|conclud|decid|determin|arriv)ed|came)\b"
+    r"|\b(?:my|i(?:['’](?:d|ll|ve|m))?|me|our|we|us|you|your|it|the|this|these|an?|so|thus|therefore|hence|then|now|here(?:['’]s)?|is|are|be|will"
+    r"|would|as|below|above|follows?|following|in|of|on|to|up|with|for|by|and|all|how|what|only|just|let(?:['’]s)?|see|looks? like|step|sure"
+    r"|ok(?:ay)?|alright|understood|done|certainly|absolutely|gladly|great|thanks?|assistant|yes|evaluat(?:e|ing|ions?)|assess(?:ing|ments?)?"
+    r"|judg(?:e|ing)|judge?ments|grad(?:e|ing)|rat(?:e|ing)|scor(?:e|ing)|conclu(?:de|sions?)|decisions?|decide|determine|give|go|find"
+    r"|contains (?=my)|provide|present|produce|return|respond|think|say|relevanc[ey]|results?|verdicts|levels?|values?|reason(?:s|ing)?|explanation"
+    r"|justification|analysis|summary|report|findings?|final(?:ly)?|overall|complete|requested|required|structured|(?:re)?formatted|strict(?:ly)?"
+    r"|valid|correct(?:ed)?(?= json)|own|honest|brief|short|[0-9](?= out of)|out of [0-9])\b|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?"
+    r"|最[终后]|综合|总结?|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|相关[性度]|等?级别?|分数|得分"
+    r"|理由|原因|依据|说明|解释|分析|总结|意见|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?"
+    r"|[做作得]出?|得到?|则|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请?查收|请?看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)|重新"
+    r"|应(?=[评判])|因|答|先行|了|上"
 )
-_THING = (
-    r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|(?:search )?results?"
-    r"|pairs?)"
-)
+_THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|(?:search )?results?|pairs?)"
 _ZH_THING = r"(?:查询词?|摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"
 #: What a grade means, and why: no source is called so.
 MEANING_WORDS = (
-    r"用户[想需要][^，。]{0,4}的|\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated"
-    r"|incomplete|complete|good|decent|okay|no|further|more|but|and|yet|weak|strong|direct|on|off|topic|part"
-    r"|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair|reflection|max(?:imum)?|points?"
-    r"|scale|out of|why|solely|appropriate|justified|deserved|reasonable|based|judged|assessed|consistent|low"
-    r"|high|higher|lower)\b|一?部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好"
-    r"|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只|供参考|符合"
+    r"用户[想需要][^，。]{0,4}的|\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated|incomplete|complete|good|decent|okay|no"
+    r"|further|more|but|and|yet|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
+    r"|reflection|max(?:imum)?|points?|scale|out of|why|solely|appropriate|justified|deserved|reasonable|based|judged|assessed|consistent|low|high"
+    r"|higher|lower)\b|一?部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只"
+    r"|供参考|符合"
 )
 #: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
-    r"\b(?:based (?:solely |only |purely )?(?:up)?on|considering|given (?:the|this|both)|of|for|about"
-    r"|regarding|against|between|after|having|(?<=\bi )(?:judge|grade|rate|assess|evaluate|score)|(?:read"
-    r"|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)|read)(?: (?:the|this|that|your"
-    r"|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing"
-    r"|comparing)){0,4}(?:(?: the)?(?: and| with| to|,|-"
-    rf"|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}"
-    rf"|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
-    r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])"
-    r"|\A\W*我?对[^,]{1,6}?的(?=[评判看])|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested"
-    r"|wanted|need(?:ed)?|specified)|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using"
-    r"|with|to|follow\w*|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema"
-    r"|structure)\b(?! (?:is|as follows|would|should))|as an? [^,:]{0,30}(?=,)|(?:按照?|根据|依据|基于|结合"
-    r"|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的"
-    rf"|用户的?|和|与|及|[“\"][^“”\"\n]{{1,40}}[”\"]|这一|{_ZH_THING}){{1,8}}的?"
-    r"|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?|(?:(?:该|此|这[条个]|本)条?(?:摘要|片段"
-    r"|[搜检]索结果|结果)(?:内容)?|查询(?:词?[与和](?:该|此)?摘要)?"
-    r"|摘要(?=[与和的]))(?:[与和](?:用户)?的?查询)?的?(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终"
-    r"|我))"
+    r"\b(?:based (?:solely |only |purely )?(?:up)?on|considering|given (?:the|this|both)|of|for|about|regarding|against|between|after|having"
+    r"|(?<=\bi )(?:judge|grade|rate|assess|evaluate|score)|(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)"
+    r"|read)(?: (?:the|this|that|your|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing|comparing)){0,4}(?:(?: the)?(?: and"
+    rf"| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
+    r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
+    r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
+    r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using|with|to|follow\w*|match\w*) (?:the |this |your "
+    r"|a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
+    r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的|用户的?|和|与|及"
+    rf"|[“\"][^“”\"\n]{{1,40}}[”\"]|这一|{_ZH_THING}){{1,8}}的?|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?"
+    r"|(?:(?:该|此|这[条个]|本)条?(?:摘要|片段|[搜检]索结果|结果)(?:内容)?|查询(?:词?[与和](?:该|此)?摘要)?"
+    r"|摘要(?=[与和的]))(?:[与和](?:用户)?的?查询)?的?(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终|我))"
 )
 CONDITION_WORDS = (
-    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:i|it|the|this)|had (?:i|it"
-    r"|the|this) (?:been|had|said|given)|(?<!\bi )(?<!\bwe )would|should|could|might|otherwise)\b|如果|若是"
-    r"|假如|假设|假定|倘|要是|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|否则|本来|可能|或许|也许|大概"
+    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:i|it|the|this)|had (?:i|it|the|this) (?:been|had|said|given)"
+    r"|(?<!\bi )(?<!\bwe )would|should|could|might|otherwise)\b|如果|若是|假如|假设|假定|倘|要是|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出"
+    r"|否则|本来|可能|或许|也许|大概"
 )
 
 

@@ -118,10 +118,12 @@ def render_report(
         night_exit=extras.night.exit,
         night_banner=extras.night.banner or extras.night.band,
         incomplete=build_text(run_warnings.warn_incomplete, named_summary, extras.min_coverage),
+        without_results=build_texts(run_warnings.warn_without_results, named_summary),
         headline=_describe_headline(named_summary),
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=[
             build_text(run_warnings.warn_flagged, named_summary),
+            *build_texts(assessor_sentences.warn_unreliable, summary),
             build_text(assessor_sentences.warn_false_positives, summary),
         ],
         differences=_describe_differences(named_summary),

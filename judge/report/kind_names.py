@@ -10,15 +10,15 @@ from judge.messages import make_text
 ERRORS = {kind: make_text(text) for kind, text in JUDGMENT_ERRORS.items()}
 #: What was noticed about a snippet or a reply, by the first part of its flag.
 FLAGS = {
-    flags.INSTRUCTION: make_text("speaks to the grader"),
+    flags.INSTRUCTION: make_text("speaks to the assessor"),
     "fake_verdict": make_text("brings its own verdict"),
     "fake_turn": make_text("imitates a chat turn"),
     "fence": make_text("tries to close the fence"),
-    "overthink": make_text("sets the grader a task"),
+    "overthink": make_text("sets the assessor a task"),
     "secrets": make_text("asks for secrets"),
-    "hidden_text": make_text("hidden words for the grader"),
+    "hidden_text": make_text("hidden words for the assessor"),
     flags.ENCODED: make_text("encoded orders"),
-    "persuasion": make_text("praises itself to the grader"),
+    "persuasion": make_text("praises itself to the assessor"),
     flags.STUFFING: make_text("only repeats the words of the query"),
     flags.CHAT_TOKENS: make_text("chat-control tokens, broken up"),
     flags.INVISIBLE: make_text("hidden characters, dropped"),

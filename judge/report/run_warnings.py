@@ -32,6 +32,26 @@ def warn_incomplete(t: Translator, summary: Summary, least: float = MIN_COVERAGE
     return _warn_unjudged(t, summary) if summary.coverage < least else ""
 
 
+def warn_without_results(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield a warning for each engine whose list is empty on half of its queries or more, unlike others'.
+
+    A wrong address or a wrong path of the results is a more frequent cause than a bad engine.
+    """
+    without = {name for name, engine in summary.engines.items() if engine.empty >= max(1, engine.answered)}
+    if not any(engine.answered for name, engine in summary.engines.items() if name not in without):
+        return
+    for name in summary.sort_engines(summary.main_measure):
+        if name in without:
+            engine = summary.engines[name]
+            yield t(
+                "{engine} returned nothing for {empty:,} of {queries} and counts as 0 there; check the"
+                " collection before you use this result.",
+                engine=name,
+                empty=engine.empty,
+                queries=count_queries(t, engine.empty + engine.answered),
+            )
+
+
 def list_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVERAGE) -> Iterator[str]:
     """Yield the warnings of the report: besides `list_warnings`, what the terminal prints above them."""
     # Not where most grades are labels of people.
@@ -105,7 +125,8 @@ def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
-            "Snippets that seem to address the grader or only repeat the query (grades unchanged): {counts}.",
+            "Snippets that seem to address the assessor or only repeat the query (grades unchanged):"
+            " {counts}.",
             counts=_join_by_engine(t, summary, flagged),
         )
         yield describe_flagged_effect(t, summary)

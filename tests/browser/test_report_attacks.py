@@ -72,9 +72,12 @@ def list_attacks(*fields: str) -> list[str]:
 
 
 def make_harmless(text: str) -> str:
-    """A text of the same shape, as long and as wide, that nobody could take for anything else."""
+    """A text of the same shape, as long and as wide, that nobody could take for anything else.
+
+    It has the same spaces and marks, behind which a name in a table can break.
+    """
     return "".join(
-        char if char.isspace() else "字" if east_asian_width(char) in "WF" else "x"
+        char if char.isspace() or char in "_./:@+-" else "字" if east_asian_width(char) in "WF" else "x"
         for char in escape_hidden(text)
     )
 

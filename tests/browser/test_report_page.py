@@ -51,7 +51,7 @@ def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(recorded_page:
     assert first.startswith("16 of 768 judgments have no grade (coverage 97.9%): the reply")
     assert "The same command asks again, only for these." in first
     assert "have no grade" not in warnings
-    assert "that seem to address the grader" in warnings
+    assert "that seem to address the assessor" in warnings
     assert "judged again" in recorded_page.page.locator(".facts").inner_text()
     recorded_page.page.locator("button.open").nth(5).click()
     assert find_violations(recorded_page.page) == []

@@ -187,7 +187,7 @@ def test_why_an_engine_failed_is_told_in_chinese_and_the_next_command_can_be_pas
         assert f"（judge run '{folder}/data.jsonl' -m MODEL）" in result.stdout
     assert failures == [
         ["服务器出错：响应不是 JSON：<html>"] * 2,
-        ["服务器出错：响应不是该引擎的格式：缺少 'results'"] * 2,
+        ["服务器出错：响应中没有 'results'（results）；其开头为 {}"] * 2,
         ["服务器出错：响应为空"] * 2,
         [
             "访问被拒绝：HTTP 403：no（其 settings.yml 的 search.formats 须包含 json，并须让该地址通过限流）",

@@ -283,6 +283,27 @@ def test_a_translation_holds_the_values_of_the_message(message: Message) -> None
         assert list_conversions(chinese) == list_conversions(english)
 
 
+#: Values that are names or places, most of them in Latin letters.
+_NAMES = "a|b|best|pair.a|pair.b|engine|engines|name|names|place|assessor|model|measure|file|folder|column"
+#: Such a value beside a Chinese character without a space. Where the value is Chinese, the space is left out.
+_RUN_IN = re.compile(
+    rf"[\u4e00-\u9fff]\{{(?:{_NAMES})[:!}}][^{{}}]*\}}?|\{{(?:{_NAMES})(?:[:!][^{{}}]*)?\}}[\u4e00-\u9fff]"
+)
+_UNNATURAL = re.compile("等级制|构件|产物|评分员|评分者|评审员")
+
+
+@check_each("message", load_catalogue().values())
+def test_names_stand_apart_from_chinese_and_terms_are_those_of_the_docs(message: Message) -> None:
+    chinese = message.string if isinstance(message.string, str) else "".join(message.string or ())
+    assert _RUN_IN.findall(chinese) == []
+    assert _UNNATURAL.findall(chinese) == []
+
+
+def test_the_chinese_pages_have_these_terms() -> None:
+    for path in (PACKAGE.parent / "docs" / "zh").glob("*.md"):
+        assert _UNNATURAL.findall(path.read_text(encoding="utf-8")) == [], path
+
+
 def list_conversions(text: str) -> set[tuple[str, str]]:
     """Return the values that a message shows by `!r` or `!s`."""
     return {(name, how) for _, name, _, how in Formatter().parse(text) if name and how}

@@ -144,7 +144,14 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
         (
             "{searxng",
             "{brave",
-            "[collect] engine 'searxng' has no public address: add that of your server with base_urls, or",
+            "[collect] engine 'searxng' has no public address: add that of your server with base_urls ="
+            ' { searxng = "http://localhost" }, or set SEARXNG_URL',
+        ),
+        (
+            '["searxng"]',
+            '["searxng", "bing"]',
+            "[collect] engine 'bing' has no public address: add that of your server with base_urls ="
+            ' { bing = "http://localhost" }, or set BING_SEARCH_URL',
         ),
         (
             '"http://',

@@ -85,6 +85,8 @@ const TEXTS = {
     yes: "yes",
     no: "no",
     unsure: "not sure",
+    colon: ": ",
+    noLabel: "no label, so judge agree leaves this pair out",
     comment: "Comment",
     back: "Back",
     forward: "Forward",
@@ -133,6 +135,8 @@ const TEXTS = {
     yes: "是",
     no: "否",
     unsure: "不确定",
+    colon: "：",
+    noLabel: "没有标注，judge agree 不计入此条",
     comment: "备注",
     back: "上一条",
     forward: "下一条",
@@ -172,6 +176,7 @@ const TEXTS = {
  * @property {(path: string, count: number) => string} exported
  * @property {(state: State) => string} progress
  * @property {(state: PairState) => string} position
+ * @property {(state: State) => string} enough
  * @property {(minutes: number) => string} timeLeft
  * @property {(state: State) => string} beforeFinish
  * @property {(count: number, path: string) => string} nextStep
@@ -189,7 +194,11 @@ const SENTENCES = {
     exported: (path, count) => `${formatCount(count, "label", "labels")} in ${path}`,
     progress: (state) => `${state.labelled.toLocaleString("en")} of ${state.total.toLocaleString("en")} labelled`,
     position: (state) =>
-      `query ${state.query_number} of ${state.queries}, snippet ${state.pair_number} of ${state.pairs_of_query}`,
+      state.in_reserve
+        ? `query ${state.query_number} of ${state.queries} in reserve, snippet ${state.pair_number} of ${state.pairs_of_query}`
+        : `query ${state.query_number} of ${state.queries}${state.reserve ? ` (${state.reserve} more in reserve)` : ""}, snippet ${state.pair_number} of ${state.pairs_of_query}`,
+    enough: (state) =>
+      `${formatCount(state.with_value ?? 0, "query has", "queries have")} a value, as the plan wants. You can stop here: write the CSV now. Labels on the rest are not needed.`,
     timeLeft: (minutes) =>
       minutes < 1.5
         ? "about a minute left"
@@ -197,7 +206,7 @@ const SENTENCES = {
           ? `about ${Math.round(minutes)} minutes left`
           : `about ${(minutes / 60).toFixed(1)} hours left`,
     beforeFinish: (state) =>
-      `${formatCount(state.total, "pair", "pairs")}, ${state.unsure} of them not sure. Finish writes the CSV and shows how well the model agrees with you. The labels can't be changed after that, because they must be blind.`,
+      `${formatCount(state.total, "pair", "pairs")}, ${state.unsure} of them not sure, which count as no label. Finish writes the CSV and shows how well the model agrees with you. The labels can't be changed after that, because they must be blind.`,
     nextStep: (count, path) =>
       `${formatCount(count, "label is", "labels are")} in ${path}. For the full analysis, run:`,
     compared: (agreement) =>
@@ -217,7 +226,11 @@ const SENTENCES = {
     exported: (path, count) => `${count.toLocaleString("en")} 条标注已写入 ${path}`,
     progress: (state) => `已标 ${state.labelled.toLocaleString("en")} / ${state.total.toLocaleString("en")}`,
     position: (state) =>
-      `第 ${state.query_number} / ${state.queries} 条查询，第 ${state.pair_number} / ${state.pairs_of_query} 条摘要`,
+      state.in_reserve
+        ? `备用查询第 ${state.query_number} / ${state.queries} 条，第 ${state.pair_number} / ${state.pairs_of_query} 条摘要`
+        : `第 ${state.query_number} / ${state.queries} 条查询${state.reserve ? `（另有 ${state.reserve} 条备用）` : ""}，第 ${state.pair_number} / ${state.pairs_of_query} 条摘要`,
+    enough: (state) =>
+      `已有 ${(state.with_value ?? 0).toLocaleString("en")} 条查询有得分，达到计划所需的数量。现在可以停止并导出 CSV，其余查询无需标注。`,
     timeLeft: (minutes) =>
       minutes < 1.5
         ? "大约还需 1 分钟"
@@ -225,7 +238,7 @@ const SENTENCES = {
           ? `大约还需 ${Math.round(minutes)} 分钟`
           : `大约还需 ${(minutes / 60).toFixed(1)} 小时`,
     beforeFinish: (state) =>
-      `共 ${state.total.toLocaleString("en")} 条，其中 ${state.unsure} 条不确定。点击“完成”将导出 CSV，并显示模型与您的一致程度。完成后标注不能再修改，因为盲标须在看到模型结论之前给出。`,
+      `共 ${state.total.toLocaleString("en")} 条，其中 ${state.unsure} 条不确定（不计入标注）。点击“完成”将导出 CSV，并显示模型与您的一致程度。完成后标注不能再修改，因为盲标须在看到模型结论之前给出。`,
     nextStep: (count, path) => `${count.toLocaleString("en")} 条标注已写入 ${path}。完整分析请执行：`,
     compared: (agreement) =>
       `与 ${agreement.assessor} 相比：双方都给出等级的有 ${agreement.queries.toLocaleString("en")} 条查询的 ${agreement.pairs.toLocaleString("en")} 条摘要。`,

@@ -40,7 +40,7 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
 from judge.report.page_tables import COUNT_COLUMNS
-from judge.report.run_warnings import warn_incomplete
+from judge.report.run_warnings import warn_incomplete, warn_without_results
 
 
 def print_comparison(
@@ -131,6 +131,7 @@ def _explain_tables(
 
 def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
     yield warn_incomplete(t, summary)
+    yield from warn_without_results(t, summary)
     yield from map(t, summary.remarks)
     judged = t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
     yield t(
@@ -145,6 +146,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     )
     yield assessor_sentences.describe_served_models(t, summary)
     yield choose_headline(t, summary, measure)
+    yield from assessor_sentences.warn_unreliable(t, summary)
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
         yield from describe_segment_differences(t, summary)

@@ -35,7 +35,7 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.page_tables import list_return_columns
-from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete
+from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete, warn_without_results
 from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -114,7 +114,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
         count=summary.judgments,
         advice=t("add the missing texts to the dataset, and run it in another --out")
         if set(summary.failures) == {TEXT_MISSING}
-        else t("run the same command again"),
+        else t("run the judge run command of this run again"),
     )
     return escape_line(line)
 
@@ -123,6 +123,7 @@ def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
     yield warn_flagged(t, summary)
+    yield from warn_without_results(t, summary)
     yield from _describe_judging(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
@@ -181,6 +182,7 @@ def _describe_result(summary: Summary, folder: Path, least: float, t: Translator
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
     yield choose_headline(t, summary)
+    yield from assessor_sentences.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from describe_segment_differences(t, summary)
     yield from list_differences(t, comparisons, _PAIRS)

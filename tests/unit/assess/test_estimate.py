@@ -32,7 +32,7 @@ from tests.support.stores import make_verdict
 
 PRICE = Price(input=1.0, output=10.0, cached=0.5)
 ASSESSOR = Assessor(Lexical(), load_prompts(find_default_directory(), GRADED), GRADED)
-VERSIONS = ASSESSOR.prompt_versions
+VERSIONS = ASSESSOR.prompts.versions
 
 
 def make_chat_assessor(url: str, sampling: Sampling) -> Assessor:

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from judge.assess.example_prompts import CACHED_PREFIX, add_examples
-from judge.assess.prompts import Prompts
+from judge.assess.prompts import CACHED_PREFIX, Prompts, add_examples
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Example, Lang, Pair, Query, Snippet

@@ -22,7 +22,7 @@ from judge.cli.render.screen import Screen
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report.page_tables import list_dimensions, make_engines_table
-from judge.report.run_warnings import list_page_warnings, list_warnings
+from judge.report.run_warnings import list_page_warnings, list_warnings, warn_without_results
 from judge.runs.run_result import RunResult
 
 
@@ -97,7 +97,7 @@ def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show
     assert warnings == [
         "Results without text, except a title (has the engine's field been renamed?): lantern 75%, magpie"
         " 75%.",
-        "Snippets that seem to address the grader or only repeat the query (grades unchanged): magpie 1.",
+        "Snippets that seem to address the assessor or only repeat the query (grades unchanged): magpie 1.",
         "With 1 flagged pair counted as 0 or left out, the order of the engines by nDCG@10 stays the same.",
         "1 result shows no text at all: grade 0 without a call (flag empty_snippet)",
         "MAP@10 leaves out 2 of 12 queries: no relevant snippet in the pool.",
@@ -203,3 +203,34 @@ def test_the_measure_that_decides_has_the_interval_and_orders_the_engines(tmp_pa
     assert [row[0] for row in rows] == ["lantern", "compass", "magpie"]
     # The mean by AP(own)@10, then the mean by nDCG@10 with its interval and its number of queries.
     assert rows[1][1:7] == ["0.7357", "0.7638", "0.7004", "to", "0.8272", "11"]
+
+
+def test_an_engine_without_results_is_named_above_the_answer(tmp_path: Path) -> None:
+    def make_query(number: int) -> dict[str, object]:
+        found = [{"rank": 1, "snippet": f"the answer to question {number}", "title": "t"}]
+        # "half" has a list for one query of two, "few" for three of four.
+        lists = {"all": found, "none": [], "half": found * (number % 2), "few": found * (number % 4 > 0)}
+        return {"query_id": f"q{number}", "query": f"question {number}", "engines": lists}
+
+    result = judge.run([make_query(number) for number in range(8)], "lexical", out=str(tmp_path / "run"))
+    advice = "counts as 0 there; check the collection before you use this result."
+    warnings = [
+        f"half returned nothing for 4 of 8 queries and {advice}",
+        f"none returned nothing for 8 of 8 queries and {advice}",
+    ]
+    shown = [io.StringIO(), io.StringIO()]
+    print_run(result, Screen(file=shown[0], width=1000), ENGLISH)
+    print_comparison(result.summary, Screen(file=shown[1], width=1000), ENGLISH, None, 9)
+    for file in shown:
+        lines = file.getvalue().splitlines()
+        assert lines[:2] == warnings
+        assert not any(line.startswith("few returned") for line in lines)
+    page = re.sub("</?bdi>", "", (tmp_path / "run" / "report.html").read_text(encoding="utf-8"))
+    assert [page.index(warning) < page.index("<h1>") for warning in warnings] == [True, True]
+    assert "none 在 8 条查询中有 8 条没有返回任何结果" in page
+
+
+def test_a_dataset_without_any_result_names_no_engine(tmp_path: Path) -> None:
+    data = [{"query_id": "q1", "query": "a question", "engines": {"a": [], "b": []}}]
+    result = judge.run(data, "lexical", out=str(tmp_path / "run"))
+    assert list(warn_without_results(ENGLISH, result.summary)) == []

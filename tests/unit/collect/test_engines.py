@@ -208,7 +208,9 @@ def test_a_later_page_without_results_ends_the_list_of_searxng(tmp_path: Path) -
     with EngineServer(make_page) as server:
         result = collect_results(tmp_path, server, "searxng", depth=20)
     assert len(read_answers(tmp_path, "searxng")[0]["results"]) == 8
-    assert result.remarks[0].startswith("searxng returned at most 8 of the 20 requested results")
+    assert list(result.short_lists.values()) == [
+        "searxng returned at most 8 of the 20 requested results; lower the depth"
+    ]
 
 
 def test_an_engine_with_a_last_page_is_not_asked_beyond_it(tmp_path: Path) -> None:
@@ -218,7 +220,7 @@ def test_an_engine_with_a_last_page_is_not_asked_beyond_it(tmp_path: Path) -> No
         result = collect_results(tmp_path, server, "brave", depth=250)
     assert sorted(int(each.sent["offset"]) for each in server.searched) == list(range(10))
     assert len(read_answers(tmp_path, "brave")[0]["results"]) == 200
-    assert result.remarks[0].startswith("brave returned at most 200 of the 250 requested results")
+    assert result.short_lists["brave"].startswith("brave returned at most 200 of the 250 requested results")
 
 
 def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: Path) -> None:
@@ -230,7 +232,7 @@ def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: P
     write_queries(tmp_path, "common", "rare")
     with EngineServer(make_page) as server:
         result = collect_results(tmp_path, server, "searxng", depth=25)
-    assert (result.engines["searxng"].short, result.remarks) == (1, ())
+    assert (result.engines["searxng"].short, result.remarks, result.short_lists) == (1, (), {})
     common, rare = read_answers(tmp_path, "searxng")
     assert [each["title"] for each in common["results"]] == [
         *(f"common 1 {rank}" for rank in range(1, 11)),
@@ -249,7 +251,7 @@ def test_an_engine_without_a_second_page_is_asked_once(tmp_path: Path) -> None:
     with EngineServer(lambda request: Page(make_results(request.query, 20))) as server:
         result = collect_results(tmp_path, server, "tavily", depth=50)
     assert [each.sent["max_results"] for each in server.searched] == [20]
-    assert result.remarks[0].startswith("tavily returned at most 20 of the 50 requested results")
+    assert result.short_lists["tavily"].startswith("tavily returned at most 20 of the 50 requested results")
 
 
 def test_a_described_engine_is_asked_as_its_table_says(

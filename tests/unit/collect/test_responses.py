@@ -9,6 +9,7 @@ import pytest
 from judge.collect.registry import KNOWN
 from judge.collect.responses import ResponseShape, parse_json_body, parse_results
 from judge.errors import RetryableError
+from judge.messages import CHINESE
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page
 from tests.unit.collect.engine_calls import (
@@ -31,8 +32,60 @@ def test_nan_and_infinity_are_null() -> None:
 def test_the_proof_is_written_as_the_answer_has_it(value: str, proof: str) -> None:
     shape = ResponseShape(results="items", proof=proof)
     assert parse_results(shape, f'{{"ok": {value}, "items": [{{"title": "t"}}]}}')[0]["title"] == "t"
-    with pytest.raises(RetryableError, match=r"has no 'ok"):
-        parse_results(shape, '{"ok": null, "items": [{"title": "t"}]}')
+    with pytest.raises(RetryableError) as raised:
+        parse_results(shape, '{"ok": null,\n "items": [{"title": "t"}]}')
+    beginning = '{"ok": null, "items": [{"title": "t"}]}'
+    assert raised.value.detail == f"the response has no {proof!r} (proof); it begins {beginning}"
+
+
+_TABLE = {"url": "http://127.0.0.1:9/find?q={query}", "proof": "data", "fields": {"title": "name"}}
+
+
+def test_a_path_that_no_response_has_is_named_with_the_keys_that_they_have(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea", "coffee")
+    wrong, right = ({"mine": {**_TABLE, "results": path}} for path in ("data.item", "data.items"))
+    with EngineServer(return_three) as server:
+        first = collect_results(tmp_path, server, "http:mine", engine_tables=wrong)
+        again = collect_results(tmp_path, server, "http:mine", engine_tables=right)
+    assert first.incomplete is not None
+    assert str(first.incomplete) == (
+        "all 2 responses of mine lack 'data.item' (results): their keys are data.items; check the path in"
+        " [collect.engines.mine], and run the same command again, which reads stored responses without a new"
+        " request"
+    )
+    assert first.wrong_paths == (str(first.incomplete),)
+    assert CHINESE(first.incomplete.message).startswith("mine 的 2 个响应中都没有 'data.item'（results）")
+    assert (again.calls_made, again.incomplete, again.wrong_paths) == (0, None, ())
+
+
+def test_a_response_without_the_list_is_an_answer_when_another_one_has_it(tmp_path: Path) -> None:
+    """An answer without results may lack the list, or hold null."""
+    write_queries(tmp_path, "rare", "tea")
+    bodies = {"rare": '{"data": {}}', "tea": '{"data": {"items": null}}'}
+    with EngineServer(lambda request: Page(body=bodies[request.query])) as server:
+        result = collect_results(
+            tmp_path, server, "http:mine", engine_tables={"mine": {**_TABLE, "results": "data.items"}}
+        )
+    assert (result.incomplete, result.engines["mine"].empty) == (None, 2)
+
+
+@check_each(
+    ("pages", "advice"),
+    [
+        ({"page": 5}, "page = 5 in [collect.engines.mine]"),
+        ({"page": 5, "max_pages": 1}, "page = 5 or max_pages = 1 in [collect.engines.mine]"),
+    ],
+)
+def test_short_lists_name_the_options_that_limit_them(
+    pages: dict[str, int], advice: str, tmp_path: Path
+) -> None:
+    write_queries(tmp_path, "tea")
+    table = {**_TABLE, **pages, "results": "data.items"}
+    with EngineServer(return_three) as server:
+        result = collect_results(tmp_path, server, "http:mine", engine_tables={"mine": table})
+    assert dict(result.short_lists) == {
+        "mine": "mine returned at most 3 of the 10 requested results; lower the depth, or change " + advice
+    }
 
 
 def test_results_without_a_title_or_a_snippet_are_no_answer(tmp_path: Path) -> None:

@@ -190,6 +190,29 @@ def test_a_night_without_anything_to_say_has_no_remarks(project: Nights) -> None
     assert (record["status"], record["remarks"]) == ("fine", [])
 
 
+def test_short_lists_are_named_once_for_a_baseline(project: Nights) -> None:
+    """The numbers of results can differ from night to night."""
+    project.configure("depth = 20")
+    project.freeze()
+    first = json.loads((project.nights / "2026-05-01" / "night.json").read_text(encoding="utf-8"))
+    remark = "tavily returned at most 10 of the 20 requested results; lower the depth"
+    assert remark in first["remarks"]
+    project.answers["tavily"] = lambda request: Page(make_page(request).results[:9])
+    record = project.run_night("2026-05-02")
+    assert "returned at most" not in str(record["remarks"])
+
+
+def test_a_night_names_a_path_that_no_response_has(project: Nights) -> None:
+    table = f'url = "{project.server.url}/find?q={{query}}"\nresults = "data.item"\nproof = "data"'
+    project.configure(tables=f"[collect.engines.mine]\n{table}\n")
+    text = project.toml.read_text(encoding="utf-8").replace('"tavily"]', '"tavily", "http:mine"]')
+    project.toml.write_text(text, encoding="utf-8")
+    record = project.run_night("2026-05-01")
+    assert "all 10 responses of mine lack 'data.item' (results): their keys are data.items" in str(
+        record["remarks"]
+    )
+
+
 def test_a_fine_night_tells_of_its_power_everywhere(project: Nights) -> None:
     def answer(request: SearchRequest) -> Page:
         results = make_page(request).results

@@ -26,7 +26,7 @@ def make_unanswered_night(day: int) -> dict[str, Any]:
 @check_each(
     ("records", "en", "zh"),
     [
-        ([make_fine_night(1)], "2026-05-01: fine.", "2026-05-01：正常。"),
+        ([make_fine_night(1)], "2026-05-01: fine: no significant drop.", "2026-05-01：正常：没有显著下降。"),
         (
             [make_unanswered_night(1), make_fine_night(2), make_fine_night(3)],
             "2026-05-03: fine for 2 nights.",
@@ -34,8 +34,8 @@ def make_unanswered_night(day: int) -> dict[str, Any]:
         ),
         (
             [make_regression(), make_unanswered_night(21), make_fine_night(22)],
-            "2026-05-22: fine; last regression 2026-05-20: bing.",
-            "2026-05-22：正常；上次回归 2026-05-20：bing。",
+            "2026-05-22: fine: no significant drop; last regression 2026-05-20: bing.",
+            "2026-05-22：正常：没有显著下降；上次回归 2026-05-20：bing。",
         ),
         (
             [make_regression(), make_fine_night(21), make_fine_night(22), make_unanswered_night(23)],

@@ -106,15 +106,62 @@ def test_a_grade_that_is_rejected_is_no_answer(remark: str) -> None:
 @check_each(
     "remark",
     [
-        "2 would be too generous.",
-        "A 2 is too harsh.",
-        "给2则过高。",
-        "Too generous.",
-        "3 would be right, not too high.",
+        *("{} would be too generous.", "A {} is too harsh.", "给{}则过高。", "A {} is not justified here."),
+        *("A {} would require dates.", "I considered {}, but dates are missing.", "Why not {}? No dates."),
+        *(
+            "A full {} is not deserved.",
+            "为什么不是{}？没有日期。",
+            "若要评{}，需要日期。",
+            "It is not worth a {}.",
+        ),
     ],
 )
-def test_the_own_grade_that_is_rejected_refuses_the_answer(remark: str) -> None:
+def test_a_remark_that_rejects_a_grade_refuses_this_one_only(remark: str) -> None:
+    for form in (f"{remark}\n%s", f"%s\n{remark}"):
+        read = [not is_refused(form.format(grade).replace("%s", GRADE)) for grade in (2, 3)]
+        assert read == [False, True], form
+    assert is_refused(f"Reason: {remark.format(2)}\nGrade: 2")
+
+
+@check_each(
+    "remark",
+    [
+        "It is better than a 1.",
+        "It is worse than a 3.",
+        "高于1。",
+        "低于3。",
+        "A 2 requires a part, given here.",
+    ],
+)
+def test_a_comparison_that_agrees_with_the_grade_is_harmless(remark: str) -> None:
+    assert parse_verdict(f"{GRADE}\n{remark}", GRADED).grade == 2
+
+
+@check_each(
+    "remark",
+    [
+        *(
+            "It is better than a 2.",
+            "It is better than a 3.",
+            "It is worse than a 1.",
+            "It is worse than a 2.",
+        ),
+        *(
+            "高于2。",
+            "低于1。",
+            "It deserves a 3 at least.",
+            "Too generous.",
+            "3 would be right, not too high.",
+        ),
+    ],
+)
+def test_a_comparison_that_denies_the_grade_is_refused(remark: str) -> None:
     assert is_refused(f"{GRADE}\n{remark}")
+
+
+def test_a_damaged_object_with_another_scale_behind_it_is_refused() -> None:
+    assert is_refused('{"reason": "it says "hi" there", "grade": 2} (out of 10)')
+    assert not is_refused('{"reason": "it says "hi" there", "grade": 2} (out of 3)')
 
 
 @check_each(
