@@ -96,7 +96,7 @@ _DISOWNS = re.compile(
     r"|评分|回答)?|不会照做|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)"
     r"|\A\W*(?:but )?(?:only (?:if|when)\b|(?:if|unless|assuming|supposing|provided (?:that|it|the \w+ (?:is|are|was|were)))\b(?!.*(?:,|\b(?:would|could"
     r"|might|let|please|just|you)\b)))|\b(?:this|that) (?:would|could|might) (?:only )?be (?:the|my) (?:\w+ )?(?:answer|verdict|grade|output)\b"
-    r"|\A\W*[但不过]*(?:前提|条件)是|\A\W*(?:但|不过)?(?:仅当|只有|除非|假[设定如]|如果|若是?|要是)(?!.*[,则就可会应请])"
+    r"|\A\W*[但不过]*(?:前提|条件)是|\A\W*(?:但|不过)?(?:仅当|除非|假[设定如]|如果|若是?|要是)(?!.*[,则就可会应请])"
     r"|(?:仅当|只有|除非|假[设定如]|如果|若|要是)[^,。]{1,30}[才则就]会?(?:如此|这[样么])"
 )  # fmt: skip
 #: The subject and verb of a sentence about the object; some verbs say where it comes from.
@@ -214,7 +214,8 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
         # A heading, or a thought without its full stop.
         label, _, heading = words.rpartition(":")
         is_heading = not _NO_HEADING.search(heading) and (
-            (breaks == 1 and not _IS_REASON.fullmatch(label.strip())) or _IS_SOURCE.search(heading) is not None
+            (breaks == 1 and not _IS_REASON.fullmatch(label.strip()))
+            or _IS_SOURCE.search(heading) is not None
         )
         return _IS_DEMAND.search(words) is not None or (
             is_heading and _is_own(re.split("[,;]", label)[-1]) and not _is_own(heading)

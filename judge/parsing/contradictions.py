@@ -94,7 +94,7 @@ _CONFIDENCE = re.compile(
 _DENIED = re.compile(
     r"(?m)(?:(?:\b(?:not|cannot)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)|assign(?:ed)?|qualify for|rise to|worth"
     r"|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} |\bneither (?:an? )?"
-    r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach|prevent(?:s|ed)?)(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
+    r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
     r"|(?<![是能会该得])(?<!(?<!摘)要)(?:未能?|没有?|不)(?:能|足以|会"
     r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) "
     r"|\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though"
@@ -364,7 +364,7 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         re.compile(rf"(?m){number}(?:{stop}|{copula})"),
         re.compile(spelled, re.MULTILINE),
         re.compile(
-            r"(?m)(?:^\W{0,4}|[.!?;,]\W{1,3}|\b(?:is|was|be|as|see|say|worth|deserves|gets|earns)\s)(?:(?:only|just|really|barely)\s)?an?\s(?:[a-z]+\s)?"
+            r"(?m)(?:^\W{0,4}|[.!?;,]\W{1,3}|\b(?:is|was|be|as|see|say|worth|deserves|gets|earns)\s)(?:(?:only|just|really|barely)\s)?an?\s(?:(?:solid|weak|strong|clear|low|high|mere|bare|good|fair|generous|firm)\s)?"
             r"(?P<value>[0-9])\s(?:at|in|on|to|by|from|with|overall|here|now|then|though|again)\b(?!\s[0-9])"
         ),
         re.compile(

@@ -36,7 +36,7 @@ _ORIGIN = (
     r"|demand(?:s|ed)?|want(?:s|ed)?|puts?|rate[sd]?|ask(?:s|ed)(?: for)?|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written"
     r"|reported|self|own|itself|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as"
     r"|(?:is|are|was) (?:just )?(?:page|web|site)|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]"
-    r"|声?称|说法?|[所之]言|的话|如[此是]?|正|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|照?[引摘出抄]自|按照?|照|依|给|根?据(?=.{0,9}(?:说法|要求|所))"
+    r"|声?称|说法?|[所之]言|的话|如[此是]?|正|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|照?[引摘出抄]自|按照?|照|给|根?据(?=.{0,9}(?:说法|要求|所))"
     r"|[是为](?=.{0,9}(?:的|原文))"
 )
 _FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
@@ -69,7 +69,7 @@ _CHANGED = (
 )
 #: What makes an answer none, or leaves a doubt.
 _FALSE = (
-    r"\b(?:wrong|false|untrue|incorrect|errors?|mistakes?|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to|given to me)\b|错误?"
+    r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to|given to me)\b|(?<!不)错误?"
     r"|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结"
     r"|拿不准|说不[好准]|不敢|难[定说]|算了"
 )
@@ -98,7 +98,9 @@ _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _F
 _IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
 _IS_FALSE, _IS_DENIED, _IS_SAID = re.compile(_FALSE), re.compile(_NOT), re.compile(_SAYS)
 _IS_SELF = re.compile(r"\b(?:i|my)\b|我")
-_TAKING_BACK_WORDS = re.compile("|".join((_FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION)))
+_TAKING_BACK_WORDS = re.compile(
+    "|".join((_FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION))
+)
 _OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not"
@@ -196,6 +198,7 @@ TOO_HIGH_OR_LOW = re.compile(
 
 def names_origin(text: str) -> bool:
     """Return True when a sentence says only that the answer is a party's, an example or a format."""
+    text = IGNORED_DEMAND.sub(" ", simplify_prose(text))
     kinds = ((_PARTY, _FROM_PARTY), (_PARTY, _PARTY_NOTE), (_EXAMPLE,), (_IS_ONLY, _IS_FORMAT))
     return any(_has_remark(text, _ORIGIN_WORDS, *needed) for needed in kinds)
 

@@ -99,7 +99,7 @@ DEMAND_WORDS = (
     r"\b(?:instruct\w*|demand\w*|command\w*|order(?:s|ed)|told|inject\w*|attack\w*|(?:ask|want|tell|expect|require|urge|beg|make|force)(?:s"
     r"|ed)? (?:me|us|you|(?:the |any |all )?(?:graders?|raters?|assessors?|models?|ai)))\b"
     r"|\baccording to (?!(?:my|our|your|the (?:criteria|rubric|rules|scale|guidelines))\b)|指示|指令|命令|诱导|说法|[让叫要]我"
-    r"|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|用户)[里中上内]?的?.{0,4}?(?:要求|规则|标准)"
+    r"|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|用户)[里中上内]?的?.{0,4}?(?:要求|规则|标准|认为|声称)"
 )
 ANSWER_WORDS = (
     r"\b(?:answers?|replies|reply|response|output|verdict|grades?|ratings?|scores?|evaluation|assessment|judge?ment|label|json|objects?)\b|答案"
