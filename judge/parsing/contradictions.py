@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from functools import cache
 
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded
-from judge.parsing.remarks import IGNORED_DEMAND, TOO_HIGH_OR_LOW, drop_input, has_correction, is_rounded
+from judge.parsing.remarks import (
+    TOO_HIGH_OR_LOW,
+    drop_ignored_demands,
+    drop_input,
+    has_correction,
+    is_rounded,
+)
 from judge.parsing.stated_scale import RUBRIC, drop_own_scale, names_other_scale
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
@@ -230,7 +236,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
 
     if scale.name == "graded":
         # Only lines with a grade: the search takes long.
-        flat = IGNORED_DEMAND.sub(reject, RUBRIC.sub("\n", flat))
+        flat = drop_ignored_demands(RUBRIC.sub("\n", flat), reject)
         lines = TOO_HIGH_OR_LOW.sub(reject, flat).split("\n")
         flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
     elif len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
@@ -363,8 +369,9 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         _compile_sentence_pattern("[0-9]|zero|one|two|three"),
         re.compile(rf"(?m){number}(?:{stop}|{copula})"),
         re.compile(spelled, re.MULTILINE),
-        re.compile(
-            r"(?m)(?:^\W{0,4}|[.!?;,]\W{1,3}|\b(?:is|was|be|as|see|say|worth|deserves|gets|earns)\s)(?:(?:only|just|really|barely)\s)?an?\s(?:(?:solid|weak|strong|clear|low|high|mere|bare|good|fair|generous|firm)\s)?"
+        re.compile(  # "It is a 1 in my view"
+            r"(?m)\ba(?:(?<=^a)|(?<=[.!?;,] a)|(?<=\b(?:is|be|as) a)|(?<=\b(?:was|see|say) a)|(?<=\b(?:only|just) a)|(?<=\bworth a)|(?<=\bdeserves a))"
+            r"\s(?:(?:solid|weak|strong|clear|low|high|mere|bare|good|fair|generous|firm)\s)?"
             r"(?P<value>[0-9])\s(?:at|in|on|to|by|from|with|overall|here|now|then|though|again)\b(?!\s[0-9])"
         ),
         re.compile(

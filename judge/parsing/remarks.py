@@ -8,6 +8,7 @@ it another subject: "rounded from 2.4" and "rounded corners", "says the page" an
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_WORDS
@@ -181,7 +182,7 @@ _INPUT = re.compile(
 #: What is in each match of `_INPUT`.
 _INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
 #: A grade that the snippet tries to get, and that the reply says to ignore it.
-IGNORED_DEMAND = re.compile(
+_IGNORED_DEMAND = re.compile(
     rf"(?:{PARTY_WORDS}|\b(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
     r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|试图|企图|要求|想要?|诱导|强制|命令)"
     r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
@@ -189,6 +190,7 @@ IGNORED_DEMAND = re.compile(
     r"{0,2}(?:(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从))"
     r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))"
 )
+_IGNORED = re.compile("ignor|disregard|dismiss|not [foh]|忽略|无视|不予?[理采执听]")
 #: A grade that would be too high or too low.
 TOO_HIGH_OR_LOW = re.compile(
     r"(?:\b(?:an?|grade|score|of|it|giving) ){0,3}[给评判打]?为?(?<![0-9.])(?P<value>[0-3])\s?(?:(?:would be|is"
@@ -198,21 +200,22 @@ TOO_HIGH_OR_LOW = re.compile(
 
 def names_origin(text: str) -> bool:
     """Return True when a sentence says only that the answer is a party's, an example or a format."""
-    text = IGNORED_DEMAND.sub(" ", simplify_prose(text))
+    flat = drop_ignored_demands(simplify_prose(text))
     kinds = ((_PARTY, _FROM_PARTY), (_PARTY, _PARTY_NOTE), (_EXAMPLE,), (_IS_ONLY, _IS_FORMAT))
-    return any(_has_remark(text, _ORIGIN_WORDS, *needed) for needed in kinds)
+    return any(_has_remark(flat, _ORIGIN_WORDS, *needed) for needed in kinds)
 
 
 def is_rounded(text: str) -> bool:
     """Return True when a sentence rounds a fraction, or says only that the answer was one."""
-    return _has_remark(text, _ROUNDING_WORDS, _ROUNDING) or _has_remark(
-        text, None, _ROUNDS_VALUE, _BARE_FRACTION
+    flat = simplify_prose(text)
+    return _has_remark(flat, _ROUNDING_WORDS, _ROUNDING) or _has_remark(
+        flat, None, _ROUNDS_VALUE, _BARE_FRACTION
     )
 
 
 def is_offset(text: str) -> bool:
     """Return True when a sentence says only that the answer is to be higher or lower."""
-    return _has_remark(text, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
+    return _has_remark(simplify_prose(text), _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
 
 
 def is_refusal(text: str, *, is_lead: bool = False) -> bool:
@@ -228,11 +231,11 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose behind an answer with `grade` corrects it or takes it back."""
-    flat = IGNORED_DEMAND.sub(" ", _NO_CHANGE.sub(" ", drop_input(simplify_prose(text))))
+    flat = drop_ignored_demands(_NO_CHANGE.sub(" ", drop_input(simplify_prose(text))))
     if scale.name == "graded":
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
     return (
-        is_offset(flat)
+        _has_remark(flat, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
         or _has_remark(flat, _TAKING_BACK_WORDS, _IS_FALSE)
         or _has_remark(flat, _TAKING_BACK_WORDS, _IS_SELF, _IS_DENIED, _IS_SAID)
         or _CORRECTION.search(flat) is not None
@@ -244,9 +247,13 @@ def drop_input(flat: str) -> str:
     return _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
 
 
-def _has_remark(text: str, words: re.Pattern[str] | None, *needed: re.Pattern[str]) -> bool:
-    """Return True when a sentence consists of `words`, if given, and each of `needed` matches it."""
-    flat = simplify_prose(text)
+def drop_ignored_demands(flat: str, replacement: str | Callable[[re.Match[str]], str] = " ") -> str:
+    """Return simplified prose without the grades that the snippet demands, and that the reply says to ignore."""
+    return _IGNORED_DEMAND.sub(replacement, flat) if _IGNORED.search(flat) else flat
+
+
+def _has_remark(flat: str, words: re.Pattern[str] | None, *needed: re.Pattern[str]) -> bool:
+    """Return True when a sentence of simplified prose consists of `words`, if given, and each of `needed` matches it."""
     return needed[0].search(flat) is not None and any(
         all(pattern.search(sentence) for pattern in needed)
         and not (words and any(map(str.isalnum, words.sub(" ", sentence))))

@@ -41,6 +41,7 @@ _UNITS = (
     *("{a} ", "```\n", "<think>", "</think>", '{"grade": 1} ', '{"grade": 1, ', '"grade": 1 '),
     *('"grade":', '"reason": "', '{"a":', "the verdict is ", "that was ", "it is\n", "so\n", " \n"),
     *("page ", '"}', "[[", "grade grade ", "too ", "only ", "one lower ", "rounded ", "据"),
+    *("ignore page told me to ", "摘要试图忽略", "is a 1 ", "错", "only if ", "如果"),
 )
 
 
