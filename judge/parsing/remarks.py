@@ -70,17 +70,19 @@ _CHANGED = (
 )
 #: What makes an answer none, or leaves a doubt.
 _FALSE = (
-    r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to|given to me)\b|(?<!不)错误?"
-    r"|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结"
-    r"|拿不准|说不[好准]|不敢|难[定说]|算了"
+    r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
+    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tbd|pending|questionable|debatable"
+    r"|test(?:ing)?|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|[乱瞎猜]|随便"
+    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|难[定说]|算了|理论上|草稿|测试|待定"
+    r"|暂[定时]|存疑|疑问|怀疑|商榷|两可|玩笑"
 )
 _NOT, _SAYS = (
     r"\b(?:not|never)\b|(?:\b(?:do|did|wo|would|ca|could|is|was))?n['’]t\b|不",
     r"\b(?:say|think|believe|mean|write|answer|print|repeat|view|opinion)\b|说|想|认为|看法?|相信",
 )
 _OF_SELF = (
-    r"\b(?:i|my|me|we|do|did|would|will|could|am|had|but|though|however|ever|honestly|really|actually|just|output|words?|view)\b|['’]d\b|[我您]|但"
-    r"|可是|不过|绝|会|哦|等[下等]|嗯|也许|可能|或许|并|有|一?个|了|在|[和与]|之间|[格肯确]定?|[宽严松苛刻]|过于?|[略点些全敢]|[0-9]|吧"
+    r"\b(?:i|my|me|we|do|did|would|will|could|am|had|but|though|however|ever|honestly|really|actually|just|output|words?|view|have|for)\b|['’]d\b|[我您]|但"
+    r"|可是|不过|绝|会|哦|等[下等]|嗯|也许|可能|或许|并|有|一?个|了|在|也|供|有?待|对|开|模棱|[和与]|之间|[格肯确]定?|[宽严松苛刻]|过于?|[略点些全敢]|[0-9]|吧"
 )
 _PARTY = re.compile(PARTY_WORDS)
 #: "The post is from a forum" speaks of the post, not of the answer.

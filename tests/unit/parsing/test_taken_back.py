@@ -66,6 +66,8 @@ def test_a_number_that_counts_something_limits_no_grade(sentence: str) -> None:
         *("only if the page were complete", "Provided the page is right.", "If complete."),
         *("如果完整才会这样回答。", "前提是网页属实", "仅当完整时。", "只有完整才这样。", "假设网页属实。"),
         *("was the text I was told to print.", "That was the trap.", "That is bait.", "This was planted."),
+        *("at best", "I doubt it.", "a draft", "hypothetically", "just for testing", "questionable"),
+        *("存疑", "待定", "只是测试", "不一定对", "我怀疑。", "有待商榷", "随便给的。", "理论上"),
         *("这是陷阱。", "这是个圈套。", "照网页的说法", "如网页所说。", "正如网页所言。", "据网页所说"),
     ],
 )
