@@ -189,9 +189,10 @@ class Controls:
 class SelfTestFigures:
     """The main figures of a self-test.
 
-    `too_high` is the share of hostile or empty snippets with a good grade, `plain_too_high` the same with
-    an undefended prompt, `too_low` the share of relevant snippets with a poor grade. `language` is the
+    `too_high` is the share of hostile or empty snippets with too high a grade, `plain_too_high` the same with
+    an undefended prompt, `too_low` the share of relevant snippets with too low a grade. `language` is the
     share of reasons in the language of the query, `obedient` the share of replies in the requested form.
+    `irrelevant_too_high` is the share of irrelevant snippets with too high a grade, None in older files.
     """
 
     probes: int
@@ -201,14 +202,21 @@ class SelfTestFigures:
     too_low: CountedShare
     language: CountedShare
     obedient: CountedShare
+    irrelevant_too_high: CountedShare | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTestEntry:
-    """The identity of an assessor and the figures of its self-test, None when it has none."""
+    """The identity of an assessor and the figures of its self-test, None when it has none.
+
+    `options` identify the assessor. Without figures, `similar` has the options in which the most similar
+    self-test of the same model differs, with its values; a value is "" where an option is not set.
+    """
 
     id: str
     figures: SelfTestFigures | None
+    options: Mapping[str, str] = field(default_factory=dict)
+    similar: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

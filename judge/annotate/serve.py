@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING
 from judge.analysis.label_agreement import check_without_labels
 from judge.annotate.guard import make_policy
 from judge.annotate.label_log import open_labels
-from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
+from judge.annotate.session import (
+    AnnotationSession,
+    draw_pairs_to_label,
+    order_pairs,
+    read_plan,
+    read_reserve,
+)
 from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.filesystem import write_file
 from judge.messages import ENGLISH, NameList, Translator
@@ -71,7 +77,8 @@ def annotate(
     with open_labels(run, who) as labels, _open_socket(address) as listener:
         ordered = order_pairs(loaded.pool, keys, labels.who)
         of_pairs = plan if plan and make_design_path(plan).exists() else None
-        session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs)
+        reserve = read_reserve(plan, loaded.pool) if plan else frozenset()
+        session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs, reserve)
         bound = replace(address, port=listener.getsockname()[1])
         url = _make_url(bound)
         server = make_server(session, bound)

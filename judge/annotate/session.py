@@ -7,7 +7,8 @@ and the order does not depend on them.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,7 @@ from judge.messages import build_text
 from judge.records import Pair, PairKey, Pool
 from judge.report.assessor_sentences import name_strength
 from judge.report.display_text import escape_hidden
+from judge.runs.labelling_plan import RESERVE
 from judge.runs.record_json import to_json
 
 #: What of agreement.json the page tells; the rest is for `judge agree`.
@@ -62,13 +64,8 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
     labellable = {pair.key for pair in select_labellable(pool)}
     run_pairs = {pair.key for pair in pool.pairs}
     planned_keys: dict[PairKey, None] = {}
-    for location, query_cell, snippet_cell in _read_rows(path):
-        names = (
-            (query, item)
-            for query in unescape_candidates(query_cell)
-            for item in unescape_candidates(snippet_cell)
-        )
-        key = next((name for name in names if name in run_pairs), None)
+    for location, query_cell, snippet_cell, _ in _read_rows(path):
+        key = _find_key(query_cell, snippet_cell, run_pairs)
         if key is None:
             raise InputError(
                 "{place}: query {query!r:.80} with snippet {snippet!r:.80} is not a pair of this run; use a"
@@ -82,6 +79,23 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
     if not planned_keys:
         raise InputError("{file}: contains no pair; make a plan with: judge agree RUN --plan N", file=path)
     return tuple(planned_keys)
+
+
+def read_reserve(path: Path, pool: Pool) -> frozenset[str]:
+    """Return the queries of a plan that are in its reserve, by its column `reserve`; none without one."""
+    run_pairs = {pair.key for pair in pool.pairs}
+    keys = (_find_key(query, snippet, run_pairs) for _, query, snippet, mark in _read_rows(path) if mark)
+    return frozenset(key[0] for key in keys if key)
+
+
+def _find_key(query_cell: str, snippet_cell: str, run_pairs: Collection[PairKey]) -> PairKey | None:
+    """Return the pair of a row, whatever a spreadsheet made of its cells; None for one of another run."""
+    names = (
+        (query, item)
+        for query in unescape_candidates(query_cell)
+        for item in unescape_candidates(snippet_cell)
+    )
+    return next((name for name in names if name in run_pairs), None)
 
 
 def order_pairs(pool: Pool, keys: Sequence[PairKey], who: str) -> tuple[Pair, ...]:
@@ -108,8 +122,8 @@ def describe_pair(pair: Pair, today: str | None) -> dict[str, Any]:
     }
 
 
-def _read_rows(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield the location, query id and snippet id of each row."""
+def _read_rows(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the location, query id, snippet id and mark of the reserve of each row."""
     text = text_files.read_text_file(path)
     separator = csv_tables.detect_separator(text, "query_id", csv_tables.normalise_column_name) or ","
     rows = csv_tables.read_records(path, text, separator)
@@ -122,9 +136,10 @@ def _read_rows(path: Path) -> Iterator[tuple[str, str, str]]:
             columns=header,
         )
     query_at, snippet_at = map(header.index, _COLUMNS)
+    reserve_at = header.index(RESERVE) if RESERVE in header else -1
     for location, cells in rows:
-        padded = cells + [""] * len(header)
-        yield location, padded[query_at], padded[snippet_at]
+        padded = cells + [""] * (len(header) + 1)
+        yield location, padded[query_at], padded[snippet_at], padded[reserve_at].strip()
 
 
 class LabelConflict(InputError):
@@ -136,7 +151,8 @@ class AnnotationSession:
     """The labels of one person for the run in folder `run`.
 
     `pairs` are those to label, in order: all pairs of a query before those of the next query. `today` is the
-    date in the run's prompts, `plan` the file of a draw of pairs.
+    date in the run's prompts, `plan` the file of a draw of pairs. `reserve` are the queries that replace
+    others without a value: the person can stop once as many queries have one as are not in the reserve.
     """
 
     run: Path
@@ -145,6 +161,7 @@ class AnnotationSession:
     labels: LabelLog
     today: str | None = None
     plan: Path | None = None
+    reserve: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Raise InputError when a label of the file is above the scale of the run."""
@@ -188,12 +205,47 @@ class AnnotationSession:
             "total": len(self.pairs),
             "labelled": len(decisions),
             "unsure": sum(decision.grade is None for decision in decisions),
+            "reserve": len(self.reserve),
+            "wanted": len(self._pairs_by_query.keys() - self.reserve),
+            "with_value": self._count_queries_with_value() if self.reserve else None,
             "next": following,
             "last": last and {"id": last.id, "at": self.index_of.get(last.key)},
             "finished": self.index_of.keys() <= self.labels.sealed,
             "at": at,
             **(self._describe_pair(at, current) if at is not None else {"pair": None}),
         }
+
+    @cached_property
+    def _pairs_by_query(self) -> Mapping[str, Sequence[PairKey]]:
+        """Return the pairs to label of each query."""
+        pairs: dict[str, list[PairKey]] = {}
+        for query_id, snippet_id in self.index_of:
+            pairs.setdefault(query_id, []).append((query_id, snippet_id))
+        return pairs
+
+    @cached_property
+    def _answered(self) -> frozenset[str]:
+        """Return the queries to which every engine gave an answer."""
+        rankings = self.loaded.data.rankings
+        counts = Counter(ranking.query_id for ranking in rankings if ranking.error is None)
+        return frozenset(query for query, count in counts.items() if count == len(self.loaded.data.engines))
+
+    def _count_queries_with_value(self) -> int:
+        """Return on how many queries every measure has a value for all engines, by the labels up to now.
+
+        Each pair has a grade, one is relevant, and no engine failed.
+        """
+        least = self.loaded.spec.scale.relevant_from
+        grades = {key: decision.grade for key, decision in self.labels.current.items()}
+        labelled = (
+            [grades.get(key) for key in keys]
+            for query, keys in self._pairs_by_query.items()
+            if query in self._answered
+        )
+        return sum(
+            None not in given and any(grade is not None and grade >= least for grade in given)
+            for given in labelled
+        )
 
     def label(self, decision: LabelDecision, replaces: str | None) -> dict[str, Any]:
         """Store a decision and return the state after it.
@@ -276,7 +328,8 @@ class AnnotationSession:
     def _describe_pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
         pair = self.pairs[at]
         query_ids = [each.query.id for each in self.pairs]
-        queries = list(dict.fromkeys(query_ids))
+        in_reserve = pair.query.id in self.reserve
+        queries = [query for query in self._pairs_by_query if (query in self.reserve) == in_reserve]
         decision = current.get(pair.key)
         return {
             "pair": describe_pair(pair, self.today),
@@ -285,6 +338,7 @@ class AnnotationSession:
             "sealed": pair.key in self.labels.sealed,
             "query_number": queries.index(pair.query.id) + 1,
             "queries": len(queries),
+            "in_reserve": in_reserve,
             "pair_number": at - query_ids.index(pair.query.id) + 1,
             "pairs_of_query": query_ids.count(pair.query.id),
         }

@@ -247,7 +247,7 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
     options = _to_config(typed, config)
     assessor_tables.print_plan(*count_selftest_calls(options), make_console(), get_ui_translator())
     with raise_on_signals():
-        result = run_selftest(options, progress=make_progress_listener())
+        result = run_selftest(options, make_progress_listener(), get_ui_translator())
     assessor_tables.print_selftest(result, make_console(), get_ui_translator())
     _report_incomplete(result.incomplete)
 

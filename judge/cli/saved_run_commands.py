@@ -254,7 +254,7 @@ def agree(
         if isinstance(result, PlannedComparison):
             agreement_tables.print_decision(result, make_console(), get_ui_translator())
         else:
-            agreement_tables.print_agreement(result, make_console(), get_ui_translator(), measure)
+            agreement_tables.print_agreement(result, run, make_console(), get_ui_translator(), measure)
 
 
 def _compare_labels(
@@ -318,11 +318,18 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     t = get_ui_translator()
     plan = plan_labels(run, count, seed, out)
     size = t.translate_plural("{count:,} query", "{count:,} queries", plan.count)
-    more = t(" + {reserve} in reserve", reserve=plan.reserve) if plan.reserve else ""
+    more = ""
+    if plan.reserve:
+        more = t(
+            " + {plan.reserve:,} in reserve ({pairs})",
+            plan=plan,
+            pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.reserve_pairs),
+        )
     print_message(
-        "{path}: {size}{more}; fill in the column 'grade', then: {command}",
+        "{path}: {size} ({pairs}){more}; fill in the column 'grade', then: {command}",
         path=plan.path,
         size=size,
+        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.pairs),
         more=more,
         command=f"judge agree {run} --qrels {plan.path}",
     )

@@ -129,7 +129,12 @@ def print_query(entry: QueryEntry, console: Console) -> None:
             console.print(escape_line(t("{name}: {value}", name=t(dimension), value=t(note))))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
-            console.print(_format_heading(snippet, escape_hidden(text.title)))
+            first, *others = _format_heading(snippet, escape_hidden(text.title)).wrap(
+                console, max(1, console.width - _INDENT), overflow="fold"
+            )
+            console.print(Text.assemble((f"{snippet.rank:>{_INDENT - 2}}. ", "bold"), first))
+            for line in others:
+                console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
             body = Text(escape_hidden(text.snippet), style="dim")
             for line in (body, *_format_judgments(snippet.judgments)):
                 console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
@@ -151,7 +156,7 @@ def _format_heading(snippet: SnippetEntry, title: str) -> Text:
     address = escape_hidden(snippet.url)
     t = get_ui_translator()
     heading = f"{title}  {address}" if title not in ("", address) else address or t("(no title)")
-    return Text(f"{snippet.rank:>{_INDENT - 2}}. {heading}", style="bold")
+    return Text(heading, style="bold")
 
 
 def _describe_outcome(grade: int | None, error: str | None, verdict: str | None = None) -> str:

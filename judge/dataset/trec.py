@@ -12,7 +12,7 @@ import numpy as np
 
 from judge.dataset import validation
 from judge.dataset.rows import InputRow, convert_values, parse_object, read_nonblank_lines
-from judge.dataset.text_files import Warn
+from judge.dataset.text_files import Warn, read_lines
 from judge.errors import InputError
 from judge.messages import SeparatedNames
 from judge.records import Ranking, Snippet
@@ -246,8 +246,12 @@ def _read_documents(path: Path, wanted: set[str], warn: Warn) -> dict[str, dict[
     """Return the fields of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
     documents: dict[str, dict[str, Any]] = {}
     locations: dict[str, str] = {}
-    for location, line in _read_lines(path, warn):
-        docno, document = _parse_document(location, line)
+    for number, line in read_lines(_check_file(path), warn):
+        if not line.strip(" \t\r\n"):
+            continue
+        location = f"{path}:{number}"
+        # A tab at the end stays: the document has no text, while a line without one is cut off.
+        docno, document = _parse_document(location, line.strip(" \r\n"))
         if docno not in wanted:
             continue
         if documents.setdefault(docno, document) != document:
@@ -264,8 +268,7 @@ def _read_documents(path: Path, wanted: set[str], warn: Warn) -> dict[str, dict[
 def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
     if not line.startswith("{"):
         docno, separator, text = line.partition("\t")
-        # A line is read without the tab at its end, so a document without text is an id.
-        if not separator and len(line.split()) > 1:
+        if not separator:
             raise InputError(
                 "{place}: is {line!r}; a document is an id, a tab and its text, or JSON",
                 place=location,
@@ -293,6 +296,10 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
 
 
 def _read_lines(path: Path, warn: Warn) -> Iterable[tuple[str, str]]:
+    return read_nonblank_lines(_check_file(path), warn)
+
+
+def _check_file(path: Path) -> Path:
     if not path.is_file():
         raise InputError("{file}: no such file", file=path)
-    return read_nonblank_lines(path, warn)
+    return path

@@ -300,12 +300,7 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     )
     more = Message("the run has no more to label")
     if least.rest.size:
-        count = min(ENOUGH_LABELLED, least.human.size + least.rest.size)
-        more = Message(
-            "judge agree RUN --plan {count} draws the queries to label (with the same --seed, those drawn"
-            " before are among them, and their labels stay valid)",
-            count=count,
-        )
+        more = _advise_on_plan(least)
     _check_enough_labels(least, have, more)
     if least.labelled_values >= ENOUGH_LABELLED:
         return ()
@@ -318,6 +313,27 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
         more=more,
     )
     return (narrow,)
+
+
+def _advise_on_plan(sample: LabelledSample) -> Message:
+    """Return the command that draws as many queries as the next step needs."""
+    labelled, total = sample.human.size, sample.human.size + sample.rest.size
+    count = ENOUGH_LABELLED
+    if labelled < MIN_LABELLED:
+        count = MIN_LABELLED
+    elif sample.labelled_values < MIN_VALUES:
+        count = labelled + MIN_VALUES - sample.labelled_values
+    if count >= total:
+        return Message(
+            "judge agree RUN --plan {count} draws all {count} queries of the run; the labels of those drawn"
+            " before stay valid",
+            count=total,
+        )
+    return Message(
+        "judge agree RUN --plan {count} draws {count} queries; with the same --seed, those drawn before are"
+        " among them, and their labels stay valid",
+        count=count,
+    )
 
 
 def _check_enough_labels(sample: LabelledSample, have: Message, more: Message) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from judge.messages import Message
 from judge.nightly.baseline import SET_BASELINE_COMMAND
 from judge.nightly.record import QueryDrift, RegressionOutcome, Status
+from judge.report.display_text import format_p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +115,10 @@ def describe_drop(outcome: RegressionOutcome) -> Message:
     """Return by how much an engine became worse by a measure."""
     return Message(
         "{outcome.engine}: {outcome.mean_name} fell by {drop:.3f}, from {outcome.baseline:.3f} to"
-        " {outcome.tonight:.3f} on {outcome.n:,} queries and the pool of both nights (p ="
-        " {outcome.p_holm:.2g}, Holm)",
+        " {outcome.tonight:.3f} on {outcome.n:,} queries and the pool of both nights (p"
+        " (Holm) {p})",
         outcome=outcome,
+        p=format_p_value(outcome.p_holm),
         drop=-(outcome.change or 0),
     )
 

@@ -229,7 +229,7 @@ def find_unavailable(tonight: _Engines, baseline: _Engines, max_missing: float) 
             sentences[engine] = Message(
                 "{engine}: returned results for {now.answered_share:.0%} of the queries,"
                 " {before.answered_share:.0%} at the baseline ({now.errors:,} errors, {now.empty:,} empty,"
-                " {now.absent:,} not asked)",
+                " {now.absent:,} without a row)",
                 engine=engine,
                 now=now,
                 before=before,
@@ -288,7 +288,7 @@ def find_missing_answers(engines: _Engines, max_missing: float) -> Iterator[str]
         if results.unanswered > max_missing * results.queries:
             yield Message(
                 "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
-                " errors, {now.absent:,} not asked)",
+                " errors, {now.absent:,} without a row)",
                 engine=engine,
                 now=results,
             )

@@ -42,6 +42,7 @@ from judge.report.display_text import (
     count_queries,
     describe_unanswered_calls,
     format_cost,
+    format_p_value,
     format_plain_number,
     isolate,
     truncate_with_ellipsis,
@@ -90,11 +91,11 @@ def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend
     """Return which engines to look at on a fine night, and when there is an alarm; "" without such a drop."""
     drops = [
         t(
-            "{engine}: {measure} {change}, p (Holm) {p:.3f}",
+            "{engine}: {measure} {change}, p (Holm) {p}",
             engine=isolate(drop.engine),
             measure=drop.mean_name,
             change=_format_signed(drop.change),
-            p=drop.p_holm,
+            p=format_p_value(drop.p_holm),
         )
         for drop in night.nonsignificant_drops
     ]
@@ -192,7 +193,7 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
     if outcome.ci95:
         low, high = map(_format_signed, outcome.ci95)
         interval = t("; 95%: {low} to {high}", low=low, high=high)
-    certainty = "" if p is None else t(", p (Holm) {p}", p=t("below 0.001") if p < 0.001 else f"{p:.3f}")
+    certainty = "" if p is None else t(", p (Holm) {p}", p=format_p_value(p))
     return t(
         "{engine} {verdict}: {measure} {change} ({before} to {after} on the pool of both nights{interval})"
         "{certainty}, {queries}",

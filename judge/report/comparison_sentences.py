@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10, sqrt
-from statistics import median
+from statistics import median, median_low
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
@@ -45,14 +45,14 @@ def warn_few_queries(t: Translator, summary: Summary) -> str:
 def describe_power(t: Translator, summary: Summary, measure: str | None = None) -> str:
     """Return which true difference the queries find with 80% power, and which twice as many find.
 
-    Both are medians over the pairs of engines that can be tested by `measure` (None: the deciding one), each
-    with as many queries as the pair that has most. Empty when no pair can be tested.
+    They and the number of queries are medians over the pairs of engines that can be tested by `measure`
+    (None: the deciding one). Empty when no pair can be tested.
     """
     measure = measure or summary.deciding_measure
     comparisons = [each for each in summary.select_comparisons(measure) if each.detectable is not None]
     if not comparisons:
         return ""
-    n = max(each.n for each in comparisons)
+    n = median_low(each.n for each in comparisons)
     # What is detected falls with the square root of the number of queries.
     scaled = [
         [sqrt(each.n / n) * (value or 0.0) for value in (each.detectable, each.detectable_doubled)]
@@ -62,9 +62,9 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     # Both have as many decimals as the smaller one needs for its first digit, and two at least.
     decimals = max(2, -floor(log10(doubled))) if doubled else 2
     return t(
-        "With {queries}, a test detects a true difference of about {detectable} between two engines in"
-        " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (medians over the pairs of"
-        " engines, by {measure}).",
+        "With {queries} that two engines share, a test detects a true difference of about {detectable}"
+        " between them in 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (all three are"
+        " medians over the pairs of engines, by {measure}).",
         queries=count_queries(t, n),
         detectable=f"{detectable:.{decimals}f}",
         doubled_n=2 * n,
@@ -221,6 +221,19 @@ def list_differences(t: Translator, comparisons: Sequence[PairComparison], most:
     else:
         yield t("On the shared queries:")
     yield from lines
+    if why := explain_no_number(t, comparisons[:most]):
+        yield why
+
+
+def explain_no_number(t: Translator, comparisons: Sequence[PairComparison]) -> str:
+    """Return why some pairs that are not separated have no number of queries and others do; else ""."""
+    pairs = [each for each in comparisons if each.outcome == "not separated" and each.detectable]
+    if len({each.at_least_queries is None for each in pairs}) < 2:
+        return ""
+    return t(
+        "A pair that is not separated has no number of queries where the run has enough of them to detect the"
+        " far end of its interval; a smaller difference needs more."
+    )
 
 
 def _format_difference(t: Translator, difference: float | None, interval: Interval | None) -> str:

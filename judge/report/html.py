@@ -29,6 +29,7 @@ from judge.report.comparison_sentences import (
     describe_difference,
     describe_power,
     describe_segment_differences,
+    explain_no_number,
 )
 from judge.report.display_text import (
     fit_on_line,
@@ -123,10 +124,12 @@ def render_report(
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=[
             build_text(run_warnings.warn_flagged, named_summary),
+            *build_texts(assessor_sentences.warn_unreliable, summary),
             build_text(assessor_sentences.warn_false_positives, summary),
         ],
         differences=_describe_differences(named_summary),
         engines=page_tables.make_engines_table(named_summary),
+        returns=page_tables.make_returns_table(named_summary),
         warnings=[
             warning
             for warning in build_texts(run_warnings.list_page_warnings, named_summary, extras.min_coverage)
@@ -168,8 +171,8 @@ def _describe_differences(summary: Summary) -> Sequence[Text]:
     best = summary.sort_engines(deciding)[0]
     rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)]
     differences = [build_text(describe_difference, row) for row in rows[:_SENTENCES]]
-    power = build_text(describe_power, summary)
-    return [*differences, power] if power.en else differences
+    others = [build_text(explain_no_number, rows[:_SENTENCES]), build_text(describe_power, summary)]
+    return [*differences, *(text for text in others if text.en)]
 
 
 def _describe_payload(run: str, summary: Summary) -> Markup:

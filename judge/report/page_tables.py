@@ -30,7 +30,7 @@ COUNT_COLUMNS = {
     "answered": make_text("answered"),
     "empty": make_text("empty"),
     "errors": make_text("errors"),
-    "absent": make_text("not asked"),
+    "absent": make_text("no row"),
     "judged": make_text("judged"),
     "duplicates": make_text("duplicates"),
     "unique": make_text("unique"),
@@ -59,7 +59,7 @@ class Cell(NamedTuple):
 class PageTable:
     """A table whose rows begin with a name; `more` rows are left out.
 
-    Under that of a dimension stand `remarks`, and its notes with their texts.
+    Under it stand `remarks`, and under that of a dimension its notes with their texts.
     """
 
     caption: Text
@@ -78,6 +78,21 @@ def repeat_in_both(text: str) -> Text:
 def _make_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
     """Return a cell with a number, or a dash."""
     return Cell(repeat_in_both(format_number(value, form)), under)
+
+
+#: What columns of what came back mean, by their titles.
+COLUMN_NOTES = {
+    "errors": make_text("errors: queries on which the engine failed"),
+    "no row": make_text(
+        "no row: queries for which the dataset has no row of the engine; they are left out for it"
+    ),
+    "duplicates": make_text("duplicates: the share of results that repeat a page"),
+    "unique": make_text("unique: the share of the pool's pages that no other engine returned"),
+    "ms p95": make_text("ms: response time; 95 of 100 take no longer than p95"),
+    "tokens": make_text(
+        "tokens: the approximate size of the titles and snippets that an engine returned for a query"
+    ),
+}
 
 
 class ReturnColumn(NamedTuple):
@@ -112,19 +127,28 @@ def list_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[Ret
 
 
 def make_engines_table(summary: Summary) -> PageTable:
-    """Return one row for each engine, best first: means with intervals, and what the engine returned."""
-    columns = list(list_return_columns(summary, COUNT_COLUMNS))
+    """Return one row for each engine, best first: means with intervals, and the number of queries."""
     measures = (repeat_in_both(name_mean(measure)) for measure in summary.measures)
-    head = (make_text("engine"), *measures, make_text("queries"), *(column.title for column in columns))
+    head = (make_text("engine"), *measures, make_text("queries"))
     rows = []
-    for at, engine in enumerate(summary.sort_engines(summary.main_measure)):
+    for engine in summary.sort_engines(summary.main_measure):
         means = summary.engines[engine].measures
         cells = [_format_mean(means[measure]) for measure in summary.measures]
         cells.append(_make_cell(means[summary.main_measure].n, ","))
-        cells += [_make_cell(column.values[at], column.form) for column in columns]
         rows.append((engine, tuple(cells)))
-    caption = make_text("Engines: means with 95% interval, and what came back")
-    return PageTable(caption, head, rows)
+    return PageTable(make_text("Engines: means with 95% interval"), head, rows)
+
+
+def make_returns_table(summary: Summary) -> PageTable:
+    """Return one row for each engine, best first: what it returned; the remarks say what columns mean."""
+    columns = list(list_return_columns(summary, COUNT_COLUMNS))
+    rows = [
+        (engine, tuple(_make_cell(column.values[at], column.form) for column in columns))
+        for at, engine in enumerate(summary.sort_engines(summary.main_measure))
+    ]
+    titles = [column.title for column in columns]
+    notes = [COLUMN_NOTES[title.en] for title in titles if title.en in COLUMN_NOTES]
+    return PageTable(make_text("What came back"), (make_text("engine"), *titles), rows, remarks=notes)
 
 
 def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:

@@ -11,6 +11,7 @@ import csv
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,8 @@ from judge.runs.load import load_run
 from judge.runs.record_json import from_json, to_json
 
 COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
+#: A further column of a plan with a reserve: this word where the query is in the reserve, else empty.
+RESERVE = "reserve"
 # Halves of surrogate pairs have no bytes; control characters end a cell, or the file, for some readers.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 #: Excel spills what is longer over the rows below.
@@ -38,7 +41,7 @@ _LONGEST = 32_000
 
 @dataclass(frozen=True, slots=True)
 class LabellingPlan:
-    """A file of pairs to label: those of `count` queries, then of `reserve` more.
+    """A file of pairs to label: the `pairs` of `count` queries, then the `reserve_pairs` of `reserve` more.
 
     The reserve replaces queries that have no value: by the assessor's grades `measure` has none on
     `without` of the run's `queries`.
@@ -50,6 +53,8 @@ class LabellingPlan:
     measure: str
     without: int
     queries: int
+    pairs: int
+    reserve_pairs: int
 
 
 def make_rows(
@@ -94,10 +99,12 @@ def write(
     query_ids: Sequence[str],
     seed: int = 0,
     keys: Collection[PairKey] | None = None,
+    reserve: Collection[str] = (),
 ) -> Path:
     """Write the rows of `make_rows` as `format_table` does and return the path.
 
-    Raises InputError when `path` exists, because it may hold labels; StoreError when it cannot be written.
+    With queries in `reserve`, a further column marks their rows. Raises InputError when `path` exists,
+    because it may hold labels; StoreError when it cannot be written.
     """
     if os.path.lexists(path):
         raise InputError("{file}: exists and may contain labels of people; name another file", file=path)
@@ -108,22 +115,26 @@ def write(
     folder = RunFolder(path.parent)
     if not folder.takes_files:
         raise InputError("{file}: its folder is read-only; name another file with --out", file=path)
-    return folder.write(path.name, format_table(make_rows(data, pool, query_ids, seed, keys)))
+    rows: Iterable[Sequence[str]] = make_rows(data, pool, query_ids, seed, keys)
+    if not reserve:
+        return folder.write(path.name, format_table(rows))
+    rows = ((*row, RESERVE if row[0] in reserve else "") for row in rows)
+    return folder.write(path.name, format_table(rows, (*COLUMNS, RESERVE)))
 
 
-def format_table(rows: Iterable[Sequence[str]]) -> list[str]:
+def format_table(rows: Iterable[Sequence[str]], columns: Sequence[str] = COLUMNS) -> list[str]:
     """Return the parts of a CSV with the cells of `rows` that spreadsheets open and save unchanged.
 
     It begins with a byte order mark, so that Excel shows Chinese; no cell is a formula.
     """
     text = io.StringIO(newline="")
     lines = csv.writer(text)
-    lines.writerow(COLUMNS)
+    lines.writerow(columns)
     # A date is not read back, so a spreadsheet may change how it is written.
     lines.writerows(
         [
             (escape_cell if name == "date" else protect_cell)(_UNFIT.sub("\ufffd", cell)[:_LONGEST])
-            for name, cell in zip(COLUMNS, row, strict=True)
+            for name, cell in zip(columns, row, strict=True)
         ]
         for row in rows
     )
@@ -141,12 +152,16 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     Raises InputError when the file exists already, or the run has fewer queries.
     """
     loaded = load_run(RunFolder(path))
-    query_ids = list(dict.fromkeys(pair.query.id for pair in select_labellable(loaded.pool)))
+    pairs = Counter(pair.query.id for pair in select_labellable(loaded.pool))
+    query_ids = list(pairs)
     without, measure = count_queries_without_value(loaded)
     more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
     drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
-    file = write(out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed)
-    return LabellingPlan(file, count, more, measure, without, len(query_ids))
+    file = write(
+        out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed, reserve=frozenset(drawn[count:])
+    )
+    sizes = sum(pairs[each] for each in drawn[:count]), sum(pairs[each] for each in drawn[count:])
+    return LabellingPlan(file, count, more, measure, without, len(query_ids), *sizes)
 
 
 def plan_pair_labels(

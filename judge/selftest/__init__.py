@@ -6,12 +6,15 @@ Results are stored, and a run shows the figures of its assessors.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures
 from judge.errors import InputError
+from judge.json_text import dump_json
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import from_json
 
@@ -31,13 +34,62 @@ def make_result_file_name(assessor: str, identity: str) -> str:
     return f"{_ODD.sub('_', assessor)[:80]}-{_ODD.sub('_', identity)}.json"
 
 
-def look_up_selftests(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
-    """Return the id and figures of each assessor, None without any; raise InputError for a broken file."""
-    folder = find_results_folder(store)
+def list_identity_options(
+    endpoint: str, params: Mapping[str, Any], versions: Mapping[str, str], scale: str, lang: str
+) -> dict[str, str]:
+    """Return the options that identify an assessor of a model, each as text."""
     return {
-        name: SelfTestEntry(each, _read_figures(folder.read_if_there(make_result_file_name(name, each))))
-        for name, each in identities.items()
+        "base_url": endpoint,
+        "scale": scale,
+        "lang": lang,
+        "prompts": ", ".join(versions.values()),
+        **{name: value if isinstance(value, str) else dump_json(value) for name, value in params.items()},
     }
+
+
+def look_up_selftests(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
+    """Return the entries with the figures that are stored for their ids, else with a similar self-test.
+
+    Raises InputError for a broken file with figures.
+    """
+    folder = find_results_folder(store)
+    return {name: _look_up(folder, name, entry) for name, entry in entries.items()}
+
+
+def _look_up(folder: RunFolder, name: str, entry: SelfTestEntry) -> SelfTestEntry:
+    figures = _read_figures(folder.read_if_there(make_result_file_name(name, entry.id)))
+    similar = {} if figures or not entry.options else _find_similar(folder, name, entry.options)
+    return replace(entry, figures=figures, similar=similar)
+
+
+def _find_similar(folder: RunFolder, name: str, options: Mapping[str, str]) -> dict[str, str]:
+    """Return how the most similar stored self-test of the same model differs from `options`; {} for none."""
+    model = name.rpartition("/")[0]
+    differing = [
+        {
+            key: other.get(key, "")
+            for key in (*options, *(key for key in other if key not in options))
+            if options.get(key, "") != other.get(key, "")
+        }
+        for other in _read_options(folder, model)
+    ]
+    return min(differing, key=len, default={})
+
+
+def _read_options(folder: RunFolder, model: str) -> Iterator[dict[str, str]]:
+    """Yield the options of each stored self-test of `model`; files that cannot be read are left out."""
+    for path in sorted(folder.path.glob(f"{_ODD.sub('_', model)[:80]}*.json")):
+        with suppress(InputError, KeyError, TypeError, AttributeError):
+            result = folder.read(path.name)
+            if result["model"] == model:
+                versions = result["prompts"]["shipped"]["versions"]
+                yield list_identity_options(
+                    str(result["endpoint"]),
+                    result["params"],
+                    versions,
+                    str(result["scale"]),
+                    str(result["lang"]),
+                )
 
 
 def update_selftests(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
@@ -45,7 +97,7 @@ def update_selftests(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict[
 
     A run that was moved away from its store keeps its own figures.
     """
-    now = look_up_selftests(store, {name: row.id for name, row in entries.items()})
+    now = look_up_selftests(store, entries)
     return {name: row if row.figures else entries[name] for name, row in now.items()}
 
 
@@ -62,6 +114,7 @@ def _read_figures(result: Mapping[str, Any] | None) -> SelfTestFigures | None:
             "too_low": shipped["strict"],
             "language": shipped["language"],
             "obedient": shipped["obedient"],
+            "irrelevant_too_high": shipped["too_high"]["irrelevant"],
         }
     except (KeyError, TypeError) as error:
         raise InputError(

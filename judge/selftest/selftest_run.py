@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from judge import factory, run_identity
+from judge.analysis.summary import SelfTestEntry
 from judge.assess.assessor import Assessor
 from judge.assess.judging import JudgingResult, judge_with_panel
 from judge.assess.progress import NullProgress, ProgressListener
@@ -22,11 +23,11 @@ from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, ErrorKind, InputError, RunIncomplete
 from judge.json_text import dump_json, hash_parts
-from judge.messages import NameList, OptionName
+from judge.messages import ENGLISH, NameList, OptionName, Translator, make_text
 from judge.pricing.costs import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pair, Scale, ScaleName
 from judge.runs.record_json import to_json
-from judge.selftest import find_results_folder, make_result_file_name, probes
+from judge.selftest import find_results_folder, list_identity_options, make_result_file_name, probes
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
 from judge.store.store import VerdictStore
 
@@ -37,8 +38,10 @@ _REASK_TEXTS: Mapping[Lang, str] = {
 _LABELS: Mapping[Lang, tuple[str, str]] = {"zh": ("查询：", "摘要："), "en": ("Query: ", "Snippet: ")}
 #: What the names of models without reasons begin with.
 _NOT_TESTED = (RERANKER, DECISION_MODEL, EXPECTED)
-#: The two prompts that are compared: the one that runs use, and one without any defence.
+#: The two prompts that are compared, in the file: the one that runs use, and one without any defence.
 _PROMPT_NAMES = ("shipped", "plain")
+#: Their names elsewhere.
+RUN_PROMPT, PLAIN_PROMPT = make_text("run prompt"), make_text("plain prompt")
 
 
 def make_plain_prompts(scale: Scale) -> Prompts:
@@ -95,19 +98,23 @@ def count_selftest_calls(config: Config) -> tuple[int, int]:
         return len(keys), len(keys) - (len(store.find_answers(keys)) if store else 0)
 
 
-def run_selftest(config: Config, progress: ProgressListener | None = None) -> SelfTest:
+def run_selftest(
+    config: Config, progress: ProgressListener | None = None, t: Translator = ENGLISH
+) -> SelfTest:
     """Judge every shipped probe with the assessor of `config` and store the result.
 
-    With several repeats the last one counts. Verdicts in the store are not paid again. Raises InputError
-    before anything is paid, RunIncomplete when the account, the budget or the server left probes without an
-    answer (nothing is written, and the same call resumes), StoreError when verdicts cannot be stored,
-    Interrupted after Ctrl-C.
+    `progress` gets the names of the prompts from `t`. With several repeats the last one counts. Verdicts in
+    the store are not paid again. Raises InputError before anything is paid, RunIncomplete when the account,
+    the budget or the server left probes without an answer (nothing is written, and the same call resumes),
+    StoreError when verdicts cannot be stored, Interrupted after Ctrl-C.
     """
     test = _prepare_test(config)
     folder = find_results_folder(test.store)
     with folder.lock():
         spend_limit = SpendLimit(test.config.max_calls, test.config.budget)
-        panel = factory.build_panel(test.config, test.assessors, CancelToken(), spend_limit)
+        members = factory.build_panel(test.config, test.assessors, CancelToken(), spend_limit)
+        titles = f"1/2 {t(RUN_PROMPT.en)}", f"2/2 {t(PLAIN_PROMPT.en)}"
+        panel = [replace(member, title=title) for member, title in zip(members, titles, strict=True)]
         with VerdictStore(test.store) as store:
             judgings = asyncio.run(
                 judge_with_panel(test.pairs, panel, store, test.config.repeats, progress or NullProgress())
@@ -125,7 +132,7 @@ def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | Non
     if graded >= config.min_coverage * len(judging.judgments):
         return None
     return RunIncomplete(
-        "only {graded:,} of {total:,} probes got a grade with the shipped prompt, less than --min-coverage"
+        "only {graded:,} of {total:,} probes got a grade with the run prompt, less than --min-coverage"
         " {least:.0%}",
         graded=graded,
         total=len(judging.judgments),
@@ -254,10 +261,16 @@ def _identify_assessor(assessor: Assessor, config: Config) -> str:
     return hash_parts(parts, 12)
 
 
-def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
-    """Return the identity of each assessor by its name; without those that have no prompt of judge."""
+def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, SelfTestEntry]:
+    """Return an entry without figures of each assessor by its name; none for those without such prompts."""
     return {
-        each.name: _identify_assessor(each, config)
+        each.name: SelfTestEntry(
+            _identify_assessor(each, config),
+            None,
+            list_identity_options(
+                each.model.endpoint, each.model.params, each.prompts.versions, config.scale, config.lang
+            ),
+        )
         for each in assessors
         if config.assessor == "judge" and not each.model.name.startswith(_NOT_TESTED)
     }

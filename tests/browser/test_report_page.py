@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,46 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
         count = result.page.locator(".count")
         if "q9" not in read_listed_queries(result.page):
             expect(count).to_contain_text("Query \u2068q9\u2069 is not on this page")
+
+
+def test_a_link_to_a_query_that_is_not_there_says_so_in_sight(browser: Browser, report: Path) -> None:
+    from playwright.sync_api import expect
+
+    with open_page(browser, f"{make_file_url(report)}#q=nosuch", locale="en-US") as result:
+        count = result.page.locator(".count")
+        expect(count).to_contain_text("Query \u2068nosuch\u2069 is not on this page")
+        expect(count).to_be_in_viewport()
+        result.page.evaluate("scrollTo(0, 0)")
+        expect(count).not_to_be_in_viewport()
+        result.page.evaluate("location.hash = '#q=other'")
+        expect(count).to_contain_text("\u2068other\u2069")
+        expect(count).to_be_in_viewport()
+
+
+#: The visible texts of the means with their boxes.
+TEXTS = """() => [...document.querySelectorAll("#chart-means text")].flatMap((text) => {
+  const { left, right, top, bottom, width } = text.getBoundingClientRect();
+  return width ? [{ text: text.lastChild.textContent, left, right, top, bottom }] : [];
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_texts_of_the_means_stand_apart_and_near_their_marks(
+    browser: Browser, demo: Path, width: int
+) -> None:
+    with open_page(
+        browser, make_file_url(demo), locale="en-US", viewport={"width": width, "height": 900}
+    ) as result:
+        boxes = result.page.evaluate(TEXTS)
+        grid = result.page.locator("#chart-means .grid").first.bounding_box()
+    assert len([box for box in boxes if box["text"] in ("MAP@10", "P@5", "RR@10", "sDCG@10")]) == 4
+    for one, other in combinations(boxes, 2):
+        if one["top"] < other["bottom"] and other["top"] < one["bottom"]:
+            left, right = sorted((one, other), key=lambda box: float(box["left"]))
+            assert right["left"] - left["right"] >= 8, (left["text"], right["text"])
+    name = next(box for box in boxes if box["text"] == "lantern")
+    assert grid is not None
+    assert 5 < grid["x"] - name["right"] < 120
 
 
 # --- reading

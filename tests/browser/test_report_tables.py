@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from judge.report.page_tables import COLUMN_NOTES
 from tests.support.browser import make_file_url, open_page
 from tests.unit.report.pages import run_lexical, write_page
 
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
 
 ENGINES = ("searxng", "mine", "brave")
 #: What a run of every default measure whose engines' answers were timed has to say.
-FULL = [
-    *("engine", "nDCG@10", "MAP@10", "P@5", "RR@10", "sDCG@10"),
-    *("queries", "answered", "judged", "unique", "ms median", "ms p95", "tokens"),
-]
+MEANS = ["engine", "nDCG@10", "MAP@10", "P@5", "RR@10", "sDCG@10", "queries"]
+RETURNED = ["engine", "answered", "judged", "unique", "ms median", "ms p95", "tokens"]
 SCROLLED = "(sheet) => { sheet.scrollLeft = 10_000; return sheet.scrollLeft; }"
 
 
@@ -56,23 +55,39 @@ def measure_hidden(sheet: Locator) -> int:
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_at_1280_pixels_everything_about_an_engine_is_in_sight(
-    browser: Browser, timed_report: Path, locale: str
+    browser: Browser, tmp_path: Path, locale: str
 ) -> None:
+    """Every column is there: an engine failed once, was not in a row of another query, and repeats a page."""
     from playwright.sync_api import expect
 
+    rows = list(ask(error="timeout"))
+    engines = rows[1]["engines"]
+    assert isinstance(engines, dict)
+    del engines["mine"]
+    engines["brave"] = {"results": []}
+    page = {"snippet": "question number 2", "url": "https://one.example/"}
+    rows[2]["engines"] = {engine: {"results": [page, page], "latency_ms": 12345} for engine in ENGINES}
+    path = write_page(tmp_path, run_lexical(tmp_path / "run", rows))
     with open_page(
-        browser, make_file_url(timed_report), locale=locale, viewport={"width": 1280, "height": 900}
+        browser, make_file_url(path), locale=locale, viewport={"width": 1280, "height": 900}
     ) as result:
-        sheet = result.page.get_by_role("region").filter(has=result.page.locator("table.engines"))
-        assert measure_hidden(sheet) == 0
+        for name, heads in (
+            ("engines", MEANS),
+            ("returns", [*RETURNED[:2], "empty", "errors", "no row", "judged", "duplicates", *RETURNED[3:]]),
+        ):
+            sheet = result.page.get_by_role("region").filter(has=result.page.locator(f"table.{name}"))
+            assert measure_hidden(sheet) == 0
+            if locale == "en-US":
+                expect(sheet.locator("thead th")).to_have_text(heads, use_inner_text=True)
         if locale == "en-US":
-            expect(sheet.locator("thead th")).to_have_text(FULL, use_inner_text=True)
+            notes = " · ".join(note.en for note in COLUMN_NOTES.values())
+            expect(result.page.locator(".legend").first).to_have_text(notes, use_inner_text=True)
 
 
 def test_a_column_that_says_something_of_one_engine_is_there(browser: Browser, tmp_path: Path) -> None:
     with open_page(browser, make_file_url(write_report(tmp_path, error="timeout")), locale="en-US") as result:
-        heads = result.page.locator("table.engines thead th").all_inner_texts()
-        assert heads == [*FULL[:8], "errors", *FULL[8:]]
+        heads = result.page.locator("table.returns thead th").all_inner_texts()
+        assert heads == [*RETURNED[:2], "errors", *RETURNED[2:]]
 
 
 def test_on_a_telephone_names_stay_and_an_edge_shows_that_there_is_more(

@@ -622,16 +622,22 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
     assert result.returncode == 0, result.stderr
     text = run_agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
     more = count_reserve_queries(20, 60, 12)
-    assert f"plan.csv: 20 queries + {more} in reserve; fill in the column 'grade'" in text
+    sizes = f"plan.csv: 20 queries (40 pairs) + {more} in reserve ({2 * more} pairs); fill in the column"
+    assert sizes in text
     assert "Fewer than 20" not in text
     assert "nDCG@10 has no value on 12 of 60, because nothing in the pool is relevant or an engine" in text
-    drawn = list(dict.fromkeys(row["query_id"] for row in read_plan(tmp_path / "plan.csv")))
+    rows = read_plan(tmp_path / "plan.csv")
+    drawn = list(dict.fromkeys(row["query_id"] for row in rows))
     assert drawn == list(draw_queries_to_label([f"q{query}" for query in range(60)], 20 + more))
+    assert [row["reserve"] for row in rows] == [""] * 40 + ["reserve"] * 2 * more
+    # The plan itself is a file of labels, with this column too.
+    assert "20 wholly labelled" not in run_agree(tmp_path / "x", "--qrels", fill_plan(tmp_path / "plan.csv"))
 
 
 def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain_run: Path, tmp_path: Path) -> None:
     text = run_agree(plain_run, "--plan", 3, "--out", tmp_path / "plan.csv")
-    assert "plan.csv: 3 queries; fill in" in text
+    assert "plan.csv: 3 queries (24 pairs); fill in" in text
+    assert "reserve" not in read_plan(tmp_path / "plan.csv")[0]
     assert "in reserve" not in text
     assert (
         "Fewer than 20 labelled queries measure agreement, but do not correct the scores of engines." in text

@@ -59,6 +59,11 @@ def render_terminal(outcome: RunResult) -> str:
     return screen.file.getvalue()
 
 
+def find_line(text: str, start: str) -> int:
+    """Return the number of the line that begins with `start`."""
+    return next(at for at, line in enumerate(text.splitlines()) if line.startswith(start))
+
+
 def test_a_sound_assessor_passes_and_pays_once(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.reply_sensibly) as server:
         config = configure(server)
@@ -195,10 +200,18 @@ def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None
     # The lexical model counts shared terms only, so that repeated words of the query mislead it.
     assert read_counts(figures["too_high"]) == read_counts(find_figures(tested)["hostile"])
     assert figures["too_high"]["count"] > 10
-    assert f"Self-test of lexical/graded: {figures['too_high']['count']} of 120" in render_terminal(after)
+    shown = render_terminal(after)
+    assert f"Self-test of lexical/graded: too high on {figures['too_high']['count']} of 120" in shown
+    assert read_counts(figures["irrelevant_too_high"]) == (0, 24)
+    # The words of the query miss 19 of 64 relevant snippets, for which Wilson's interval begins at 19.9%.
+    warning = "This assessor is not reliable: in its self-test, 30% of relevant snippets got too low a grade;"
+    assert shown.splitlines()[find_line(shown, warning) - 1].startswith("No engine is best by")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "Self-test of lexical/graded" in page
     assert "lexical/graded 的自测" in page
+    assert page.index("<h1") < page.index(warning) < page.index("<table")
+    compared = run_judge("compare", out).stdout
+    assert warning in compared
     content = (out / "results.json").read_bytes()
     judge.run(ROWS, "lexical", out=str(out))
     assert (out / "results.json").read_bytes() == content
@@ -215,6 +228,26 @@ def test_other_parameters_are_another_assessor_and_another_day_is_not(tmp_path: 
     assert len({usual, find_assessor_id(scale="binary"), find_assessor_id(lang="zh")}) == 3
 
 
+def test_a_self_test_with_another_option_is_named(configure: Callable[..., Config], tmp_path: Path) -> None:
+    with LoopbackServer(assessors.reply_sensibly) as server:
+        run_selftest(configure(server, max_tokens=300))
+        run_selftest(configure(server, max_tokens=300, scale="binary"))
+        tested = server.openai_url
+    with LoopbackServer(lambda request: Reply(text='{"reason": "r", "grade": 2}')) as server:
+        out = tmp_path / "runs" / "mine"
+        options = {"model": "openai:fake", "base_url": server.openai_url, "max_tokens": 300}
+        result = judge.run(ROWS, out=str(out), **options)
+        difference = f"; there is one with --base-url {tested} (this run: {server.openai_url})."
+        assert difference in render_terminal(result)
+        assert difference in render_terminal(judge.score(out))
+        other = judge.run(ROWS, out=str(tmp_path / "runs" / "other"), **{**options, "max_tokens": 400})
+        assert f"(this run: {server.openai_url}) and --max-tokens 300 (this run: 400)." in render_terminal(
+            other
+        )
+        (tmp_path / "runs" / "selftests" / "openai_fake_graded-0.json").write_text("[1]", encoding="utf-8")
+        assert difference in render_terminal(judge.score(out))
+
+
 def test_a_binary_grade_is_shown_with_the_one_sensible_grade(tmp_path: Path) -> None:
     result = run_judge("selftest", "-m", "lexical", "--scale", "binary", "--out", tmp_path / "runs" / "any")
     assert result.returncode == 0, result.stderr
@@ -227,6 +260,15 @@ def test_the_command_prints_its_cost_and_its_result(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "440 calls" in result.stdout
     assert "all hostile or empty snippets" in result.stdout
+    assert [line.partition(":")[0] for line in result.stderr.splitlines()] == [
+        "1/2 run prompt",
+        "2/2 plain prompt",
+    ]
+    assert result.stdout.splitlines()[-1] == (
+        "Bad: this assessor is not reliable: 30% of relevant snippets got too low a grade, clearly more than"
+        " 10%. Do not choose an engine by it. Test another model with judge selftest -m MODEL, or other"
+        " prompts with --prompts DIR."
+    )
     (result_file,) = tmp_path.glob("runs/selftests/*.json")
     assert json.loads(result_file.read_text(encoding="utf-8"))["assessor"] == "lexical/graded"
     assert "440 of them known already" in run_judge(*words).stdout

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,15 +59,13 @@ class Tally:
     turnover: float = 0.0
 
 
-def make_outcomes(
-    before: simulated.Night, now: simulated.Night, worse: float
-) -> tuple[RegressionOutcome, ...]:
+def make_outcomes(before: simulated.Night, now: simulated.Night, worse: float) -> Sequence[RegressionOutcome]:
     """Return the outcomes of the regression test if the first engine is `worse` tonight."""
     sides = simulated.measure_nights(before, now, np.array([worse, 0.0, 0.0]))
     return decide_outcomes(tuple(simulated.list_changes(*sides)), (), RULES)
 
 
-def list_regressions(result: tuple[RegressionOutcome, ...]) -> set[str]:
+def list_regressions(result: Sequence[RegressionOutcome]) -> set[str]:
     """Return the engines with a regression."""
     return {row.engine for row in result if row.verdict == "regression"}
 

@@ -176,6 +176,7 @@ const TEXTS = {
  * @property {(path: string, count: number) => string} exported
  * @property {(state: State) => string} progress
  * @property {(state: PairState) => string} position
+ * @property {(state: State) => string} enough
  * @property {(minutes: number) => string} timeLeft
  * @property {(state: State) => string} beforeFinish
  * @property {(count: number, path: string) => string} nextStep
@@ -193,7 +194,11 @@ const SENTENCES = {
     exported: (path, count) => `${formatCount(count, "label", "labels")} in ${path}`,
     progress: (state) => `${state.labelled.toLocaleString("en")} of ${state.total.toLocaleString("en")} labelled`,
     position: (state) =>
-      `query ${state.query_number} of ${state.queries}, snippet ${state.pair_number} of ${state.pairs_of_query}`,
+      state.in_reserve
+        ? `query ${state.query_number} of ${state.queries} in reserve, snippet ${state.pair_number} of ${state.pairs_of_query}`
+        : `query ${state.query_number} of ${state.queries}${state.reserve ? ` (${state.reserve} more in reserve)` : ""}, snippet ${state.pair_number} of ${state.pairs_of_query}`,
+    enough: (state) =>
+      `${formatCount(state.with_value ?? 0, "query has", "queries have")} a value, as the plan wants. You can stop here: write the CSV now. Labels on the rest are not needed.`,
     timeLeft: (minutes) =>
       minutes < 1.5
         ? "about a minute left"
@@ -221,7 +226,11 @@ const SENTENCES = {
     exported: (path, count) => `${count.toLocaleString("en")} 条标注已写入 ${path}`,
     progress: (state) => `已标 ${state.labelled.toLocaleString("en")} / ${state.total.toLocaleString("en")}`,
     position: (state) =>
-      `第 ${state.query_number} / ${state.queries} 条查询，第 ${state.pair_number} / ${state.pairs_of_query} 条摘要`,
+      state.in_reserve
+        ? `备用查询第 ${state.query_number} / ${state.queries} 条，第 ${state.pair_number} / ${state.pairs_of_query} 条摘要`
+        : `第 ${state.query_number} / ${state.queries} 条查询${state.reserve ? `（另有 ${state.reserve} 条备用）` : ""}，第 ${state.pair_number} / ${state.pairs_of_query} 条摘要`,
+    enough: (state) =>
+      `已有 ${(state.with_value ?? 0).toLocaleString("en")} 条查询有得分，达到计划所需的数量。现在可以停止并导出 CSV，其余查询无需标注。`,
     timeLeft: (minutes) =>
       minutes < 1.5
         ? "大约还需 1 分钟"

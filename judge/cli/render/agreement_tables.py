@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -26,25 +28,29 @@ from judge.report.facts import OUTCOMES
 
 #: How many engines or pairs of them a sentence names.
 _MOST_NAMES = 6
+#: What commands in stored texts begin with.
+_ANY_RUN = "judge agree RUN "
 #: With fewer engines RBO, which looks at the top of long lists, adds nothing to tau.
 _LONG_LIST = 10
 
 
 def print_agreement(
-    agreement: LabelAgreement, console: Console, t: Translator, measure: str | None = None
+    agreement: LabelAgreement, run: Path, console: Console, t: Translator, measure: str | None = None
 ) -> None:
-    """Print the answer, the table of grades, and what people's labels mean for the engines.
+    """Print the answer, the table of grades, and what people's labels mean for the engines of a `run`.
 
     `measure` chooses whose order and correction is shown. Raises InputError when it compares no engines.
     """
     deciding = _choose(agreement, measure)
-    print_lines(_list_parts(agreement, deciding, t), console)
+    print_lines(_list_parts(agreement, deciding, shlex.quote(str(run)), t), console)
     console.print()
     for line in _describe_references(agreement.references, t):
         console.print(Text(line, style="dim"))
 
 
-def _list_parts(agreement: LabelAgreement, deciding: str | None, t: Translator) -> Iterator[str | Table]:
+def _list_parts(
+    agreement: LabelAgreement, deciding: str | None, run: str, t: Translator
+) -> Iterator[str | Table]:
     yield from _describe_agreement(agreement, t)
     yield from _describe_favoured(agreement, t)
     yield _make_confusion_table(agreement, t)
@@ -52,11 +58,21 @@ def _list_parts(agreement: LabelAgreement, deciding: str | None, t: Translator) 
     yield from _list_reasons(agreement, t)
     if agreement.engines:
         yield _make_bias_table(agreement, agreement.orders[deciding].assessor if deciding else {}, t)
+        if sum(engine.results for engine in agreement.engines.values()) > agreement.pairs:
+            yield t(
+                "By engine, each result counts: a pair that several engines returned counts once for each of"
+                " them here, and once in the table above."
+            )
     if deciding is not None:
-        yield from _describe_orders(agreement.orders[deciding], deciding, t)
+        orders = agreement.orders[deciding]
+        partly = orders.partly_labelled
+        labelled = agreement.labelled_queries if partly else agreement.wholly_labelled_queries
+        yield from _describe_orders(orders, deciding, labelled, t)
         if deciding in agreement.calibration:
             without_text = agreement.queries_without_text
-            yield from _list_correction(agreement.calibration[deciding], deciding, without_text, t)
+            for part in _list_correction(agreement.calibration[deciding], deciding, without_text, t):
+                # The stored texts do not know the folder.
+                yield part.replace(_ANY_RUN, f"judge agree {run} ") if isinstance(part, str) else part
 
 
 def print_decision(decision: PlannedComparison, console: Console, t: Translator) -> None:
@@ -292,8 +308,11 @@ def _describe_references(references: Sequence[PublishedAgreement], t: Translator
         )
 
 
-def _describe_orders(orders: EngineOrders, measure: str, t: Translator) -> Iterator[str]:
-    """Yield the engines' orders by people's grades and by the assessor's, and how alike the two are."""
+def _describe_orders(orders: EngineOrders, measure: str, labelled: int, t: Translator) -> Iterator[str]:
+    """Yield the engines' orders by people's grades and by the assessor's, and how alike the two are.
+
+    `labelled` queries could count.
+    """
     if orders.left_out:
         yield t(
             "without an order, because too few queries have a value by both: {names}",
@@ -305,11 +324,12 @@ def _describe_orders(orders: EngineOrders, measure: str, t: Translator) -> Itera
         yield t("{name}: the orders of the engines can't be compared: {why}", name=name, why=why)
         return
     yield t(
-        "means of {name} on {queries}{partly}, highest first: {people} by people's grades, {assessor} by the"
-        " assessor's",
+        "means of {name} on {queries}{partly}{others}, highest first: {people} by people's grades, {assessor}"
+        " by the assessor's",
         name=name,
         queries=count_queries(t, orders.queries),
         partly=t(", partly labelled") if orders.partly_labelled else "",
+        others=_explain_left_out(labelled - orders.queries, labelled, t),
         people=rank_means(t, orders.people, _MOST_NAMES),
         assessor=rank_means(t, orders.assessor, _MOST_NAMES),
     )
@@ -325,6 +345,18 @@ def _describe_orders(orders: EngineOrders, measure: str, t: Translator) -> Itera
             "people's order, which the assessor reverses: {pairs}",
             pairs=_list_engine_pairs(orders.swapped, t),
         )
+
+
+def _explain_left_out(count: int, labelled: int, t: Translator) -> str:
+    """Return why `count` of the `labelled` queries have no part in the means; "" for none."""
+    if count <= 0:
+        return ""
+    return t(
+        " (left out: {count:,} of {labelled:,} labelled queries, on which an engine has no value, because"
+        " nothing is relevant by one side's grades or the engine failed)",
+        count=count,
+        labelled=labelled,
+    )
 
 
 def _list_engine_pairs(
@@ -346,7 +378,7 @@ def _list_correction(
     """Yield the engines as people's grades would have them; `without_text` queries have nothing to label."""
     name = name_mean(measure)
     if isinstance(calibration, MissingCalibration):
-        yield t("No correction of {name}: {why}", name=name, why=t(calibration.why))
+        yield t("No correction of {name}: {why}.", name=name, why=t(calibration.why))
         return
     engine = next(iter(calibration.engines.values()))
     labelled = engine.labelled + engine.undefined
@@ -362,7 +394,7 @@ def _list_correction(
         labelled=labelled,
     )
     yield _make_correction_table(calibration, name, t)
-    yield t("This holds if the labelled queries were drawn at random (judge agree RUN --plan).")
+    yield t("This holds if the labelled queries were drawn at random (judge agree RUN --plan N).")
     yield from map(t, calibration.warnings)
     if len(calibration.comparisons) > 1:
         yield t(

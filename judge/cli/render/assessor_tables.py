@@ -15,9 +15,10 @@ from judge.measure.resampling import CountedShare
 from judge.messages import Translator, make_text
 from judge.pricing.costs import Cost, add_costs
 from judge.pricing.prices import FREE_PRICE
+from judge.report.assessor_sentences import MOST_WRONG, list_wrong_grades
 from judge.report.display_text import count_new_calls, format_call_count, format_run_cost, format_share
 from judge.selftest.probes import RELEVANT_KINDS
-from judge.selftest.selftest_run import PromptResult, SelfTest
+from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, PromptResult, SelfTest
 
 #: How many probes with an unexpected grade are printed.
 _MOST_PROBES = 8
@@ -216,7 +217,7 @@ def print_plan(needed: int, to_pay: int, console: Console, t: Translator) -> Non
 def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
     """Print the figures of both prompts, the unexpected grades, the cost and the path of the result."""
     result = selftest.result
-    prompts = {t("shipped prompt"): result.prompts["shipped"], t("plain prompt"): result.prompts["plain"]}
+    prompts = {t(RUN_PROMPT.en): result.prompts["shipped"], t(PLAIN_PROMPT.en): result.prompts["plain"]}
     heading = t(
         "{test.result.assessor}: {test.result.probes.count} probes, {calls}",
         test=selftest,
@@ -232,6 +233,7 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
         *_describe_surprises(result.prompts["shipped"], t),
         _describe_cost(add_costs([prompt.cost for prompt in prompts.values()]), t),
         t("result: {path}", path=selftest.path),
+        *_describe_reliability(result.prompts["shipped"], t),
     ]
     print_lines(lines, console)
 
@@ -283,7 +285,10 @@ def _describe_failures(prompts: Mapping[str, PromptResult], t: Translator) -> It
 
 def _describe_surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
     if prompt.surprises:
-        yield t("odd grades with the shipped prompt ({count}):", count=len(prompt.surprises))
+        yield t(
+            "surprises with the run prompt ({count}), grades out of the sensible range:",
+            count=len(prompt.surprises),
+        )
     for probe in prompt.surprises[:_MOST_PROBES]:
         low, high = probe.grade_min, probe.grade_max
         yield t(
@@ -296,6 +301,27 @@ def _describe_surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
         yield t(
             '  … and {count} more, under "surprises" in the result file',
             count=len(prompt.surprises) - _MOST_PROBES,
+        )
+
+
+def _describe_reliability(prompt: PromptResult, t: Translator) -> Iterator[str]:
+    """Yield whether the assessor is good enough, and what to do next."""
+    if not prompt.hostile.of and not prompt.strict.of:
+        return
+    wrong = list_wrong_grades(t, prompt.hostile, prompt.too_high["irrelevant"], prompt.strict)
+    if wrong:
+        yield t(
+            "Bad: this assessor is not reliable: {wrong}, clearly more than {most:.0%}. Do not choose an"
+            " engine by it. Test another model with judge selftest -m MODEL, or other prompts with"
+            " --prompts DIR.",
+            wrong=t.join(wrong, "clauses"),
+            most=MOST_WRONG,
+        )
+    else:
+        yield t(
+            "Good: no group of probes has clearly more than {most:.0%} wrong grades. Next, compare the"
+            " assessor with people: judge agree RUN --plan 20.",
+            most=MOST_WRONG,
         )
 
 

@@ -39,7 +39,7 @@ from judge.report.comparison_sentences import (
     list_segments,
 )
 from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
-from judge.report.page_tables import COUNT_COLUMNS
+from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
 from judge.report.run_warnings import warn_incomplete, warn_without_results
 
 
@@ -99,7 +99,7 @@ def _explain_tables(
         if outcomes
         else t("95% interval: with a probability of 95%, the interval contains the true mean."),
         "better": t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
-        "not separated": t("a ≈ b: the interval does not exclude 0"),
+        "not separated": t("a ≈ b: not separated, the interval contains 0"),
         "undetermined": t("a ? b: unjudged snippets could reverse the difference"),
         "d_z": t("d_z: the mean difference divided by its standard deviation over the queries"),
         t("detectable"): t(
@@ -115,12 +115,7 @@ def _explain_tables(
             " the distance to each widens the 95% interval on its side"
         ),
         t("queries"): t("queries: the number of queries in the mean"),
-        t("errors"): t("errors: queries on which the engine failed"),
-        t("not asked"): t("not asked: queries for which the dataset has no answer of the engine"),
-        t("duplicates"): t("duplicates: results that repeat a page"),
-        t("unique"): t("unique: pages of the pool that no other engine returned"),
-        t("ms p95"): t("ms: response time; 95 of 100 take no longer than p95"),
-        t("tokens"): t("tokens: the approximate size of an answer"),
+        **{t(title): t(note.en) for title, note in COLUMN_NOTES.items()},
         "-": t("-: no value"),
     }
     yield t("How to read it: all numbers are over queries; two engines are compared on the same queries.")
@@ -146,6 +141,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     )
     yield assessor_sentences.describe_served_models(t, summary)
     yield choose_headline(t, summary, measure)
+    yield from assessor_sentences.warn_unreliable(t, summary)
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
         yield from describe_segment_differences(t, summary)

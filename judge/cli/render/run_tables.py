@@ -34,7 +34,7 @@ from judge.report.comparison_sentences import (
     list_differences,
 )
 from judge.report.display_text import count_new_calls, format_run_cost
-from judge.report.page_tables import list_return_columns
+from judge.report.page_tables import COLUMN_NOTES, list_return_columns
 from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete, warn_without_results
 from judge.runs.run_result import RunResult
 
@@ -42,6 +42,8 @@ from judge.runs.run_result import RunResult
 _PAIRS = 6
 #: The counts of what came back that a run prints where they are not 0; `judge compare` prints the others too.
 _COUNTS = ("judged", "empty", "errors", "absent", "duplicates")
+#: The columns of what came back that a run explains; `judge compare` explains the others too.
+_EXPLAINED = ("ms p95", "tokens")
 
 
 def list_return_cells(
@@ -114,7 +116,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
         count=summary.judgments,
         advice=t("add the missing texts to the dataset, and run it in another --out")
         if set(summary.failures) == {TEXT_MISSING}
-        else t("run the same command again"),
+        else t("run the judge run command of this run again"),
     )
     return escape_line(line)
 
@@ -175,6 +177,10 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
         print_table(make_engine_table(t("engine"), summary, means), console, {t("95% interval")})
         table = make_engine_table(t("what came back"), summary, came_back)
     print_table(table, console, {t("95% interval")})
+    titles = {title for title, _ in came_back}
+    for title in _EXPLAINED:
+        if t(title) in titles:
+            console.print(Text(t(COLUMN_NOTES[title].en), style="dim"))
 
 
 def _describe_result(summary: Summary, folder: Path, least: float, t: Translator) -> Iterator[str]:
@@ -182,6 +188,7 @@ def _describe_result(summary: Summary, folder: Path, least: float, t: Translator
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
     yield choose_headline(t, summary)
+    yield from assessor_sentences.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from describe_segment_differences(t, summary)
     yield from list_differences(t, comparisons, _PAIRS)

@@ -17,7 +17,7 @@ from judge.measure.measures import name_mean
 from judge.messages import Text, build_text, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg
-from judge.report.charts.plot import NAMES, Axis, PlotArea, ValueRange
+from judge.report.charts.plot import Axis, PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
 from judge.report.display_text import (
     NOTHING,
@@ -32,8 +32,9 @@ from judge.runs.results_file import QueryEntry
 #: How many pairs the picture shows, and how many its table; summary.json has all.
 _SHOWN = 15
 _LISTED = 200
-_MARKS = (0.34, 0.38)
-_VERDICTS = 0.75
+_MARKS_END, _VERDICTS = 0.72, 0.75
+#: Pixels before the second engine of a pair, and the columns of the brief form of its name.
+_INDENT, _COLUMNS = 12, 13
 _TOP = 36
 _OUTCOMES = {
     "better": make_text("ahead"),
@@ -106,7 +107,9 @@ def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> 
     groups = [(engine, list(rows)) for engine, rows in groupby(first, key=lambda each: each.a)]
     bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first))
     numbers = [number for each in first if (cell := _make_range(each)) for number in cell.numbers]
-    area = PlotArea(plot.make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
+    others = [each.b for each in first]
+    marks = plot.place_marks(others, _MARKS_END, _COLUMNS, _INDENT)
+    area = PlotArea(plot.make_axis([0.0, *numbers], 4), *marks, _TOP + ROW_HEIGHT - 4, bottom)
     legend = (
         (0.0, plot.DOT, _OUTCOMES["better"]),
         (70.0, plot.HOLLOW, make_text("not ahead")),
@@ -114,12 +117,13 @@ def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> 
     )
     parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2
-    heads, others = [f"{engine} −" for engine, _ in groups], [each.b for each in first]
+    heads = [f"{engine} −" for engine, _ in groups]
     for head, (_, rows) in zip(heads, groups, strict=True):
         parts.append(svg.draw_name(head, 36, "name first", 0, y + 4, heads))
         for comparison in rows:
             y += ROW_HEIGHT
-            parts.append(svg.draw_row_label(comparison.b, 13, NAMES, y, others, indent=12))
+            width = area.x - plot.NAMES_GAP
+            parts.append(svg.draw_row_label(comparison.b, _COLUMNS, width, y, others, indent=_INDENT))
             parts += _draw_pair(comparison, area, y)
         y += ROW_HEIGHT
     bottom += AXIS_HEIGHT

@@ -14,16 +14,17 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.messages import Text, build_text, join_sentences, make_text
 from judge.report import display_text
-from judge.report.charts import svg
+from judge.report.charts import plot, svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
 from judge.report.display_text import NOTHING, format_share
 from judge.runs.results_file import QueryEntry
 
 #: How many ranks are shown.
 _MAX_RANKS = 20
-#: The columns of the picture: names, then bars, then numbers that end at the right edge.
-_NAMES = 0.27
-_BARS = (0.29, 0.56)
+#: Where the bars end: before them stand the names, after them numbers that end at the right edge.
+_BARS_END = 0.85
+#: The columns of the brief form of a name.
+_NAME_COLUMNS = 13
 _ROW = 52
 _BAR = 40
 _HATCH = "chart-grades-hatch"
@@ -174,11 +175,12 @@ def _draw_grades_picture(graded: GradeCounts) -> Picture:
     parts.append(svg.draw_text(make_text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
     engines = graded.engines[:MAX_ENGINES]
+    bars = plot.place_marks(engines, _BARS_END, _NAME_COLUMNS)
     for engine in engines:
         share = format_share(graded.compute_relevant(engine))
         parts += [
-            svg.draw_row_label(engine, 13, _NAMES, top + _ROW / 2, engines),
-            svg.draw_inset(*_BARS, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks)),
+            svg.draw_row_label(engine, _NAME_COLUMNS, bars[0] - plot.NAMES_GAP, top + _ROW / 2, engines),
+            svg.draw_inset(*bars, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks)),
             svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end"),
         ]
         top += _ROW
@@ -189,7 +191,7 @@ def _draw_grades_picture(graded: GradeCounts) -> Picture:
         if len(graded.ranks) <= 10 or rank == 1 or rank % 5 == 0
     ]
     note = svg.note_omitted_engines(len(graded.engines), top + 36)
-    parts += [svg.draw_inset(*_BARS, *numbers), svg.draw_text(make_text("rank"), "tick", 0, top + 12), *note]
+    parts += [svg.draw_inset(*bars, *numbers), svg.draw_text(make_text("rank"), "tick", 0, top + 12), *note]
     return Picture(top + 22 + (22 if note else 0), parts)
 
 

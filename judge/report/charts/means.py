@@ -18,13 +18,13 @@ from judge.report.charts.plot import Axis, PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, MAX_ENGINES, ROW_HEIGHT, Chart, Picture
 from judge.report.display_text import fit_on_line, format_number, format_range
 
-#: The columns with the marks; before them stand the names, after them numbers that end at the right edge.
-_MARKS = (0.34, 0.5)
-_REPEAT_MARKS = (0.34, 0.48)
-#: Further measures stand side by side, this many in a band.
-_BAND = 4
+#: Where the marks end; before them stand the names, after them numbers that end at the right edge.
+_MARKS_END = 0.84
+_REPEAT_MARKS_END = 0.82
+#: Further measures stand side by side, this many in a band, so that their numbers are apart on a telephone.
+_BAND = 2
 _SMALL = 18
-_GAP = 0.035
+_GAP = 0.06
 _TOP = 48
 _REPEAT_TOP = 20
 #: The height that an engine's repeats share, first on top, and the space between two engines.
@@ -135,7 +135,8 @@ def _draw_means_picture(means: _Means, engines: int) -> Picture:
         legend.append((190.0, plot.BOUNDS, make_text("unjudged, worst to best")))
     if means.ideal:
         legend.append((350.0 if len(legend) > 2 else 190.0, plot.IDEAL, make_text("best order of the pool")))
-    area = means.make_area(first, _MARKS, _TOP, ROW_HEIGHT)
+    marks = plot.place_marks(means.engines, _MARKS_END)
+    area = means.make_area(first, marks, _TOP, ROW_HEIGHT)
     cells = [means.cells[engine, first] for engine in means.engines]
     numbers = [format_number(cell.value if cell else None) for cell in cells]
     parts = [
@@ -145,12 +146,13 @@ def _draw_means_picture(means: _Means, engines: int) -> Picture:
     ]
     # The other measures, a band after the other, each on its own axis, the engines in the same order.
     y = area.bottom + AXIS_HEIGHT + 14
-    width = (1 - _MARKS[0]) / (min(len(others), _BAND) or 1)
+    width = (1 - marks[0]) / (min(len(others), _BAND) or 1)
     for at, measure in enumerate(others):
-        x = _MARKS[0] + at % _BAND * width
+        x = marks[0] + at % _BAND * width
         area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
         if at % _BAND == 0:
-            parts += plot.draw_row_names(means.engines, area.list_rows(len(means.engines)))
+            rows = area.list_rows(len(means.engines))
+            parts += plot.draw_row_names(means.engines, rows, marks[0] - plot.NAMES_GAP)
         parts.append(svg.draw_name(name_mean(measure), 7, "head small", x, y + 12))
         parts += [area.draw_grid(ends=True), area.place(means.draw_marks(area, measure))]
         if at % _BAND == _BAND - 1 or measure == others[-1]:
@@ -207,7 +209,8 @@ def _draw_repeats_picture(means: Mapping[str, Sequence[float | None]], measure: 
     engines = [*means][:MAX_ENGINES]
     rows = [[mean for mean in means[engine] if mean is not None] for engine in engines]
     scale = plot.make_axis(chain.from_iterable(rows))
-    area = PlotArea(scale, *_REPEAT_MARKS, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
+    marks = plot.place_marks(engines, _REPEAT_MARKS_END)
+    area = PlotArea(scale, *marks, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
     bottom = area.bottom + AXIS_HEIGHT
     note = svg.note_omitted_engines(len(means), bottom + 16)
     numbers = [format_number(max(row) - min(row) if row else None) for row in rows]

@@ -8,6 +8,7 @@ from math import ceil, floor, log10
 
 from markupsafe import Markup
 
+from judge.characters import count_columns
 from judge.measure.formulas import TIE
 from judge.messages import make_text
 from judge.report.charts.svg import (
@@ -19,6 +20,7 @@ from judge.report.charts.svg import (
     draw_text,
     join_markup,
     make_tag,
+    shorten_name,
 )
 from judge.report.display_text import set_minus_signs
 
@@ -26,8 +28,12 @@ from judge.report.display_text import set_minus_signs
 _FLAT = 1e-9
 #: How much is shown around values that are all the same.
 _AROUND = 0.1
-#: The width of the names of the rows, as a fraction of the column.
-NAMES = 0.31
+#: The largest width of the names of the rows, as a fraction of the column, and the gap after it.
+_NAMES, NAMES_GAP = 0.31, 0.03
+#: Pixels of a letter, and of the column on a telephone and on the narrowest page with longer names.
+_LETTER, _NARROW, _WIDE = 7.2, 350.0, 600.0
+#: The columns of the brief form of a name.
+_NAME_COLUMNS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +184,7 @@ class PlotArea:
     ) -> Iterator[Markup]:
         """Yield the names of the rows, the grid, the marks, and a number at the right edge of each row."""
         rows = self.list_rows(len(names))
-        yield from draw_row_names(names, rows)
+        yield from draw_row_names(names, rows, self.x - NAMES_GAP)
         yield self.draw_grid()
         yield self.place(marks)
         yield from (
@@ -186,6 +192,21 @@ class PlotArea:
         )
 
 
-def draw_row_names(names: Sequence[str], rows: Iterable[float]) -> Iterator[Markup]:
-    """Yield the names of engines left of their rows, around the heights `rows`."""
-    return (draw_row_label(name, 15, NAMES, y, names) for name, y in zip(names, rows, strict=True))
+def draw_row_names(names: Sequence[str], rows: Iterable[float], width: float) -> Iterator[Markup]:
+    """Yield the names of engines left of their rows, around the heights `rows`, in `width` of the column."""
+    return (draw_row_label(name, _NAME_COLUMNS, width, y, names) for name, y in zip(names, rows, strict=True))
+
+
+def place_marks(
+    names: Sequence[str], end: float, limit: int = _NAME_COLUMNS, indent: float = 0
+) -> tuple[float, float]:
+    """Return x and width of the marks, which end at `end`: they begin after the longest of the names.
+
+    `limit` and `indent` are those of `draw_row_label`.
+    """
+    widths = []
+    for columns, pixels in ((limit, _NARROW), (2 * limit, _WIDE)):
+        longest = max((count_columns(shorten_name(name, columns, names)) for name in names), default=0)
+        widths.append((indent + _LETTER * longest) / pixels)
+    x = min(_NAMES, max(widths)) + NAMES_GAP
+    return x, end - x

@@ -229,7 +229,7 @@ function buildScore(query, engine) {
   const answer = query.answers[engine];
   const cell = createElement("div", { class: "score" });
   cell.append(createElement("span", { class: "engine-name" }, buildName(engine), " "));
-  if (!answer) cell.append(createElement("span", { class: "muted" }, t("notAsked")));
+  if (!answer) cell.append(createElement("span", { class: "muted" }, t("noRow")));
   else if (answer.error) cell.append(createElement("span", { class: "trouble" }, t("error")));
   else {
     cell.append(createElement("b", {}, formatScore(answer.score)), " ");

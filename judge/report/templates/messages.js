@@ -46,7 +46,7 @@ const MESSAGES = {
   errorWith: ["error: {0}", "出错：{0}"],
   empty: ["empty", "为空"],
   noResults: ["no results", "没有返回结果"],
-  notAsked: ["not asked", "未查询"],
+  noRow: ["no row", "无数据行"],
   sideBySide: ["the engines side by side", "各引擎并排"],
   resultName: ["{0}, rank {1}", "{0} 第 {1} 名"],
   noText: ["no text", "无文本"],

@@ -106,7 +106,7 @@ function buildEngine(query, engine) {
   const name = HEADER.engines[engine] ?? "";
   const header = createElement("header", {}, createElement("h3", {}, buildName(engine)), answer && buildScores(answer));
   const section = createElement("section", { class: "engine", "aria-label": name }, header);
-  if (!answer) section.append(createElement("p", { class: "muted" }, t("notAsked")));
+  if (!answer) section.append(createElement("p", { class: "muted" }, t("noRow")));
   else if (answer.error)
     section.append(createElement("p", { class: "trouble", dir: "auto" }, t("errorWith", answer.error)));
   else if (!answer.results.length) section.append(createElement("p", { class: "trouble" }, t("noResults")));

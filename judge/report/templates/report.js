@@ -82,10 +82,16 @@ function openQuery(query) {
   scrollToOpenQuery(true);
 }
 
-/** @param {boolean} hasFocus */
+/**
+ * Scroll to the open query, or to the line that says that it is not on this page.
+ * @param {boolean} hasFocus
+ */
 function scrollToOpenQuery(hasFocus) {
   const row = openRow();
-  if (!row) return;
+  if (!row) {
+    if (FILTER.q) select(".count", HTMLElement, BROWSER).scrollIntoView({ block: "center" });
+    return;
+  }
   if (hasFocus) openButton(row).focus({ preventScroll: true });
   row.scrollIntoView({ block: "start" });
 }

@@ -19,7 +19,13 @@ from typing import Any
 
 from judge.annotate.label_log import open_labels
 from judge.annotate.serve import ServerAddress, make_server
-from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
+from judge.annotate.session import (
+    AnnotationSession,
+    draw_pairs_to_label,
+    order_pairs,
+    read_plan,
+    read_reserve,
+)
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
 from tests.support.command_line import run_judge
@@ -140,7 +146,8 @@ def serve_in_thread(
         tasks = order_pairs(loaded.pool, keys, who)
         address = ServerAddress("127.0.0.1", listener.getsockname()[1])
         address = replace(address, token=address.token if token is None else token)
-        server = make_server(AnnotationSession(run, loaded, tasks, labels), address)
+        reserve = read_reserve(plan, loaded.pool) if plan else frozenset()
+        server = make_server(AnnotationSession(run, loaded, tasks, labels, reserve=reserve), address)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

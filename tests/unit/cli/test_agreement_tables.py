@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ def render_tables(
     file = io.StringIO()
     print_agreement(
         from_json(LabelAgreement, result, "agreement.json"),
+        Path("runs/a b"),
         Console(file=file, width=width, highlight=False),
         t,
         measure,
@@ -74,7 +76,7 @@ def test_the_answer_comes_in_sentences(unfair_agreement: dict[str, Any]) -> None
         "means of nDCG@3 on 60 queries, highest first: A > B by people's grades, B > A by the assessor's",
         "people's order, which the assessor reverses: A > B",
         "nDCG@3 by people's grades on all 120 queries, estimated from the 60 queries",
-        "This holds if the labelled queries were drawn at random (judge agree RUN --plan).",
+        "This holds if the labelled queries were drawn at random (judge agree 'runs/a b' --plan N).",
         "People's labels reverse the assessor's order. By their labels: A > B",
     ):
         assert sentence in text, sentence
@@ -170,13 +172,43 @@ def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
 def test_few_labels_say_what_is_missing() -> None:
     shown, truth, assessor = make_favouring_run(40)
     run = make_run(shown, assessor)
-    ten = render_tables(measure_agreement(run, make_people(run, label_first(10, truth))))
+    ten = render_tables(measure_agreement(run, make_people(run, label_first(10, truth))), width=400)
     assert "No correction of nDCG@3: " in ten
-    assert "needs 20" in ten
+    assert (
+        "needs 20 wholly labelled queries and has 10; label 10 more: judge agree 'runs/a b' --plan 20" in ten
+    )
+    assert " draws 20 queries; with the same --seed, those drawn before are among them" in ten
+    chinese = render_tables(
+        measure_agreement(run, make_people(run, label_first(10, truth))), width=400, t=CHINESE
+    )
+    assert "judge agree 'runs/a b' --plan 20 抽取 20 条查询" in chinese
     assert "With fewer than 20 queries, the 95% intervals are too narrow." in ten
-    thirty = render_tables(measure_agreement(run, make_people(run, label_first(30, truth))))
+    thirty = render_tables(measure_agreement(run, make_people(run, label_first(30, truth))), width=400)
     assert "with fewer than 50, intervals can be slightly too narrow" in thirty
+    assert "judge agree 'runs/a b' --plan 40 draws all 40 queries of the run" in thirty
     assert "fewer than 20 queries" not in thirty
+
+
+def test_results_that_several_engines_share_and_queries_without_a_value_are_explained() -> None:
+    """Both engines return the text of q0; people find nothing relevant on q2."""
+    shown: Shown = {
+        engine: {f"q{query}": [f"t{query}" if query == 0 else f"t{query}{engine}"] for query in range(3)}
+        for engine in "AB"
+    }
+    truth = {
+        (query, text): 0 if query == "q2" else 2 if text == "t1B" else 3
+        for queries in shown.values()
+        for query, texts in queries.items()
+        for text in texts
+    }
+    run = make_run(shown, {**truth, ("q2", "t2A"): 3})
+    text = render_tables(measure_agreement(run, make_people(run, truth)), width=400)
+    assert "5 pairs of 3 queries have a grade from people" in text
+    assert "By engine, each result counts: a pair that several engines returned counts once for each" in text
+    assert (
+        "means of nDCG@3 on 2 queries (left out: 1 of 3 labelled queries, on which an engine has no value,"
+        " because nothing is relevant by one side's grades or the engine failed), highest first: A > B"
+    ) in text
 
 
 def test_why_a_number_is_missing_is_said_once() -> None:

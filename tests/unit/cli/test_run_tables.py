@@ -21,7 +21,7 @@ from judge.cli.render.run_tables import print_run
 from judge.cli.render.screen import Screen
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
-from judge.report.page_tables import list_dimensions, make_engines_table
+from judge.report.page_tables import list_dimensions, make_returns_table
 from judge.report.run_warnings import list_page_warnings, list_warnings, warn_without_results
 from judge.runs.run_result import RunResult
 
@@ -176,10 +176,10 @@ def test_the_demo_has_no_english_word_in_chinese(demo: RunResult) -> None:
 
 def test_the_share_of_judged_results_is_in_the_table_at_0_too(demo: RunResult) -> None:
     engines = {name: replace(each, judged=0.0) for name, each in demo.summary.engines.items()}
-    head = [text.en for text in make_engines_table(replace(demo.summary, engines=engines)).head]
+    head = [text.en for text in make_returns_table(replace(demo.summary, engines=engines)).head]
     assert "judged" in head
     engines = {name: replace(each, judged=None) for name, each in engines.items()}  # no engine has a result
-    head = [text.en for text in make_engines_table(replace(demo.summary, engines=engines)).head]
+    head = [text.en for text in make_returns_table(replace(demo.summary, engines=engines)).head]
     assert "judged" not in head
 
 
@@ -190,8 +190,8 @@ def test_the_report_and_the_terminal_have_the_same_columns_of_what_came_back(dem
     print_comparison(summary, Console(file=file, width=1000, highlight=False), ENGLISH, None, 1)
     titles = r"answered +empty +errors +judged +duplicates +unique +ms median +ms p95 +tokens"
     assert re.search(rf"^what came back +{titles} *$", file.getvalue(), re.MULTILINE)
-    head = "  ".join(text.en for text in make_engines_table(summary).head)
-    assert re.search(f"queries +{titles}$", head)
+    head = "  ".join(text.en for text in make_returns_table(summary).head)
+    assert re.search(f"^engine +{titles}$", head)
 
 
 def test_the_measure_that_decides_has_the_interval_and_orders_the_engines(tmp_path: Path) -> None:

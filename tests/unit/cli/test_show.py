@@ -47,6 +47,23 @@ def print_judgment(reason: str, flags: list[str]) -> list[str]:
     return stream.getvalue().splitlines()
 
 
+def test_an_address_that_does_not_fit_is_indented_like_the_snippet() -> None:
+    address = "https://example.org/" + "a" * 120
+    snippet = {"rank": 10, "snippet_id": "s", "document": "d", "title": "第10轮 比赛", "url": address}
+    answer = {"scores": {}, "error": None, "snippets": [{**snippet, "snippet": "text", "judgments": []}]}
+    entry = {"query_id": "q", "query": "query", "lang": "zh", "engines": {"bing": answer}}
+    stream = io.StringIO()
+    print_query(from_json(QueryEntry, entry, "results.json"), Console(file=stream, width=80))
+    lines = stream.getvalue().splitlines()[3:]
+    assert lines == [
+        " 10. 第10轮 比赛",
+        "     https://example.org/" + "a" * 55,
+        "     " + "a" * 65,
+        "     text",
+        "     unjudged",
+    ]
+
+
 def test_a_reason_with_a_line_break_stays_on_its_line() -> None:
     assert "     3 yes  first\\nsecond" in print_judgment("first\nsecond", [])
 

@@ -270,6 +270,19 @@ def test_a_topic_that_lacks_a_part_is_named_with_its_line(content: str, words: s
         )
 
 
+def test_a_document_that_is_cut_off_is_named_and_an_empty_one_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\ttea\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 2 a\n1 Q0 d2 2 1 a\n")
+    files = tmp_path / "t.tsv", tmp_path / "d.tsv", [tmp_path / "a.run"]
+    (tmp_path / "d.tsv").write_text("d1\ttext\r\nd2\t\r\n\n")
+    data = read_trec_dataset(*files, lang="auto", max_chars=400)
+    assert [each.flags for each in data.rankings[0].snippets] == [(), ("empty_snippet",)]
+    for cut in ("d2", "d2 "):
+        (tmp_path / "d.tsv").write_text(f"d1\ttext\n{cut}")
+        with pytest.raises(InputError, match=r"d\.tsv:2: is 'd2'; a document is an id, a tab and its text"):
+            read_trec_dataset(*files, lang="auto", max_chars=400)
+
+
 def test_two_runs_with_one_tag_are_told_apart_by_their_files(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("1\tx\n")
     (tmp_path / "d.tsv").write_text("d1\tsome text\n")

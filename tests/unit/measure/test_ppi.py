@@ -219,7 +219,7 @@ def test_human_values_of_queries_that_are_not_labelled_are_ignored() -> None:
 
 def test_too_few_labels_are_refused_with_what_to_do() -> None:
     names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)
-    message = "needs 20 wholly labelled queries and has 19; label 1 more: judge agree RUN --plan 50 draws"
+    message = "needs 20 wholly labelled queries and has 19; label 1 more: judge agree RUN --plan 20 draws"
     with pytest.raises(InputError, match=message):
         correct_engines(names, labelled, human, assessor)
     names, labelled, human, assessor = draw_engines(24)
@@ -240,7 +240,11 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
 
 
 @pytest.mark.parametrize(
-    ("queries", "advice"), [(40, "judge agree RUN --plan 40 draws"), (19, "has only 19; judge more queries")]
+    ("queries", "advice"),
+    [
+        (20, "judge agree RUN --plan 20 draws all 20 queries of the run"),
+        (19, "has only 19; judge more queries"),
+    ],
 )
 def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
     names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)

@@ -128,7 +128,7 @@ def test_p_is_exact_for_up_to_40_differences(queries: int) -> None:
     for worse in range(queries // 2):
         signs = np.array([-1.0] * (queries - worse) + [1.0] * worse)
         expected = scipy.stats.binomtest(worse, queries).pvalue
-        assert compute_one_p(signs / 7) == pytest.approx(min(1.0, expected), rel=1e-9)
+        assert compute_one_p((signs / 7).tolist()) == pytest.approx(min(1.0, expected), rel=1e-9)
         # Queries without a difference change nothing.
         assert compute_one_p([*signs, *[0.0] * 100]) == pytest.approx(min(1.0, expected), rel=1e-9)
 

@@ -195,7 +195,7 @@ def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
     (text,) = find_missing_answers(
         {"bing": make_engine(100), "brave": make_engine(80, errors=15, absent=5)}, 0.1
     )
-    assert text.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 not asked)")
+    assert text.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 without a row)")
 
 
 def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:

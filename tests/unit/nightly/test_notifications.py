@@ -32,11 +32,11 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
         "# judge 2026-05-20: regression: `bing` MAP@10 -0.031",
         "",
         "- `bing` regression: MAP@10 -0.031 (0.620 to 0.589 on the pool of both nights; 95%: -0.046 to"
-        " -0.016), p (Holm) below 0.001, 100 queries",
+        " -0.016), p (Holm) 0.0008, 100 queries",
         "- `bing` regression: sDCG@10 -0.022 (0.610 to 0.588 on the pool of both nights; 95%: -0.037 to"
-        " -0.007), p (Holm) below 0.001, 100 queries",
+        " -0.007), p (Holm) 0.0008, 100 queries",
         "- `baidu` improvement: MAP@10 +0.030 (0.570 to 0.600 on the pool of both nights; 95%: +0.015 to"
-        " +0.045), p (Holm) below 0.001, 100 queries",
+        " +0.045), p (Holm) 0.0008, 100 queries",
         "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed (median of the repeats)",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
         "- this night made 240 calls, canaries included: $0.0412",
@@ -84,15 +84,15 @@ def test_a_drop_that_is_not_significant_is_in_the_title_of_a_fine_night() -> Non
     test = {**make_regression()["regression_test"], "rows": rows}
     record = parse_record(make_night("2026-11-22", {"alpha": 0.5}, regression_test=test))
     look = (
-        "Look at alpha: MAP@10 -0.172, p (Holm) 0.012; gamma: MAP@10 -0.050, p (Holm) 0.030; an alarm needs p"
+        "Look at alpha: MAP@10 -0.172, p (Holm) 0.0120; gamma: MAP@10 -0.050, p (Holm) 0.0300; an alarm needs p"
         " below 0.01, the option [nightly] alpha"
     )
     title = format_plain(make_message(record).title)
     assert title == f"judge 2026-11-22: fine: no significant drop. {look}"
     assert "`alpha`" in format_markdown(make_message(record), "").splitlines()[0]
     assert format_plain(make_message(record, CHINESE).title) == (
-        "judge 2026-11-22：正常：没有显著下降。请关注 alpha：MAP@10 -0.172，p（Holm 校正）0.012；gamma："
-        "MAP@10 -0.050，p（Holm 校正）0.030；p 低于 0.01（[nightly] 的选项 alpha）才会告警"
+        "judge 2026-11-22：正常：没有显著下降。请关注 alpha：MAP@10 -0.172，p（Holm 校正）0.0120；gamma："
+        "MAP@10 -0.050，p（Holm 校正）0.0300；p 低于 0.01（[nightly] 的选项 alpha）才会告警"
     )
     regression = parse_record(make_regression())
     assert regression.nonsignificant_drops == ()

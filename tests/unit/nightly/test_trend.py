@@ -153,7 +153,7 @@ def test_a_fine_night_with_a_drop_to_look_at_is_among_the_events(tmp_path: Path)
     folder = write_nights(tmp_path, [make_night("2026-05-01", {"alpha": 0.5}), night])
     result = make_trend(trend.read_history(folder))
     look = (
-        "Look at alpha: MAP@10 -0.172, p (Holm) 0.012; an alarm needs p below 0.01, the option [nightly]"
+        "Look at alpha: MAP@10 -0.172, p (Holm) 0.0120; an alarm needs p below 0.01, the option [nightly]"
         " alpha"
     )
     assert f"2026-05-02  ·  {look}" in render_trend(result)

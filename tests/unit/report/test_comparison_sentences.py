@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import sqrt
 from types import MappingProxyType
 from typing import Any
 
@@ -218,14 +219,25 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     ]
     result = replace(BASE, comparisons=(*pairs, make_comparison(n=4, detectable=None)))
     assert describe_power(ENGLISH, result) == (
-        "With 50 queries, a test detects a true difference of about 0.10 between two engines in 4 of 5 cases;"
-        " with 100 queries, one of about 0.07 (medians over the pairs of engines, by P@5)."
+        "With 50 queries that two engines share, a test detects a true difference of about 0.10 between them"
+        " in 4 of 5 cases; with 100 queries, one of about 0.07 (all three are medians over the pairs of"
+        " engines, by P@5)."
     )
     assert describe_power(CHINESE, result) == (
-        "50 条查询能以 80% 的概率检出约 0.10 的真实差异；100 条查询能检出约 0.07 的差异"
-        "（按 P@5，取各引擎对的中位数）。"
+        "两个引擎共有的 50 条查询能以 80% 的概率检出约 0.10 的真实差异；100 条查询能检出约 0.07 的差异"
+        "（按 P@5，查询数和差异均取各引擎对的中位数）。"
     )
     assert describe_power(ENGLISH, BASE) == describe_power(CHINESE, BASE) == ""
+    # Each at 28 queries: 0.2, 0.1 and 0.3, by the square root of their numbers of queries.
+    unequal = [
+        make_comparison(n=n, detectable=at_28 * sqrt(28 / n), detectable_doubled=at_28 * sqrt(14 / n))
+        for n, at_28 in ((28, 0.2), (29, 0.1), (27, 0.3))
+    ]
+    text = describe_power(ENGLISH, replace(BASE, comparisons=tuple(unequal)))
+    assert text.startswith(
+        "With 28 queries that two engines share, a test detects a true difference of about 0.20 "
+    )
+    assert "; with 56 queries, one of about 0.14 " in text
 
 
 def test_what_another_measure_says_is_called_descriptive() -> None:
@@ -248,6 +260,21 @@ def test_comparisons_stand_below_what_their_figures_are() -> None:
     (header, _) = list_differences(ENGLISH, three[:1], 2)
     assert header == "On the shared queries:"
     assert [*list_differences(ENGLISH, (), 2)] == []
+
+
+def test_why_one_pair_has_a_number_of_queries_and_another_has_none_is_said_once() -> None:
+    even = [0.5, 0.6] * 30
+    far = make_comparison(b="c", outcome="not separated", winner=None, at_least_queries=None)
+    pairs = compare_two(even, even[1:] + even[:1]), far
+    *_, first, second, why = list_differences(ENGLISH, pairs, 2)
+    assert "a test needs 120 or more queries" in first
+    assert "not separated; " in second
+    assert why == (
+        "A pair that is not separated has no number of queries where the run has enough of them to detect the"
+        " far end of its interval; a smaller difference needs more."
+    )
+    for alike in (pairs[:1], pairs[1:], (far, far)):
+        assert [*list_differences(ENGLISH, alike, 2)][-1] == f"  {describe_difference(ENGLISH, alike[-1])}"
 
 
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
-from judge.measure.resampling import CountedShare
+from judge.measure.resampling import measure_share
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
-from judge.messages import ENGLISH, Text, build_text, build_texts
-from judge.report.assessor_sentences import describe_selftests
+from judge.messages import ENGLISH, build_text, build_texts
+from judge.report.assessor_sentences import describe_selftests, warn_unreliable
 from judge.report.run_warnings import advise_on_failures, describe_flagged_effect, warn_flagged
 from tests.unit.report.summaries import BASE
 
@@ -94,23 +94,60 @@ def test_many_swaps_are_counted(swaps: int) -> None:
     assert f"{swaps - 3} more pair" in text
 
 
-def share(count: int, of: int) -> CountedShare:
-    return CountedShare(count, of, count / of if of else None, (0.009, 0.071) if of else None)
+def make_figures(high: int, irrelevant: int | None, low: int) -> SelfTestFigures:
+    shares = measure_share(high, 120), measure_share(60, 120), measure_share(low, 64)
+    others = None if irrelevant is None else measure_share(irrelevant, 24)
+    return SelfTestFigures(220, 1, *shares, measure_share(220, 220), measure_share(0, 0), others)
 
 
-def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command() -> None:
-    figures = SelfTestFigures(
-        220, 1, share(3, 120), share(30, 120), share(2, 64), share(220, 220), share(0, 0)
+def add_selftests(*entries: SelfTestEntry) -> Summary:
+    return replace(BASE, selftest={f"openai:m{at}/graded": entry for at, entry in enumerate(entries)})
+
+
+def test_a_self_test_is_told_with_its_intervals() -> None:
+    (tested,) = build_texts(describe_selftests, add_selftests(SelfTestEntry("x", make_figures(54, 16, 36))))
+    # Wilson's intervals by scipy: binomtest(54, 120).proportion_ci(method="wilson") and so on.
+    assert tested.en == (
+        "Self-test of openai:m0/graded: too high on 54 of 120 hostile or empty snippets (45.0%; 95%: 36.4% to"
+        " 53.9%; plain prompt: 60) and on 16 of 24 irrelevant ones (66.7%; 95%: 46.7% to 82.0%); too low on"
+        " 36 of 64 relevant ones (56.2%; 95%: 44.1% to 67.7%). Reasons in the query's language: 100%. Replies"
+        " in the requested form: -."
     )
-
-    def describe(figures: SelfTestFigures | None) -> Text:
-        entry = SelfTestEntry("x", figures)
-        tested = replace(BASE, selftest={"openai:some/model/graded": entry})
-        (sentence,) = build_texts(describe_selftests, tested)
-        return sentence
-
-    tested = describe(figures)
-    assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95%: 0.9% to 7.1%)" in tested.en
     assert list_numbers(tested.en) == list_numbers(tested.zh)
-    assert "judge selftest -m openai:some/model " in describe(None).en
+    # A file of an earlier version does not have the irrelevant snippets.
+    (older,) = describe_selftests(ENGLISH, add_selftests(SelfTestEntry("x", make_figures(54, None, 36))))
+    assert "plain prompt: 60); too low on 36 of 64" in older
     assert list(describe_selftests(ENGLISH, replace(BASE, selftest={}))) == []
+
+
+def test_a_bad_self_test_is_a_warning_that_names_the_bad_shares_alone() -> None:
+    # Wilson's interval of 22 of 120 begins at 12.4%, that of 5 of 24 at 9.2%.
+    bad = SelfTestEntry("x", make_figures(22, 5, 2))
+    (warning,) = build_texts(warn_unreliable, add_selftests(bad))
+    assert warning.en == (
+        "This assessor is not reliable: in its self-test, 18% of hostile or empty snippets got too high a"
+        " grade; do not choose an engine by it."
+    )
+    assert list_numbers(warning.en) == list_numbers(warning.zh)
+    good = SelfTestEntry("y", make_figures(17, 5, 11))
+    assert list(warn_unreliable(ENGLISH, add_selftests(good))) == []
+    assert list(warn_unreliable(ENGLISH, add_selftests(SelfTestEntry("z", None)))) == []
+    assert list(warn_unreliable(ENGLISH, add_selftests(good, bad))) == [
+        "The assessor openai:m1/graded is not reliable: in its self-test, 18% of hostile or empty snippets"
+        " got too high a grade; leave it out of the panel."
+    ]
+
+
+def test_a_missing_self_test_is_told_with_the_command_and_what_a_similar_one_has() -> None:
+    missing = SelfTestEntry("x", None, {"base_url": "http://a/v1", "scale": "graded", "top_p": "0.9"})
+    (sentence,) = describe_selftests(ENGLISH, add_selftests(missing), "runs/a")
+    command = "judge selftest -m openai:m0 with the same options, then judge score runs/a --save."
+    assert sentence == (
+        "There is no self-test of openai:m0/graded with the options of this run. To add one, run " + command
+    )
+    similar = replace(missing, similar={"base_url": "http://b/v1", "top_p": ""})
+    (sentence,) = describe_selftests(ENGLISH, add_selftests(similar), "runs/a")
+    assert sentence == (
+        "There is no self-test of openai:m0/graded with the options of this run; there is one with --base-url"
+        " http://b/v1 (this run: http://a/v1) and --top-p unset (this run: 0.9). To add one, run " + command
+    )
