@@ -352,7 +352,7 @@ def _match_people(run: JudgedRun, path: Path, labels_scale: ScaleName | None) ->
         path.name,
         len(matched.unmatched),
         first_unmatched=first,
-        warnings=(*warnings, *matched.list_warnings()),
+        warnings=(*warnings, *matched.warnings),
     )
 
 

@@ -57,7 +57,7 @@ class JudgmentLog(StoredRecords[Judgment]):
     """
 
     def __init__(self, size: int, folder: Path) -> None:
-        super().__init__(self._load_all, 0)
+        super().__init__(lambda: self._load(self._list_indices()), 0)
         self.graded = 0
         self._lines = TemporaryLines(folder)
         #: The judgments that are not written yet, and their indices.
@@ -125,9 +125,6 @@ class JudgmentLog(StoredRecords[Judgment]):
         order = indices[np.argsort(self._query[indices], kind="stable")]
         starts = np.searchsorted(self._query[order], np.arange(len(self._query_numbers) + 1))
         return order, starts.tolist()
-
-    def _load_all(self) -> Iterator[Judgment]:
-        return self._load(self._list_indices())
 
     def _load(self, indices: Indices) -> Iterator[Judgment]:
         # JSON escapes every line end inside a judgment.

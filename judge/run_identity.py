@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -152,24 +152,29 @@ def check_identity(folder: RunFolder, identity: RunIdentity) -> None:
     config = read_config_if_there(folder)
     if config is None or not config.identity:
         return
-    stored, identity = _resolve_scale(config.identity), _resolve_scale(identity)
-    differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
-    if differing and _may_have_result(folder):
-        changes = join_messages(
-            change
-            for name in differing
-            if _CHANGED_BY.get(name, set()).isdisjoint(differing)
-            for change in (
-                [_HASHED[name]]
-                if name in _HASHED
-                else describe_option_change(
-                    "base_url" if name == "endpoint" else name, stored.get(name), identity.get(name)
-                )
-            )
-        )
+    changes = list(describe_identity_changes(config.identity, identity))
+    if changes and _may_have_result(folder):
         raise InputError(
-            "{file}: holds another run: {changes}. Name another --out", file=folder.path, changes=changes
+            "{file}: holds another run: {changes}. Name another --out",
+            file=folder.path,
+            changes=join_messages(changes),
         )
+
+
+def describe_identity_changes(
+    before: RunIdentity, now: RunIdentity, free: Container[str] = ()
+) -> Iterator[Message]:
+    """Yield how the identity of a run differs from an earlier one, without the parts in `free`."""
+    before, now = _resolve_scale(before), _resolve_scale(now)
+    differing = [name for name in {**before, **now} if before.get(name) != now.get(name) and name not in free]
+    for name in differing:
+        if not _CHANGED_BY.get(name, set()).isdisjoint(differing):
+            continue
+        if name in _HASHED:
+            yield _HASHED[name]
+        else:
+            option = "base_url" if name == "endpoint" else name
+            yield from describe_option_change(option, before.get(name), now.get(name))
 
 
 def _may_have_result(folder: RunFolder) -> bool:

@@ -150,7 +150,9 @@ def _check_columns(config: Config) -> Mapping[str, str]:
                     "--columns has the field {name!r}; a field is one of {fields}{suggestion}",
                     name=name,
                     fields=SeparatedNames(COLUMN_FIELDS),
-                    suggestion=suggest_name(name, COLUMN_FIELDS),
+                    suggestion=Message("; did you mean {name!r}?", name=f"{column}={name}")
+                    if column in COLUMN_FIELDS
+                    else suggest_name(name, COLUMN_FIELDS),
                 )
             if columns[name] != column:
                 raise InputError(
@@ -222,7 +224,7 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
     if scale.name == "graded" and max(matched.grades.values(), default=2) < 2:
         warnings.append(Message("no label is above 1; if people said yes or no, add --scale binary"))
     fits = config.rerank_thresholds is None and config.has_reranker
-    warnings += matched.list_warnings()
+    warnings += matched.warnings
     # Thresholds are fitted on the labelled pairs that have a score.
     sample = draw_sample(matched.grades, config.check or (len(matched.grades) if fits else 0))
     return RunLabels(matched.grades, path.name, len(matched.unmatched), sample, warnings=tuple(warnings))

@@ -224,7 +224,7 @@ async def _judge_requests(
         else:
             judging = group.create_task(LeaseScheduler(requests, window, runner).judge_all())
         others = [
-            group.create_task(_shut_down(runner.client, judging)),
+            group.create_task(_shut_down(runner.client, judging, progress)),
             group.create_task(_report_status(runner.client, batch_runner, progress)),
         ]
         await asyncio.wait([judging])
@@ -267,7 +267,7 @@ async def _report_status(
         progress.set_status((batch_runner and batch_runner.status) or client.describe_wait())
 
 
-async def _shut_down(client: ModelClient, judging: asyncio.Task[None]) -> None:
+async def _shut_down(client: ModelClient, judging: asyncio.Task[None], progress: ProgressListener) -> None:
     """Once the run is cancelled, let calls in flight end and save their verdicts: they are paid for.
 
     After a signal they get `shutdown_timeout` seconds, and none after a second signal.
@@ -275,6 +275,7 @@ async def _shut_down(client: ModelClient, judging: asyncio.Task[None]) -> None:
     token = client.cancel_token
     await token.wait()
     client.limiter.release_waiters()
+    progress.set_status(client.describe_wait())
     is_signal = isinstance(token.reason, Interrupted)
     await token.wait_for_force(client.limits.shutdown_timeout if is_signal else None)
     judging.cancel()

@@ -18,6 +18,7 @@ from judge.cli.terminal import (
     print_command,
     print_json,
     print_message,
+    wrap_text,
 )
 from judge.config.option_record import NIGHTS_FOLDER
 from judge.errors import InputError
@@ -73,7 +74,7 @@ def nightly(
             get_ui_translator(),
         )
     for line in night.lines:
-        print_command(line)
+        print_command(wrap_text(line, sys.stdout))
     _warn_after_today(night.record.date, night.folder)
     sys.exit(night.record.exit)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
 from inspect import cleandoc
 from pathlib import Path
@@ -141,6 +142,8 @@ _TYPE_NAMES = {
     "path": Message("<path>"),
     "Path": Message("<path>"),
 }
+#: How much less similar to a name a suggestion may be than the most similar one, by difflib's ratio.
+_MAX_RATIO_GAP = 0.1
 _PYTHON_TYPE = re.compile(rf"<(?:list\[)?({'|'.join(_TYPE_NAMES)})(?: range)?\]?>")
 #: The widest column of options in help, and the space beside it.
 _MAX_COLUMN, _GAP = 30, 2
@@ -210,9 +213,18 @@ def explain_usage_error(text: str) -> Message:
             if "reason" in values:
                 values["reason"] = explain_usage_error(values["reason"])
             if "suggestions" in values:
-                values["suggestions"] = SeparatedNames(values["suggestions"].split(", "))
+                name = values.get("option") or values["name"]
+                values["suggestions"] = SeparatedNames(
+                    _choose_closest(name, values["suggestions"].split(", "))
+                )
             return Message(plain, **values)
     return Message(text)
+
+
+def _choose_closest(name: str, suggestions: Sequence[str]) -> list[str]:
+    """Return the suggestions that are about as close to `name` as the closest one."""
+    ratios = {each: SequenceMatcher(None, name, each).ratio() for each in suggestions}
+    return [each for each, ratio in ratios.items() if ratio >= max(ratios.values()) - _MAX_RATIO_GAP]
 
 
 def _translate_usage(usage: str) -> str:

@@ -25,6 +25,7 @@ from judge.cli.terminal import (
     print_command,
     print_error,
     print_message,
+    print_wrapped,
 )
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
 from judge.errors import ErrorKind, InputError, JudgeError
@@ -189,7 +190,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
         if result.incomplete is None or run_tables.has_grades(result):
             run_tables.print_run(result, make_console(), get_ui_translator())
     if hint:
-        typer.echo(hint)
+        print_wrapped(hint)
     if result.incomplete:
         sys.exit(_INCOMPLETE)
 

@@ -69,7 +69,38 @@ def print_message(message: str, /, **values: object) -> None:
     """Print a message with its values in the language of the command, control characters as escapes."""
     from judge.characters import escape_controls
 
-    typer.echo(escape_controls(get_ui_translator()(message, **values)))
+    print_wrapped(escape_controls(get_ui_translator()(message, **values)))
+
+
+def print_wrapped(text: str) -> None:
+    """Print a text on stdout, in lines as wide as the terminal if it is one."""
+    typer.echo(wrap_text(text, sys.stdout))
+
+
+def wrap_text(text: str, stream: TextIO) -> str:
+    """Return a text in lines as wide as the terminal `stream`, unchanged where that is a pipe or a file.
+
+    Lines break between words. A longer word, such as a path, stays whole, so that it can be copied. The
+    lines of an item of a list, or of an indented text, begin below its first word.
+    """
+    if not stream.isatty():
+        return text
+    width = make_console(stderr=stream is sys.stderr).width
+    return "\n".join(_wrap_line(line, width) for line in text.split("\n"))
+
+
+def _wrap_line(line: str, width: int) -> str:
+    from judge.characters import count_columns, find_line_breaks
+
+    indent = len(line) - len(line.removeprefix("- ").lstrip(" "))
+    start, text = line[:indent], line[indent:]
+    breaks = [
+        at
+        for at in find_line_breaks(text, max(1, width - indent))
+        if text[at - 1].isspace() or count_columns(text[at - 1 : at + 1]) > 2
+    ]
+    lines = [text[begin:end].rstrip() for begin, end in zip([0, *breaks], [*breaks, None], strict=True)]
+    return start + f"\n{' ' * indent}".join(lines)
 
 
 def parse_measure_names(measures: str | None) -> list[str] | None:
@@ -80,13 +111,16 @@ def parse_measure_names(measures: str | None) -> list[str] | None:
 
 
 def print_error(error: JudgeError) -> None:
-    """Print an error on one line of stderr, without secrets: its text may come from a server."""
+    """Print an error on stderr, without secrets: its text may come from a server.
+
+    It is one line, except on a terminal.
+    """
     from judge.characters import escape_controls
     from judge.config.environment import copy_environment
     from judge.models.redaction import find_secrets, redact
 
     text = redact(" ".join(get_ui_translator()(error.message).split()), *find_secrets(copy_environment()))
-    print(f"judge: {escape_controls(text)}", file=sys.stderr, flush=True)  # noqa: T201
+    print(wrap_text(f"judge: {escape_controls(text)}", sys.stderr), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def get_ui_translator() -> Translator:

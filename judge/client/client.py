@@ -18,6 +18,7 @@ from judge.errors import (
     AccountError,
     CallError,
     ConnectionFailed,
+    Interrupted,
     NoResponse,
     ParametersRejected,
     RequestRejected,
@@ -163,6 +164,11 @@ class ModelClient:
         since, pause = limiter.measure_time_without_answer(), limiter.measure_time_until_open()
         if not host:
             return Message("")
+        if isinstance(self.cancel_token.reason, Interrupted) and limiter.in_flight:
+            return Message(
+                "stopping: calls in flight get up to {seconds:g} s; press Ctrl-C again to stop at once",
+                seconds=self.limits.shutdown_timeout,
+            )
         if limiter.circuit is not Circuit.CLOSED and not limiter.in_flight and pause > _SLOW:
             return Message(
                 "waiting before the next request to {host}, {seconds:.0f} s left", host=host, seconds=pause

@@ -47,9 +47,9 @@ class EngineDefinition:
     `table` names the table that describes the engine, "" if it is a known one. `base_url` is "" if there is
     no public server; `base_env` names a variable that may hold an address. `key` names the variable of the
     key, which replaces "{key}" in `headers` or in the parameters `secrets`. A `body` is sent as JSON. One
-    call returns `page` results at most, and a query takes `max_pages` calls at most. `hint` says what to check
-    when the engine refuses every request. `language` and `country` turn a language tag and a country into the
-    engine's codes; most engines take them as they are.
+    call returns `page` results at most, and a query takes `max_pages` calls at most. `hint` says what to
+    check when the engine refuses every request. `language` and `country` turn a language tag and a country
+    into the engine's codes; most engines take them as they are.
     """
 
     name: str

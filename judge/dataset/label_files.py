@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from judge.characters import detect_query_language, find_majority_language
-from judge.dataset import clean
-from judge.dataset.csv_tables import (
-    check_cell_count,
-    check_column_names,
-    detect_separator,
-    make_header_error,
-    normalise_column_name,
-    read_records,
-)
+from judge.dataset import clean, csv_tables
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.labels import Label
 from judge.dataset.parsed_rows import ParsedRow, parse_row
@@ -57,7 +49,7 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     text = read_text_file(path, warn)
     if not text.strip():
         raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
-    separator = detect_separator(text, "query_id", normalise_column_name)
+    separator = csv_tables.detect_separator(text, "query_id", csv_tables.normalise_column_name)
     rows = _read_label_rows(path, text, separator) if separator else _read_qrels(path, text)
     labels = tuple(_drop_duplicates(filter(None, starmap(_parse_label, rows))))
     if not labels:
@@ -90,9 +82,9 @@ def _read_label_rows(
     path: Path, text: str, separator: str, value: str = "grade"
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield the location, the query id, the item and the column `value` of each row of a CSV."""
-    rows = read_records(path, text, separator)
+    rows = csv_tables.read_records(path, text, separator)
     location, header = next(rows)
-    names = [normalise_column_name(cell) for cell in header]
+    names = [csv_tables.normalise_column_name(cell) for cell in header]
     if value == "grade" and "grade" not in names and {"docno", "score"} <= {*names}:  # as in BEIR
         value = "score"
     columns = _find_columns(location, names, value)
@@ -100,7 +92,7 @@ def _read_label_rows(
         # Spreadsheets leave out empty cells at a row's end, or add some.
         filled = cells if any(cells[len(header) :]) else cells[: len(header)]
         padded = [*filled, *[""] * (len(header) - len(filled))]
-        check_cell_count(location, padded, len(header), separator)
+        csv_tables.check_cell_count(location, padded, len(header), separator)
         query_id, item, grade = (padded[column] for column in columns.values())
         for name, cell in zip(columns, (query_id, item), strict=False):
             if grade and not cell:
@@ -126,9 +118,9 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
         )
     if item is None or value not in header:
         missing = value if item else join_messages(_ITEM_COLUMNS, "{left} or {right}")
-        raise make_header_error(location, missing, header)
+        raise csv_tables.make_header_error(location, missing, header)
     wanted = ("query_id", item, value)
-    check_column_names(location, [name for name in header if name in wanted])
+    csv_tables.check_column_names(location, [name for name in header if name in wanted])
     return {name: header.index(name) for name in wanted}
 
 
@@ -205,7 +197,7 @@ def read_feedback(path: Path) -> Feedback:
     """
     warnings: list[str] = []
     text = read_text_file(path, warnings.append)
-    separator = detect_separator(text, "query_id", normalise_column_name)
+    separator = csv_tables.detect_separator(text, "query_id", csv_tables.normalise_column_name)
     if not separator:
         raise InputError(
             "{file}: user feedback is a CSV whose header names 'query_id', 'snippet_id' (or 'document',"

@@ -30,26 +30,17 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class MatchedLabels:
-    """Labels by pair: `grades` by (query id, snippet id), in the order of the pool.
+    """Labels by pair: `grades` by (query id, snippet id); those of a file are in the order of the pool.
 
-    `conflicting` are the pairs with the highest of several grades of their documents.
+    `conflicting` are the pairs with the highest of several grades of their documents. `unreturned` counts the
+    expected documents that no engine returned down to the depth. `warnings` are about equal texts.
     """
 
-    grades: Mapping[tuple[str, str], int]
-    unmatched: tuple[Label, ...]
-    conflicting: tuple[tuple[str, str], ...] = ()
-
-    def list_warnings(self) -> list[str]:
-        """Return the warning that labels of one pair differ, if they do."""
-        if not self.conflicting:
-            return []
-        message = Message(
-            "pairs whose documents have different labels: {count:,}, the first is of query {query_id!r};"
-            " the highest label counts, because equal texts are one pair",
-            count=len(self.conflicting),
-            query_id=self.conflicting[0][0],
-        )
-        return [message]
+    grades: Mapping[PairKey, int]
+    unmatched: tuple[Label, ...] = ()
+    conflicting: tuple[PairKey, ...] = ()
+    unreturned: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +78,18 @@ def match_labels(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Match
         raise InputError(_describe_no_match(labels, pool, names))
     grades = {**inherited, **own}
     keys = (pair.key for pair in pool.pairs)
+    differing = tuple(pair for pair in conflicting if pair not in own)
+    warning = Message(
+        "pairs whose documents have different labels: {count:,}, the first is of query {query_id!r};"
+        " the highest label counts, because equal texts are one pair",
+        count=len(differing),
+        query_id=differing[0][0] if differing else "",
+    )
     return MatchedLabels(
         {key: grades[key] for key in keys if key in grades},
         tuple(unmatched),
-        tuple(pair for pair in conflicting if pair not in own),
+        differing,
+        warnings=(warning,) if differing else (),
     )
 
 
@@ -192,21 +191,8 @@ def choose_label_scale(
     return scale
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedLabels:
-    """`grades` by (query id, snippet id): 1 where the snippet shows an expected document, else 0.
-
-    `unreturned` counts the expected documents that no engine returned down to the depth. `warnings` say how
-    many results are relevant by their text alone.
-    """
-
-    grades: Mapping[tuple[str, str], int]
-    unreturned: int
-    warnings: tuple[str, ...] = ()
-
-
-def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
-    """Return the labels of every pair of `pool` by the expected documents of its query.
+def label_expected(dataset: Dataset, pool: Pool) -> MatchedLabels:
+    """Return the labels of every pair of `pool`: 1 where it shows an expected document of its query, else 0.
 
     A document is named by its docno or a URL. Raise InputError for a query without the field, and for
     snippets without text that show an expected document and another one.
@@ -228,7 +214,7 @@ def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
         unreturned += len(others)
         by_text += _grade_results(each, relevant, grades)
     if not by_text:
-        return ExpectedLabels(grades, unreturned)
+        return MatchedLabels(grades, unreturned=unreturned)
     query_id, docno = by_text[0]
     warning = Message(
         "results that are not expected and show the text of an expected document count as relevant:"
@@ -237,7 +223,7 @@ def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
         docno=docno,
         query_id=query_id,
     )
-    return ExpectedLabels(grades, unreturned, (warning,))
+    return MatchedLabels(grades, unreturned=unreturned, warnings=(warning,))
 
 
 def _grade_results(

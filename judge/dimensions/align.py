@@ -51,14 +51,11 @@ class JudgedPool:
     @property
     def texts(self) -> list[str]:
         """Return the texts to embed: each query, followed by its snippets."""
-        return [
-            text
-            for pairs in self.pairs
-            for text in (
-                pairs[0].query.text,
-                *(f"{pair.snippet.title}\n{pair.snippet.text}".strip() for pair in pairs),
-            )
-        ]
+        texts = []
+        for pairs in self.pairs:
+            texts.append(pairs[0].query.text)
+            texts += [f"{pair.snippet.title}\n{pair.snippet.text}".strip() for pair in pairs]
+        return texts
 
     @property
     def starts(self) -> list[int]:
@@ -167,23 +164,22 @@ def _measure_rankings(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str
     documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in rankings}
     depth = max(4, *map(len, pool.pairs))
     judgments = convert_to_judgments(pool.grades)
-    scores = score_rankings(
-        rankings, documents, judgments, parse_measures(_MEASURES), pool.scale, depth=depth
-    )
+    measures = parse_measures(_MEASURES)
+    scores = score_rankings(rankings, documents, judgments, measures, pool.scale, depth=depth)
     means = average_engines(scores)
-    measures = {}
+    aligned = {}
     for comparison in compare_engines(scores):
         sign = 1 if comparison.a == AFTER else -1
         ends = sorted(sign * end for end in comparison.interval or ())
         outcomes: Mapping[str | None, Effect] = {AFTER: "helps", BEFORE: "harms"}
-        measures[comparison.measure] = AlignedMeasure(
+        aligned[comparison.measure] = AlignedMeasure(
             before=means[BEFORE][comparison.measure].mean,
             after=means[AFTER][comparison.measure].mean,
             difference=None if comparison.difference is None else sign * comparison.difference,
             ci95=(ends[0], ends[1]) if ends else None,
             outcome=outcomes.get(comparison.winner, "not separated"),
         )
-    return measures
+    return aligned
 
 
 def compute_triplet_loss(

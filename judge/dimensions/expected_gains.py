@@ -61,10 +61,8 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
     name = f"probability of the grade@{depth}"
     for ranking in rankings:
         ids = [snippet.id for snippet in ranking.snippets[:depth]]
-        certain_gains = [
-            certain[key] for snippet_id in ids if (key := (ranking.query_id, snippet_id)) in certain
-        ]
-        values[ranking.key][name] = sum(certain_gains) / len(certain_gains) if certain_gains else None
+        known = [certain[key] for each in ids if (key := (ranking.query_id, each)) in certain]
+        values[ranking.key][name] = sum(known) / len(known) if known else None
     return summarise_dimension(values, run.data.engines, ranges=ranges)
 
 

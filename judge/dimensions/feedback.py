@@ -40,11 +40,8 @@ def _measure_kind(
         matched = match_labels(labels, run.data, run.pool)
     except InputError as error:
         return Message("{name}: {value}", name=_NAMES[kind], value=error.message)
-    depth, least, typical = (
-        run.pool.depth,
-        run.spec.scale.relevant_from,
-        compute_median_grades(run.judgments),
-    )
+    depth, least = run.pool.depth, run.spec.scale.relevant_from
+    typical = compute_median_grades(run.judgments)
     for of_list, snippets in run.lists.items():
         keys = [(of_list[1], snippet.id) for snippet in snippets]
         labelled = [key for key in keys if key in matched.grades]

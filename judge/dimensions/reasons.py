@@ -98,11 +98,8 @@ def _list_remarks(
     """Yield how many results of each engine are in each class, and how many judgments have no reason."""
     for engine in engines:
         counts = Counter({name: len(examples.get((engine, name), ())) for name in _CLASSES})
-        named = [
-            Message("{name} {count:,}", name=MeasureName(name), count=count)
-            for name, count in counts.most_common()
-            if count
-        ]
+        frequent = [(MeasureName(name), count) for name, count in counts.most_common() if count]
+        named = [Message("{name} {count:,}", name=name, count=count) for name, count in frequent]
         if named:
             joined = join_messages(named, "{left}, {right}")
             yield Message("not relevant at {engine}: {classes}", engine=engine, classes=joined)
@@ -129,13 +126,10 @@ def _classify_reasons(
         for query_id, reasons in by_query.items()
         for start in range(0, len(reasons), _MAX_SHOWN)
     }
-    pairs = {
-        key: make_question_pair(
-            run.data.queries[key[0]],
-            [f"{number} | {judgment.reason}" for number, judgment in enumerate(part, start=1)],
-        )
-        for key, part in parts.items()
-    }
+    pairs = {}
+    for key, part in parts.items():
+        lines = [f"{number} | {judgment.reason}" for number, judgment in enumerate(part, start=1)]
+        pairs[key] = make_question_pair(run.data.queries[key[0]], lines)
     return {
         judgment.key: name
         for key, answer in asker.ask(CLASSIFY_REASONS, pairs).items()

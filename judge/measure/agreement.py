@@ -194,15 +194,10 @@ class PublishedAgreement:
     source: str
 
 
+_QUOTED = Message("quoted in {source}", source="arXiv 2309.10621")
 #: Published agreement to compare with; other people, prompts and collections, so no target.
 PUBLISHED_AGREEMENT = (
-    PublishedAgreement(
-        "kappa_relevant",
-        0.52,
-        0.52,
-        "two groups of people",
-        Message("quoted in {source}", source="arXiv 2309.10621"),
-    ),
+    PublishedAgreement("kappa_relevant", 0.52, 0.52, "two groups of people", _QUOTED),
     PublishedAgreement("kappa_relevant", 0.64, 0.64, "Bing's best prompt on TREC Robust", "arXiv 2309.10621"),
     PublishedAgreement("kappa", 0.308, 0.373, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
     PublishedAgreement(
@@ -215,10 +210,8 @@ PUBLISHED_AGREEMENT = (
 
 def measure_agreement(paired_grades: PairedGrades, people: Scale, assessor: Scale) -> Agreement:
     """Return the agreement over all pairs. Raise `ValueError` when a grade is above its scale."""
-    levels = max(people.top, assessor.top) + 1
-    by_query = count_confusions(
-        paired_grades.query, paired_grades.human, paired_grades.assessor, levels
-    ).astype(np.float64)
+    query, human, given = paired_grades.query, paired_grades.human, paired_grades.assessor
+    by_query = count_confusions(query, human, given, max(people.top, assessor.top) + 1).astype(np.float64)
     table = by_query.sum(0).astype(np.int64)
     if table[people.top + 1 :].any() or table[:, assessor.top + 1 :].any():
         raise ValueError(f"a grade is above the top of its scale: {people.top} or {assessor.top}")
@@ -232,7 +225,7 @@ def measure_agreement(paired_grades: PairedGrades, people: Scale, assessor: Scal
     results = estimate_statistics(by_query, statistics, _SHARES & statistics.keys())
     kappa_at = {str(grade): results.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
     return Agreement(
-        pairs=len(paired_grades.query),
+        pairs=len(query),
         queries=len(by_query),
         confusion=tuple(tuple(row[: assessor.top + 1]) for row in table[: people.top + 1].tolist()),
         kappa_at=kappa_at,

@@ -291,17 +291,8 @@ def _sort_names(numbers: Mapping[str, int]) -> tuple[tuple[str, ...], Ints]:
 
 
 _ROW = np.dtype(
-    [
-        ("pair", "i4"),
-        ("query", "i4"),
-        ("repeat", "i4"),
-        ("is_graded", "?"),
-        ("grade", "i4"),
-        ("error", "i4"),
-        ("model", "i4"),
-        ("is_near_duplicate", "?"),
-        ("score", "f8"),
-    ]
+    [(name, "i4") for name in ("pair", "query", "repeat", "grade", "error", "model")]
+    + [("is_graded", "?"), ("is_near_duplicate", "?"), ("score", "f8")]
 )
 
 
@@ -360,10 +351,10 @@ def tabulate_judgments(judgments: Iterable[Judgment], results: ResultColumns) ->
             number_pairs(each.query_id).get(each.snippet_id, -1),
             queries.get(each.query_id, -1),
             each.repeat,
-            each.grade is not None,
             each.grade or 0,
             -1 if each.error is None else errors[each.error],
             -1 if each.served_model is None else models[each.served_model],
+            each.grade is not None,
             bool(each.judged_snippet_id),
             np.nan if (score := each.score) is None else score,
         )

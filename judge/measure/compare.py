@@ -161,13 +161,10 @@ def _compare_measures(
     swapped = compute_nan_mean(differences, axis=0) < -TIE
     differences *= np.where(swapped, -1.0, 1.0)
     sides = np.where(swapped, [[two], [one]], [[one], [two]])
-    bounds = [
-        scores.bound_differences(sides[0, row], sides[1, row], index) for row, index in enumerate(indexes)
-    ]
-    ranges = np.stack(
-        [_bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)], axis=1
-    )
-    mean, least, most = ranges
+    named = zip(sides[0], sides[1], indexes, strict=True)
+    bounds = [scores.bound_differences(one, two, index) for one, two, index in named]
+    bounded = [_bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)]
+    mean, least, most = ranges = np.stack(bounded, axis=1)
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
     tests = compare_means(
         differences, widening, largest_values=np.array(scores.largest)[indexes], families=families
@@ -176,12 +173,10 @@ def _compare_measures(
         means = np.nan_to_num(compute_nan_mean(value[..., index], axis=1), nan=-1.0)
         best_first = sorted(range(len(means)), key=lambda engine: (-means[engine], scores.engines[engine]))
         place = {scores.engines[engine]: number for number, engine in enumerate(best_first)}
-        yield from sorted(
-            _compare_pairs(
-                scores, index, sides[:, row], test, differences[:, row], ranges[1:, row], bounds[row][0]
-            ),
-            key=lambda pair: sorted((place[pair.a], place[pair.b])),
+        compared = _compare_pairs(
+            scores, index, sides[:, row], test, differences[:, row], ranges[1:, row], bounds[row][0]
         )
+        yield from sorted(compared, key=lambda pair: sorted((place[pair.a], place[pair.b])))
 
 
 def _compare_pairs(
@@ -201,9 +196,7 @@ def _compare_pairs(
     counts = np.stack([~np.isnan(differences), differences > TIE, differences < -TIE]).sum(1)
     first = next(index for index, measure in enumerate(scores.measures) if measure.compares_engines)
     largest, critical = scores.largest[index], test.critical
-    for column, (a, b) in enumerate(
-        zip(*([scores.engines[at] for at in side] for side in sides), strict=True)
-    ):
+    for column, (a, b) in enumerate(sides.T.tolist()):
         n, wins, losses = counts[:, column].tolist()
         mean, low, high = (float(ends[column]) for ends in (test.mean, test.low, test.high))
         # The same mean, summed in another order, can round differently.
@@ -224,10 +217,10 @@ def _compare_pairs(
         comparison = PairComparison(
             measure=str(scores.measures[index]),
             decides=index == first,
-            a=a,
-            b=b,
+            a=scores.engines[a],
+            b=scores.engines[b],
             verdict="",
-            winner=a if outcome == "better" else None,
+            winner=scores.engines[a] if outcome == "better" else None,
             outcome=outcome,
             n=n,
             difference=convert_non_finite(mean),

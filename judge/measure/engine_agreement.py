@@ -84,11 +84,8 @@ def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[t
     """
     reversed_pairs = _compare_pairs(truth) * _compare_pairs(estimate) < 0
     order = sorted(range(len(names)), key=lambda index: (-truth[index], names[index]))
-    return tuple(
-        (names[better], names[worse])
-        for better, worse in combinations(order, 2)
-        if reversed_pairs[better, worse]
-    )
+    swapped = ((one, two) for one, two in combinations(order, 2) if reversed_pairs[one, two])
+    return tuple((names[better], names[worse]) for better, worse in swapped)
 
 
 def _compare_pairs(scores: Floats) -> Floats:
@@ -201,11 +198,9 @@ def estimate_engine_bias(
         return lambda sums: divide_sums(sums[..., index, :]), _NO_RESULT
 
     biases = estimate_statistics(cells, {name: select_engine(at) for at, name in enumerate(engines)})
-    results_by_engine = {}
-    for index, name in enumerate(engines):
-        present = cells[cells[:, index, 1] > 0, index]
-        results_by_engine[name] = EngineLabelBias(int(present[:, 1].sum()), len(present), biases[name])
-    return results_by_engine
+    counts = cells[..., 1].astype(np.int64)
+    totals = zip(engines, counts.sum(0).tolist(), (counts > 0).sum(0).tolist(), strict=True)
+    return {name: EngineLabelBias(count, queries, biases[name]) for name, count, queries in totals}
 
 
 def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades) -> WidestBiasGap | None:

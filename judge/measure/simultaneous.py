@@ -90,16 +90,14 @@ def compare_means(
     largest = np.sqrt(maxima).T
     wider = np.zeros((2, measures, columns)) if widening is None else widening
     tests = []
-    for measure in range(measures):
-        own = slice(measure * columns, (measure + 1) * columns)
-        below_above = wider[:, measure]
-        test = _test_columns(
-            sample.mean[own], sample.se[own], tested[own], largest[measure], families, below_above
-        )
+    for measure, maxima_of_measure in enumerate(largest):
+        own, widths = slice(measure * columns, (measure + 1) * columns), wider[:, measure]
+        mean, se = sample.mean[own], sample.se[own]
+        test = _test_columns(mean, se, tested[own], maxima_of_measure, families, widths)
         bounded = ~test.tested & (sample.differing[own] >= MIN_DIFFERING)
         if largest_values is not None and bounded.any():
             values, limit = differences[:, measure, bounded], largest_values[measure]
-            ends = _bound_means(values, limit, below_above[:, bounded], families * columns)
+            ends = _bound_means(values, limit, widths[:, bounded], families * columns)
             test.low[bounded], test.high[bounded], test.p[bounded] = ends
         tests.append(test)
     return tests

@@ -168,10 +168,8 @@ def _bound_pooled_values(
     view = _View.from_lists(lists.select_topics(unsure), measure.choose_cutoff(lists.depth))
     steps = np.diff(table)
     levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
-    low[:, unsure], high[:, unsure] = (
-        _find_lowest(measure, view, levels),
-        _find_highest(measure, view, levels),
-    )
+    low[:, unsure] = _find_lowest(measure, view, levels)
+    high[:, unsure] = _find_highest(measure, view, levels)
     return low, high
 
 
@@ -260,9 +258,8 @@ def _evaluate_counts(
         relevant = sure | ((order > 0) & (order <= count))
         gained.append(apply_formula(measure, relevant.astype(np.float64)))
         total = there + np.minimum(count, addable)
-        divisors.append(
-            ideal[np.minimum(total, longest)] if measure.name == "nDCG" else total.astype(np.float64)
-        )
+        is_ndcg = measure.name == "nDCG"
+        divisors.append(ideal[np.minimum(total, longest)] if is_ndcg else total.astype(np.float64))
     return np.stack([gained, divisors])
 
 

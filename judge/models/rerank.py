@@ -15,14 +15,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError, advise_install
+from judge.models import error_mapping
 from judge.models.chat_messages import as_mapping, encode_json, parse_response, read_count
-from judge.models.error_mapping import (
-    ErrorResponse,
-    classify,
-    make_encoding_error,
-    make_transport_error,
-    shorten,
-)
 from judge.models.http_connections import HttpConnections
 from judge.models.redaction import redact
 from judge.models.server import Server
@@ -59,17 +53,17 @@ class Reranker:
         try:
             body = encode_json(self._build_body(prompt, is_tei=is_tei)).encode()
         except UnicodeEncodeError as error:
-            raise make_encoding_error(error) from None
+            raise error_mapping.make_encoding_error(error) from None
         response = await self._connections.post(body)
         content = response.content
         if response.status == 200 and content.lstrip()[:1] == b"[":
             content = b'{"results": %b}' % content  # TEI
         json_body = parse_response(response.status, content, response.headers, *self._secrets)
-        if isinstance(json_body, ErrorResponse):
+        if isinstance(json_body, error_mapping.ErrorResponse):
             if json_body.status == 422 and "texts" in json_body.message and not is_tei:
                 self._is_tei = True
-                raise ParametersRejected("conceded", shorten(json_body.message))
-            raise classify(json_body, *self._secrets, endpoint=self.endpoint)
+                raise ParametersRejected("conceded", error_mapping.shorten(json_body.message))
+            raise error_mapping.classify(json_body, *self._secrets, endpoint=self.endpoint)
         return self._read(json_body)
 
     async def aclose(self) -> None:
@@ -88,7 +82,7 @@ class Reranker:
         score = result.get("relevance_score", result.get("score"))
         if type(score) not in (int, float) or parse_score(str(score)) is None:
             body = redact(encode_json(json_body)[:200], *self._secrets)
-            raise make_transport_error(f"the response holds no relevance score: {body}")
+            raise error_mapping.make_transport_error(f"the response holds no relevance score: {body}")
         tokens = read_count(as_mapping(json_body.get("usage")), "total_tokens")
         request_id = json_body.get("id") or json_body.get("request_id")
         return Completion(
@@ -164,5 +158,5 @@ def load_sentence_transformer(kind: Literal["CrossEncoder", "SentenceTransformer
         raise SetupError(
             "{model}: cannot be loaded ({error}); download it first: hf download {model}",
             model=name,
-            error=shorten(str(error)),
+            error=error_mapping.shorten(str(error)),
         ) from error

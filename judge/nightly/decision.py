@@ -23,7 +23,8 @@ class Evidence:
     `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
     become worse although the assessor changed. `set_baseline_command` makes this night the baseline; it
     is "" where it cannot.
-    `query_drift` is None where nothing was compared.
+    `query_drift` is None where nothing was compared. `are_settings_changed` tells whether the assessor is
+    configured differently than at the baseline.
     """
 
     has_baseline: bool
@@ -38,6 +39,7 @@ class Evidence:
     possible_drops: Sequence[str] = ()
     query_drift: QueryDrift | None = None
     remarks: Sequence[str] = ()
+    are_settings_changed: bool = False
 
     @property
     def suspended(self) -> bool:
@@ -63,7 +65,12 @@ class Decision:
 def decide(evidence: Evidence) -> Decision:
     """Return the status of a night with its own reasons first, then those of other statuses."""
     candidates: tuple[tuple[Status, Sequence[str]], ...] = (
-        ("assessor drift", _add_advice(evidence.assessor_changes, evidence)),
+        (
+            "assessor drift",
+            _add_advice(
+                evidence.assessor_changes, evidence, may_be_temporary=not evidence.are_settings_changed
+            ),
+        ),
         ("assessor drift", evidence.possible_drops),
         ("incomplete", evidence.missing),
         ("queries changed", evidence.query_changes),
@@ -85,13 +92,23 @@ def decide(evidence: Evidence) -> Decision:
     return Decision(status, tuple(reason for _, reason in reasons), finished, missing)
 
 
-def _add_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
+def _add_advice(
+    reasons: Sequence[str], evidence: Evidence, *, may_be_temporary: bool = False
+) -> Sequence[str]:
     """Return the reasons; the last one ends with the command that accepts the change."""
     if not reasons or not evidence.has_baseline or not evidence.set_baseline_command:
         return reasons
     *others, last = reasons
     command = evidence.set_baseline_command
-    return (*others, Message("{reason}; to accept the change: {command}", reason=last, command=command))
+    advice = Message("{reason}; to accept the change: {command}", reason=last, command=command)
+    if may_be_temporary:
+        advice = Message(
+            "{reason}; if the change is temporary, do nothing: the next night checks again; to accept it:"
+            " {command}",
+            reason=last,
+            command=command,
+        )
+    return (*others, advice)
 
 
 def describe_drop(outcome: RegressionOutcome) -> Message:

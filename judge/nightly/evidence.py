@@ -65,6 +65,7 @@ def gather_evidence(
     command = make_set_command(context.folder.path)
     evidence = Evidence(
         has_baseline=baseline is not None,
+        are_settings_changed=bool(assessor_setting_changes),
         set_baseline_command=command,
         assessor_changes=[*assessor_setting_changes, *(check.reasons if check else ())],
         missing=missing,

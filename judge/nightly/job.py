@@ -55,6 +55,7 @@ from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,
     QUARANTINED_STORE,
+    CallCost,
     NightEngineResult,
     NightMean,
     NightRecord,
@@ -198,6 +199,10 @@ def run_night(
     cost_total = stores.count_night_calls(context.folder, config, canary_config)
     if run and run.quarantined_store is None:
         stores.keep_verdicts(context, check, is_changed=bool(evidence.assessor_changes))
+    if run:
+        calls = (cost_total.calls or 0) - (_sum_canary_costs(check).calls or 0)
+        unused = stores.describe_unused_verdicts(context, identity, run.result, calls)
+        evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))
@@ -205,6 +210,11 @@ def run_night(
     if run:
         store_files.remove_store(stores.make_night_store_path(context.nights, context.day))
     return record
+
+
+def _sum_canary_costs(check: CanaryCheck | None) -> CallCost:
+    summaries = [check.run.summary, *check.earlier] if check else []
+    return stores.sum_call_costs(summary.cost for summary in summaries)
 
 
 def _read_dataset(context: NightContext) -> tuple[RunIdentity, list[str]]:

@@ -1,4 +1,4 @@
-"""The texts about nights in English and Chinese: the banner, the page of the trend, the message of a night.
+"""The texts about nights in English and Chinese: the headline, the banner, the message of a night.
 
 An English sentence of night.json is shown as it is, unless the record's data give it in Chinese too. Names
 from outside stand between `ISOLATE` and `END`, and each format escapes them and the rest in its own way.
@@ -7,14 +7,23 @@ from outside stand between `ISOLATE` and `END`, and each format escapes them and
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from judge.errors import ErrorKind
 from judge.measure.measures import name_mean
 from judge.measure.resampling import count_fewest_queries
-from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
+from judge.messages import (
+    CHINESE,
+    ENGLISH,
+    Text,
+    Translator,
+    build_text,
+    build_texts,
+    join_sentences,
+    make_text,
+)
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
     EXIT_CODES,
@@ -26,7 +35,7 @@ from judge.nightly.record import (
     Status,
     translate_reasons,
 )
-from judge.nightly.trend import Change, Kind, NightTrend
+from judge.nightly.trend import NightTrend
 from judge.report.display_text import (
     END,
     ISOLATE,
@@ -40,15 +49,6 @@ from judge.report.display_text import (
 )
 
 STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in EXIT_CODES}
-#: The letter and the text of each change from one night to the next.
-CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
-    "model": ("M", make_text("another model")),
-    "prompt": ("P", make_text("another prompt")),
-    "scale": ("S", make_text("another scale, depth or number of repeats")),
-    "assessor": ("A", make_text("another assessor")),
-    "baseline": ("B", make_text("first compared with a new baseline")),
-    "queries": ("Q", make_text("other queries")),
-}
 #: The most characters of a stored sentence that are shown on the page, and of one in a message.
 SENTENCE_LENGTH = 300
 _MESSAGE_SENTENCE_LENGTH = 500
@@ -73,7 +73,7 @@ def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) ->
     if fine > 1:
         sentence = t("{date}: fine for {nights:,} nights", date=last.date, nights=fine)
     else:
-        sentence = t("{date}: {status}", date=last.date, status=t(last.status))
+        sentence = t("{date}: {status}", date=last.date, status=_describe_status(t, last.status))
     alarm = next((night for night in reversed(nights) if night.status == "regression"), None)
     engines = t.list_names(map(isolate, sorted(alarm.regressed))) if alarm else ""
     if alarm is last:
@@ -81,6 +81,31 @@ def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) ->
     elif alarm:
         sentence += t("; last regression {date}: {engines}", date=alarm.date, engines=engines)
     return t("{sentence}.", sentence=sentence)
+
+
+def _describe_status(t: Translator, status: Status) -> str:
+    return t("fine: no significant drop") if status == "fine" else t(status)
+
+
+def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend) -> str:
+    """Return which engines to look at on a fine night, and when there is an alarm; "" without such a drop."""
+    drops = [
+        t(
+            "{engine}: {measure} {change}, p (Holm) {p}",
+            engine=isolate(drop.engine),
+            measure=drop.mean_name,
+            change=_format_signed(drop.change),
+            p=format_p_value(drop.p_holm),
+        )
+        for drop in night.nonsignificant_drops
+    ]
+    if not drops:
+        return ""
+    return t(
+        "Look at {drops}; an alarm needs p below {alpha:g}, the option [nightly] alpha",
+        drops=t("; ").join(drops),
+        alpha=night.alpha,
+    )
 
 
 def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
@@ -104,7 +129,13 @@ def make_banner(night: NightRecord) -> tuple[Text, ...]:
 
     They are stored in night.json, so that a report that is drawn again has them.
     """
-    return make_headline([night]), *describe_reasons(night), *build_texts(_describe_comparison, night)
+    return _make_night_headline(night), *describe_reasons(night), *build_texts(_describe_comparison, night)
+
+
+def _make_night_headline(night: NightRecord) -> Text:
+    """Return the status of a night, and on the same line which engines to look at."""
+    headline, look = make_headline([night]), build_text(describe_nonsignificant_drops, night)
+    return join_sentences([headline, make_text("{sentence}.", sentence=look)]) if look.en else headline
 
 
 def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
@@ -112,57 +143,6 @@ def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
         yield from _describe_fine_night(night, night.regression_test, t)
     if night.canaries:
         yield _describe_canaries(night.canaries, t)
-
-
-def describe_unfinished(t: Translator, day: str) -> str:
-    """Return that a night was begun and has no record, and the command that resumes it."""
-    command = f"judge nightly judge.toml --date {day}"
-    return t("{day} was begun and not finished: {command}", day=day, command=command)
-
-
-def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:
-    """Return which nights the charts show, None when they show all."""
-    if (left_out := len(nights) - most) <= 0:
-        return None
-    return make_text(
-        "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",
-        most=most,
-        nights=len(nights),
-        first=nights[left_out],
-    )
-
-
-def describe_trend(mean: str, kind: Kind, changes: Sequence[Sequence[Change]]) -> Text:
-    """Return the description of the chart of a measure, whose mean is called `mean`."""
-    if kind == "change":
-        description = make_text(
-            "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
-            " night's difference from the baseline, both on one pool.",
-            mean=mean,
-        )
-    else:
-        description = make_text(
-            "Mean {mean} of each engine; this measure does not depend on the pool, so nights of one assessor"
-            " can be compared.",
-            mean=mean,
-        )
-    return make_text(
-        "{description} All rows have the same span, so slopes compare.{letters}",
-        description=description,
-        letters=describe_letters(changes),
-    )
-
-
-def describe_letters(changes: Sequence[Sequence[Change]]) -> Text:
-    """Return the meaning of the letters of the changes that occur, empty without any."""
-    return build_text(_write_letters, {change for changed in changes for change in changed})
-
-
-def _write_letters(t: Translator, present: Collection[Change]) -> str:
-    meanings = [
-        f"{letter} {t(meaning.en)}" for change, (letter, meaning) in CHANGE_TEXTS.items() if change in present
-    ]
-    return t(" Dotted lines: {letters}.", letters=t(", ").join(meanings)) if meanings else ""
 
 
 # The message about a night: a few lines that fit a phone's notification
@@ -186,7 +166,9 @@ def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
     ]
     if len(worst) > _ENGINES_IN_TITLE:
         names.append(t("{count:,} more", count=len(worst) - _ENGINES_IN_TITLE))
-    title = t("judge {date}: {status}", date=record.date, status=t(record.status))
+    title = t("judge {date}: {status}", date=record.date, status=_describe_status(t, record.status))
+    if look := describe_nonsignificant_drops(t, record):
+        title = t("{title}. {sentence}", title=title, sentence=look)
     if names:
         title = t("{title}: {engines}", title=title, engines=t.list_names(names))
     remarks = tuple(_shorten_sentence(t(remark)) for remark in record.remarks)
@@ -213,7 +195,8 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
         interval = t("; 95%: {low} to {high}", low=low, high=high)
     certainty = "" if p is None else t(", p (Holm) {p}", p=format_p_value(p))
     return t(
-        "{engine} {verdict}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
+        "{engine} {verdict}: {measure} {change} ({before} to {after} on the pool of both nights{interval})"
+        "{certainty}, {queries}",
         **subject,
         change=_format_signed(outcome.change),
         before=format_plain_number(outcome.baseline),
@@ -252,34 +235,36 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
 
 
 def _describe_fine_night(record: NightRecord, test: RegressionTest, t: Translator) -> Iterator[str]:
-    """Yield what was compared, the drops it could have missed, and a line with the scores of each engine."""
+    """Yield what was compared, the drops it could have missed, and a line with the scores of each engine.
+
+    A value over the pool of both nights is that of no night, so it is left out.
+    """
+    pooled = [name_mean(measure) for measure in test.measures if not record.has_own_value(measure)]
     yield t(
-        "no drop was found from the baseline {baseline}: {comparisons} by {measures} (below, the change is in"
-        " brackets)",
+        "compared with the baseline {baseline}: {comparisons} by {measures} (below, the change is in brackets"
+        "{pooled})",
         baseline=isolate(record.baseline.name if record.baseline else "None"),
         comparisons=t.translate_plural("{count:,} comparison", "{count:,} comparisons", len(test.rows)),
         measures=t.list_names(map(name_mean, test.measures)),
+        pooled=t(
+            "; of {measures} only the change is shown, because it is measured over the results of both"
+            " nights together",
+            measures=t.list_names(pooled),
+        )
+        if pooled
+        else "",
     )
     yield from _describe_detectable_drops(test, t)
     engines: dict[str, list[str]] = {}
     for outcome in test.rows:
         if outcome.change is not None:
-            tonight, change = format_plain_number(outcome.tonight), _format_signed(outcome.change)
-            engines.setdefault(outcome.engine, []).append(f"{outcome.mean_name} {tonight} ({change})")
+            value = ""
+            if record.has_own_value(outcome.measure):
+                value = f" {format_plain_number(outcome.tonight)}"
+            score = f"{outcome.mean_name}{value} ({_format_signed(outcome.change)})"
+            engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
         yield t("{name}: {value}", name=isolate(engine), value=t(", ").join(scores))
-    for outcome in test.rows:
-        # A significant drop on a fine night is smaller than `min_drop`.
-        p = outcome.p_holm
-        if outcome.ci95 and outcome.ci95[1] < 0 and p is not None and p >= test.alpha:
-            yield t(
-                "{engine} is lower by {measure}, which is not significant: p (Holm) {p}, and an alarm"
-                " needs less than alpha, {alpha:g}",
-                engine=isolate(outcome.engine),
-                measure=outcome.mean_name,
-                p=format_p_value(p),
-                alpha=test.alpha,
-            )
 
 
 def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[str]:
@@ -323,9 +308,11 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
         grade=format_plain_number(canaries.mean_grade, ".2f"),
     )
     if canaries.compared:
+        text += t(" (baseline {canaries.baseline_mean:.2f})", canaries=canaries)
+    # The reasons of a drift say how many changed.
+    if canaries.compared and not canaries.drift:
         text += t(
-            " (baseline {canaries.baseline_mean:.2f}), {canaries.changed:,} of {canaries.compared:,} changed"
-            " (median of the repeats)",
+            ", {canaries.changed:,} of {canaries.compared:,} changed (median of the repeats)",
             canaries=canaries,
         )
     return text + (t(", the assessor has drifted") if canaries.drift else "")

@@ -304,6 +304,30 @@ class NightRecord:
         return next((row for row in self.outcomes if (row.engine, row.measure) == (engine, measure)), None)
 
     @property
+    def alpha(self) -> float | None:
+        """The level of the regression test, None where there was none."""
+        return self.regression_test.alpha if self.regression_test else None
+
+    @property
+    def nonsignificant_drops(self) -> tuple[RegressionOutcome, ...]:
+        """The drops of a fine night whose own interval is below 0: one of each engine, with the smallest p.
+
+        They are not significant over all tests. A significant one on a fine night is smaller than `min_drop`.
+        """
+        if self.status != "fine" or self.alpha is None:
+            return ()
+        drops = dict[str, RegressionOutcome]()
+        for row in sorted(self.outcomes, key=lambda row: (row.p_holm or 0.0, row.change or 0.0)):
+            if row.ci95 and row.ci95[1] < 0 and row.p_holm is not None and row.p_holm >= self.alpha:
+                drops.setdefault(row.engine, row)
+        return tuple(drops.values())
+
+    def has_own_value(self, measure: str) -> bool:
+        """Return whether the measure is independent of the pool, so that a night alone has its value."""
+        means = (results.measures.get(measure) for results in self.engines.values())
+        return any(mean.pool_free for mean in means if mean)
+
+    @property
     def regressed(self) -> frozenset[str]:
         """The engines that became worse than at the baseline."""
         return frozenset(row.engine for row in self.select_outcomes("regression"))

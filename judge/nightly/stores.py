@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from os.path import relpath
 from pathlib import Path
@@ -37,6 +38,7 @@ from judge.assess.question_plan import list_request_keys
 from judge.config.option_checks import is_day
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
+from judge.messages import Message, join_messages
 from judge.nightly.assessor_drift import (
     CanaryCheck,
     find_assessor_changes,
@@ -50,13 +52,18 @@ from judge.nightly.record_file import parse_record
 from judge.pricing.costs import Cost, sum_cost
 from judge.pricing.prices import Price, find_common_price
 from judge.records import Call
-from judge.run_identity import choose_store_path
+from judge.run_identity import choose_store_path, describe_identity_changes
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
+from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
+from judge.runs.run_result import RunResult
 from judge.store import store_files
 from judge.store.store import VerdictStore
 
 _QUARANTINED = ".drifted-"
+#: Parts of a run's identity that change no request to a model.
+_NOT_IN_REQUESTS = frozenset(
+    {"dataset", "labels", "depth", "repeats", "relevant_from", "rerank_thresholds", "near_duplicates"}
+)
 _LEDGER_FILE = "paid.json"
 _CANARY_STORE = r"canaries(-[1-9][0-9]*)?[/\\]verdicts\.sqlite"
 #: The path of a store from the folder of a night, with the separator of any system.
@@ -205,6 +212,37 @@ def _has_same_assessor(
         if any(find_assessor_changes(check.canary_grades, grades, context.rules)):
             return False
     return True
+
+
+def describe_unused_verdicts(
+    context: NightContext, identity: RunIdentity, run: RunResult, calls: int
+) -> Iterator[Message]:
+    """Yield that options of the requests changed since the run before, so that its pairs were paid again.
+
+    `calls` are those of tonight's run. Where they are fewer than the judgments of both nights, stored
+    verdicts were used.
+    """
+    days = sorted(path.parent.name for path in context.nights.glob("????-??-??/results.json"))
+    day = next((day for day in reversed(days) if is_day(day) and day < context.day), "")
+    before = RunFolder(context.nights / day)
+    with suppress(InputError):  # an earlier night that is damaged is no reason to end this one
+        config = read_config_if_there(before) if day else None
+        changes = [*describe_identity_changes(config.identity, identity, _NOT_IN_REQUESTS)] if config else []
+        if not changes:
+            return
+        judged = {(*each.key, each.repeat) for each in read_judgments(before) if each.reply}
+        again = [
+            each.key
+            for each in run.judgments
+            if each.reply and each.judged_snippet_id is None and (*each.key, each.repeat) in judged
+        ]
+        if 0 < len(again) <= calls:
+            yield Message(
+                "{changes} (since {day}), so no stored verdict was used: {count:,} pairs were judged again",
+                changes=join_messages(changes),
+                day=day,
+                count=len(set(again)),
+            )
 
 
 @dataclass(frozen=True, slots=True)

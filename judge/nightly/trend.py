@@ -16,7 +16,7 @@ from judge.config.option_checks import is_day
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
-from judge.nightly.record import NightRecord, Status, translate_reasons
+from judge.nightly.record import NightRecord, RegressionOutcome, Status, translate_reasons
 from judge.nightly.record_file import NIGHT_FILE, read_record
 from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
@@ -56,7 +56,10 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class NightTrend:
-    """What happened on a night: its status and reasons, and what changed since the night before."""
+    """What happened on a night: its status and reasons, and what changed since the night before.
+
+    `nonsignificant_drops` are those of a `NightRecord`, `alpha` is the level of its regression test.
+    """
 
     date: datetime.date
     status: Status
@@ -64,13 +67,16 @@ class NightTrend:
     changed: tuple[Change, ...]
     reasons: tuple[str, ...]
     cost_total_usd: float | None
+    alpha: float | None = None
+    nonsignificant_drops: tuple[RegressionOutcome, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class EngineTrend:
-    """An engine's value on each night, and its last change from the current baseline.
+    """An engine's value on each night.
 
-    `first`, `last`, `min` and `max` leave out nights that are not comparable with the others.
+    `first`, `last`, `min` and `max` leave out nights that are not comparable with the others. `to_baseline`
+    is the change from the current baseline on the night of `last`, None where that was not measured.
     """
 
     values: tuple[TrendValue | None, ...]
@@ -161,6 +167,8 @@ def make_trend(
                 changed=changed,
                 reasons=translate_reasons(night, t),
                 cost_total_usd=night.cost_total.usd if night.cost_total else None,
+                alpha=night.alpha,
+                nonsignificant_drops=night.nonsignificant_drops,
             )
             for night, changed in zip(nights, find_changes(nights), strict=True)
         ),
@@ -192,13 +200,14 @@ def _make_engine_trend(
 ) -> EngineTrend:
     values = list_trend_values(nights, engine, measure, kind)
     numbers = [value.value for value in compress(values, counted) if value]
+    last = next((at for at in reversed(range(len(nights))) if counted[at] and values[at]), None)
     return EngineTrend(
         values=values,
         first=numbers[0] if numbers else None,
         last=numbers[-1] if numbers else None,
         min=min(numbers, default=None),
         max=max(numbers, default=None),
-        to_baseline=find_baseline_change(nights, engine, measure),
+        to_baseline=None if last is None else find_baseline_change(nights, last, engine, measure),
     )
 
 
@@ -282,15 +291,14 @@ def _find_change(night: NightRecord, engine: str, measure: str) -> TrendValue | 
     return TrendValue(outcome.change, outcome.ci95, outcome.n)
 
 
-def find_baseline_change(nights: Sequence[NightRecord], engine: str, measure: str) -> TrendValue | None:
-    """Return the engine's last change from the current baseline, None where none was measured."""
-    current = nights[-1].baseline
-    for night in reversed(nights):
-        if (night.baseline and night.baseline.id) != (current and current.id):
-            return None
-        if change := _find_change(night, engine, measure):
-            return change
-    return None
+def find_baseline_change(
+    nights: Sequence[NightRecord], at: int, engine: str, measure: str
+) -> TrendValue | None:
+    """Return the change of the engine from the current baseline on a night, None where none was measured."""
+    baseline, current = nights[at].baseline, nights[-1].baseline
+    if (baseline and baseline.id) != (current and current.id):
+        return None
+    return _find_change(nights[at], engine, measure)
 
 
 def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...]:

@@ -17,9 +17,10 @@ from statistics import median
 from markupsafe import Markup
 
 from judge.messages import Text, Translator, build_text, make_text
-from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
+from judge.nightly.night_texts import STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendValue, find_changes, make_axes
+from judge.nightly.trend_texts import CHANGE_TEXTS
 from judge.report.charts import svg
 from judge.report.charts.plot import Axis
 from judge.report.charts.svg import Picture
@@ -241,15 +242,26 @@ def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]
     )
     few = sum(map(len, runs)) <= _MOST_DOTS
     for run in runs:
+        # An interval between points without one has no area, so it is drawn as a line.
+        alone = [group[0] for group in _group_by_interval(run) if len(group) == 1]
         for point in run:
-            if few or point.alarm or not point.decided or len(run) == 1:
-                yield _draw_point(point, top, alone=len(run) == 1)
+            has_whisker = point.interval is not None and point in alone
+            if few or point.alarm or not point.decided or len(run) == 1 or has_whisker:
+                yield _draw_point(point, top, has_whisker=has_whisker)
+
+
+def _group_by_interval(run: Sequence[_Point]) -> Iterator[list[_Point]]:
+    """Yield the points that follow each other in a run and all have an interval, or all have none."""
+    for _, points in groupby(run, key=lambda point: point.interval is not None):
+        yield list(points)
 
 
 def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
     """Yield the intervals, the baseline and the line of a run, in the stretched part."""
-    intervals = [(point.x, *point.interval) for point in run if point.interval]
-    if intervals:
+    for points in _group_by_interval(run):
+        intervals = [(point.x, *point.interval) for point in points if point.interval]
+        if len(intervals) < 2:
+            continue
         upper = [(x, high) for x, _, high in intervals]
         lower = [(x, low) for x, low, _ in reversed(intervals)]
         yield svg.make_tag("path", d=_format_path([*upper, *lower]) + "Z", class_="interval")
@@ -283,10 +295,10 @@ def _format_path(points: Sequence[tuple[float, float]]) -> str:
     )
 
 
-def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
+def _draw_point(point: _Point, top: float, *, has_whisker: bool) -> Markup:
     y = _compute_y(top, point.y)
     parts: list[str] = []
-    if alone and point.interval:
+    if has_whisker and point.interval:
         low, high = (_compute_y(top, end) for end in point.interval)
         parts.append(svg.draw_line(point.x, point.x, low, high, "whisker"))
     parts.append(svg.draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))

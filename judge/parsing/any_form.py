@@ -1,10 +1,6 @@
-"""Parse a reply in any form into a verdict, or refuse it.
+"""Parse a reply in any form into a verdict, or refuse it; the package says in which steps.
 
-    reply ─► final answer ─┬─ objects ──────────► every value they and the prose state agrees ─► Verdict
-                           ├─ a damaged object ─► the place of the value is certain           ─► Verdict
-                           └─ no object ────────► labelled lines, or the bare value           ─► Verdict
-
-An unreadable reply costs one more call, a wrong value makes the result wrong: in doubt, refuse.
+An answer whose objects can all be read is parsed here, any other in `repair` or `labelled_lines`.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
 def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     """Raise ReplyParseError when another member, a list or a question makes `grade` uncertain."""
     for member in _QUOTED_MEMBER.finditer(flat):
-        stated = member["key"], member["value"].strip(QUOTES), grade, scale
+        stated = member["key"], member["value"].partition("</")[0].strip(QUOTES), grade, scale
         if states_another(*stated) or is_other_scale(*stated):
             raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
     beside = (match["value"] for form in _VALUES_BESIDE for match in form.finditer(flat))
@@ -185,7 +185,7 @@ def _place_first(
     # The object ends at its brace or behind its last quotation mark, whichever comes first.
     last = max(after.rfind(mark) for mark in '"“”„＂')
     if last < 0:
-        last = after.rfind("'")
+        last = _APOSTROPHE.sub(" ", after).rfind("'")
     closed = _CLOSED.search(after)
     behind = after[min(last + 1, closed.end() if closed else len(after)) :]
     if closed and is_disowned(after[last + 1 :]):

@@ -19,7 +19,7 @@ from judge.cli.main import app
 from judge.cli.options import explain_usage_error
 from judge.cli.terminal import apply_language_option, get_ui_translator, use_locale_language
 from judge.errors import InputError
-from judge.messages import CHINESE
+from judge.messages import CHINESE, ENGLISH
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
 from tests.support.source_code import PACKAGE
@@ -137,7 +137,7 @@ def test_an_option_in_chinese_names_its_default_and_range() -> None:
     ("arguments", "line"),
     [
         ("rnu", "judge: 没有命令 'rnu'；是否想用 'run'？"),
-        ("compre", "judge: 没有命令 'compre'；是否想用 'compare'、'score'？"),
+        ("compre", "judge: 没有命令 'compre'；是否想用 'compare'？"),
         ("baseline", ""),
         ("baseline set", "judge: 缺少参数 'run'"),
         ("annotate x --prt 1", "judge: 没有选项 --prt；是否想用 --port？"),
@@ -238,3 +238,10 @@ def test_a_checkout_without_a_compiled_catalogue_is_in_english(tmp_path: Path) -
     code, shown, errors = run_copy("--ui-lang", "zh", "show", "runs/none", "--query", "q")
     assert (code, shown, errors.splitlines(keepends=True)[0]) == (2, "", notice)
     assert "runs/none/results.json: No such file or directory" in errors
+
+
+def test_an_option_that_is_much_closer_than_others_is_suggested_alone() -> None:
+    text = "No such option: --mesures (Possible options: --failures, --measures, --store)"
+    assert ENGLISH(explain_usage_error(text)) == "there is no option --mesures; did you mean --measures?"
+    text = "No such option: --modl (Possible options: --models, --model)"
+    assert "--models, --model?" in ENGLISH(explain_usage_error(text))

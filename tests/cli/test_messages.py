@@ -56,7 +56,9 @@ def test_a_run_without_a_grade_is_one_line(name: str, run_without_grades: Path) 
     result = run_judge(name, run_without_grades)
     assert result.returncode == 0, result.stderr
     (line,) = result.stdout.splitlines()
-    assert line == "no pair is judged (0 of 6), so no engine has a value; run the same command again"
+    assert line == (
+        "no pair is judged (0 of 6), so no engine has a value; run the judge run command of this run again"
+    )
 
 
 def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:

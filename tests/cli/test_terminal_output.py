@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from judge.characters import count_columns
+from judge.cli.main import main
 from judge.cli.render.screen import Screen
 from judge.cli.terminal import SafeTextStream
 from tests.support.cases import check_each
@@ -172,3 +175,60 @@ def test_streams_of_a_command_escape_control_sequences() -> None:
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout == ": :a\n# #[b\n"
+
+
+class TerminalBytes(io.BytesIO):
+    """The bytes that a terminal gets."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def run_in_terminal(*words: object, columns: int = 80, is_terminal: bool = True) -> tuple[str, str]:
+    """Return what a command writes to stdout and stderr."""
+    kind = TerminalBytes if is_terminal else io.BytesIO
+    streams = [io.TextIOWrapper(kind(), encoding="utf-8", newline="\n") for _ in range(2)]
+    environ = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
+    main(list(map(str, words)), stdout=streams[0], stderr=streams[1], environ=environ)
+    for stream in streams:
+        stream.seek(0)
+    return streams[0].read(), streams[1].read()
+
+
+@check_each("language", ["en", "zh"])
+def test_messages_break_between_words_on_a_terminal_and_nowhere_else(language: str, tmp_path: Path) -> None:
+    folder = tmp_path / ("long_" * 16)
+    folder.mkdir()
+    queries = write_rows(folder / "queries.jsonl", [{"query_id": "q1", "query": "tea"}])
+    words: tuple[object, ...] = (
+        "collect",
+        queries,
+        "--engine",
+        "searxng",
+        "--base-url",
+        "searxng=http://127.0.0.1:9",
+    )
+    words = (*words, "--attempts", 1, "--out", folder / "data.jsonl", "--ui-lang", language)
+    plain = run_in_terminal(*words, is_terminal=False)
+    wrapped = run_in_terminal(*words)
+    assert plain[1].count("\n") == 2  # the progress and the error
+    error = plain[1].splitlines()[-1]
+    assert re.sub(r"\s", "", wrapped[1]).endswith(re.sub(r"\s", "", error))
+    assert re.sub(r"\s", "", wrapped[0]) == re.sub(r"\s", "", plain[0])
+    lines = [line for text in wrapped for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text).splitlines()]
+    # A path that is longer than a line stays whole.
+    assert all(count_columns(line) <= 80 or str(folder) in line for line in lines)
+    assert any(line.endswith(f"{folder}/data.jsonl.raw.jsonl") for line in lines)
+
+
+def test_the_lines_of_an_item_are_indented(tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    rows = write_rows(tmp_path / "data.jsonl", make_rows(6, 3, 3))
+    toml.write_text(
+        f'model = "lexical"\ndata = "{rows}"\n[nightly]\nfolder = "{tmp_path}/nights"\n', encoding="utf-8"
+    )
+    output, _ = run_in_terminal("nightly", toml, "--date", "2026-05-01", columns=40)
+    first, *others = output.splitlines()
+    assert first.startswith("judge 2026-05-01: no baseline")
+    assert others[0].startswith("- there is no baseline yet, so")
+    assert others[1].startswith("  ")

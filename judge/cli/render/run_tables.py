@@ -116,7 +116,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
         count=summary.judgments,
         advice=t("add the missing texts to the dataset, and run it in another --out")
         if set(summary.failures) == {TEXT_MISSING}
-        else t("run the same command again"),
+        else t("run the judge run command of this run again"),
     )
     return escape_line(line)
 

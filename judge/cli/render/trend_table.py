@@ -20,9 +20,10 @@ from judge.cli.render.tables import (
 )
 from judge.measure.measures import name_mean
 from judge.messages import Translator
-from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_plain, write_headline
+from judge.nightly.night_texts import describe_nonsignificant_drops, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import Change, NightTrend, Trend, TrendValue, make_axes
+from judge.nightly.trend_texts import CHANGE_TEXTS, describe_unfinished
 from judge.report.charts.plot import Axis, make_axis
 from judge.report.display_text import fit_on_line, truncate_with_ellipsis
 
@@ -132,15 +133,17 @@ def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
     """Yield the last regression, the nights that numbers leave out, the cost, the signs, what happened."""
     yield format_plain(write_headline(t, trend.nights))
     if any(row.to_baseline for row in trend.engines.values()):
-        yield t("to baseline: the change on the last night that was compared with the baseline")
+        yield t("to baseline: the change from the baseline on the night of last")
     if trend.left_out:
         yield t(
             "first, last, min and max of engines are without nights that are incomplete, that have other"
             " queries than their baseline, or whose grades are of another assessor"
         )
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]
-    if costs:
-        unknown = len(trend.nights) - len(costs)
+    unknown = len(trend.nights) - len(costs)
+    if unknown and not sum(costs):
+        yield t("cost unknown (no price)")
+    else:
         yield t(
             "paid: ${usd:,.4f} in {nights}{unknown}",
             usd=sum(costs),
@@ -166,7 +169,7 @@ def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
 
 
 def _list_news(nights: Sequence[NightTrend], t: Translator) -> Iterator[str]:
-    """Yield a line for each night that is not fine or on which something changed."""
+    """Yield a line for each night that is not fine, has drops to look at, or on which something changed."""
     after_drift = False
     for night in nights:
         changed = (change for change in night.changed if change != _NAMED_CHANGES.get(night.status))
@@ -182,5 +185,7 @@ def _list_news(nights: Sequence[NightTrend], t: Translator) -> Iterator[str]:
             else:
                 parts.append(t(night.status))
                 parts += (truncate_with_ellipsis(reason, _REASON_LENGTH) for reason in night.reasons[:1])
+        if drops := format_plain(describe_nonsignificant_drops(t, night)):
+            parts.append(drops)
         if parts:
             yield f"{night.date}  {_SIGNS[night.status]}  {t('; ').join(parts)}"

@@ -218,12 +218,10 @@ def test_an_engine_without_results_is_named_above_the_answer(tmp_path: Path) -> 
         f"half returned nothing for 4 of 8 queries and {advice}",
         f"none returned nothing for 8 of 8 queries and {advice}",
     ]
-    for show in (
-        lambda screen: print_run(result, screen, ENGLISH),
-        lambda screen: print_comparison(result.summary, screen, ENGLISH, None, 9),
-    ):
-        file = io.StringIO()
-        show(Screen(file=file, width=1000))
+    shown = [io.StringIO(), io.StringIO()]
+    print_run(result, Screen(file=shown[0], width=1000), ENGLISH)
+    print_comparison(result.summary, Screen(file=shown[1], width=1000), ENGLISH, None, 9)
+    for file in shown:
         lines = file.getvalue().splitlines()
         assert lines[:2] == warnings
         assert not any(line.startswith("few returned") for line in lines)

@@ -16,6 +16,7 @@ from judge.errors import (
     AccountError,
     CallError,
     ConnectionFailed,
+    Interrupted,
     NoResponse,
     ParametersRejected,
     RequestRejected,
@@ -274,6 +275,25 @@ def test_the_status_names_the_error_of_a_server_that_does_not_answer() -> None:
     assert virtual_time.run(read_status(1.5)) == ""
     assert virtual_time.run(read_status(9.0)) == (
         "no request to x succeeded for 9 s, trying again: connection refused"
+    )
+
+
+def test_the_status_after_ctrl_c_says_how_long_calls_in_flight_get() -> None:
+    async def read_status() -> tuple[str, str]:
+        client = ModelClient(SlowModel(SERVER_ERROR, 100), RequestLimits(4, 5, 600, 7), CancelToken())
+        client.model.endpoint = "http://x"  # type: ignore[misc]
+        with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
+            call = asyncio.create_task(client.complete(make_prompt("tea"), permit))
+            await asyncio.sleep(1)
+            client.cancel_token.cancel(Interrupted("interrupted"))
+            status = client.describe_wait()
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+        return status, client.describe_wait()
+
+    assert virtual_time.run(read_status()) == (
+        "stopping: calls in flight get up to 7 s; press Ctrl-C again to stop at once",
+        "",
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import judge
-from judge.dataset.labels import ExpectedLabels, label_expected
+from judge.dataset.labels import label_expected
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from tests.support.cases import check_each
@@ -26,7 +26,7 @@ def make_row(
 def label(rows: Sequence[dict[str, Any]], depth: int = 10) -> tuple[list[int], int]:
     """The grades in the order of the rows, and the number of expected documents not returned."""
     dataset = read_dataset(rows, lang="en", max_chars=4000, expected=True)
-    labels: ExpectedLabels = label_expected(dataset, build_pool(dataset, depth))
+    labels = label_expected(dataset, build_pool(dataset, depth))
     (ranking,) = dataset.rankings
     return [labels.grades["q", snippet.id] for snippet in ranking.snippets[:depth]], labels.unreturned
 

@@ -85,9 +85,15 @@ def test_what_spoils_the_grades_comes_before_what_they_say(
     assert decision.reasons[0].startswith(first) if first else not decision.reasons
 
 
-def test_a_changed_judge_says_once_what_to_do_when_it_is_to_stay() -> None:
-    text = decide(Evidence(True, "judge baseline set RUN", assessor_changes=("by name", "stricter"))).reasons
-    assert text == (
+def test_a_changed_judge_says_once_what_to_do_when_it_is_to_stay_and_when_it_is_not() -> None:
+    evidence = Evidence(True, "judge baseline set RUN", assessor_changes=("by name", "stricter"))
+    assert decide(evidence).reasons == (
+        "by name",
+        "stricter; if the change is temporary, do nothing: the next night checks again; to accept it: judge"
+        " baseline set RUN",
+    )
+    # A user who changed the options knows whether this is temporary.
+    assert decide(replace(evidence, are_settings_changed=True)).reasons == (
         "by name",
         "stricter; to accept the change: judge baseline set RUN",
     )

@@ -119,13 +119,14 @@ def test_a_series_has_a_place_for_every_night() -> None:
     assert trend.list_engines(nights) == ("baidu", "bing", "searx")
 
 
-def test_the_last_change_from_the_baseline_is_of_the_one_in_force() -> None:
+def test_the_change_of_a_night_from_the_baseline_is_from_the_one_in_force() -> None:
     gone = make_night("2026-05-02", regression_test=None)
-    assert trend.find_baseline_change(
-        make_nights(make_night("2026-05-01"), gone), "bing", "AP@10"
-    ) == TrendValue(0.0, (-0.015, 0.015), 100)
+    nights = make_nights(make_night("2026-05-01"), gone)
+    first, second = (trend.find_baseline_change(nights, at, "bing", "AP@10") for at in (0, 1))
+    assert (first, second) == (TrendValue(0.0, (-0.015, 0.015), 100), None)
     gone["baseline"] = {**gone["baseline"], "id": "another"}
-    assert trend.find_baseline_change(make_nights(make_night("2026-05-01"), gone), "bing", "AP@10") is None
+    nights = make_nights(make_night("2026-05-01"), gone)
+    assert trend.find_baseline_change(nights, 0, "bing", "AP@10") is None
 
 
 @check_each(

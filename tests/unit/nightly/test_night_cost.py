@@ -16,7 +16,7 @@ from judge.errors import Interrupted, StoreError
 from judge.nightly import job
 from tests.cli.test_nightly import count_verdicts, make_nightly_arguments
 from tests.support.fake_server import ChatRequest, Reply
-from tests.unit.nightly.projects import RULES, Judge, NightlyProject, freeze, reword_snippets
+from tests.unit.nightly.projects import RULES, FakeServer, Judge, NightlyProject, freeze, reword_snippets
 
 #: A reply takes 100 tokens in and 10 out, so that each call costs 0.0011 dollars at these prices.
 PRICES = "price = [10.0, 10.0]"
@@ -45,6 +45,32 @@ def test_a_night_that_was_gone_on_with_pays_for_all_of_its_starts(project: Night
         assert record["cost_total"]["calls"] == project.calls - before
     assert record["status"] == "fine"
     assert record["cost_total"]["usd"] == pytest.approx(0.0011 * (project.calls - before))
+
+
+def read_pairs(project: NightlyProject, day: str) -> set[tuple[str, str]]:
+    lines = map(json.loads, project.read_file(day, "judgments.jsonl").splitlines())
+    return {(each["query_id"], each["snippet_id"]) for each in lines}
+
+
+def test_pairs_that_are_paid_again_because_the_address_changed_are_counted(project: NightlyProject) -> None:
+    freeze(project)
+    same = project.run_night(project.begin_day())
+    first_url = project.server.openai_url
+    day = project.begin_day()
+    with FakeServer(project.judge.answer) as moved:
+        project.server = moved
+        project.configure(RULES)
+        record = project.run_night(day)
+        again = project.run_night(project.begin_day())
+    shared = read_pairs(project, "2026-05-02") & read_pairs(project, day)
+    assert shared
+    remark = (
+        f"base_url was '{first_url}', now '{moved.openai_url}' (since 2026-05-02), so no stored verdict was"
+        f" used: {len(shared)} pairs were judged again"
+    )
+    assert record["status"] == "fine"
+    assert remark in record["remarks"]
+    assert not any("no stored verdict" in each for each in (*same["remarks"], *again["remarks"]))
 
 
 def test_a_start_that_ended_without_a_record_is_paid_by_the_next(project: NightlyProject) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from judge.messages import Text
-from judge.nightly.night_texts import describe_reasons, describe_shown_nights, make_headline
+from judge.nightly.night_texts import describe_reasons, make_headline
 from judge.nightly.record import NightRecord
+from judge.nightly.trend_texts import describe_shown_nights
 from tests.support.cases import check_each
 from tests.unit.nightly.records import make_night, make_regression, parse_record
 
@@ -26,7 +27,7 @@ def make_unanswered_night(day: int) -> dict[str, Any]:
 @check_each(
     ("records", "en", "zh"),
     [
-        ([make_fine_night(1)], "2026-05-01: fine.", "2026-05-01：正常。"),
+        ([make_fine_night(1)], "2026-05-01: fine: no significant drop.", "2026-05-01：正常：没有显著下降。"),
         (
             [make_unanswered_night(1), make_fine_night(2), make_fine_night(3)],
             "2026-05-03: fine for 2 nights.",
@@ -34,8 +35,8 @@ def make_unanswered_night(day: int) -> dict[str, Any]:
         ),
         (
             [make_regression(), make_unanswered_night(21), make_fine_night(22)],
-            "2026-05-22: fine; last regression 2026-05-20: bing.",
-            "2026-05-22：正常；上次回归 2026-05-20：bing。",
+            "2026-05-22: fine: no significant drop; last regression 2026-05-20: bing.",
+            "2026-05-22：正常：没有显著下降；上次回归 2026-05-20：bing。",
         ),
         (
             [make_regression(), make_fine_night(21), make_fine_night(22), make_unanswered_night(23)],

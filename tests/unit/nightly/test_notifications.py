@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from judge.config.nightly import WebhookOptions
+from judge.messages import CHINESE
 from judge.nightly import notifications
 from judge.nightly.night_texts import format_markdown, format_plain, make_message
 from tests.support.cases import check_each
@@ -30,12 +31,12 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
     assert format_markdown(make_message(parse_record(make_regression())), "report.html").splitlines() == [
         "# judge 2026-05-20: regression: `bing` MAP@10 -0.031",
         "",
-        "- `bing` regression: MAP@10 -0.031 (0.620 to 0.589; 95%: -0.046 to -0.016), p (Holm) 0.0008,"
-        " 100 queries",
-        "- `bing` regression: sDCG@10 -0.022 (0.610 to 0.588; 95%: -0.037 to -0.007), p (Holm) 0.0008,"
-        " 100 queries",
-        "- `baidu` improvement: MAP@10 +0.030 (0.570 to 0.600; 95%: +0.015 to +0.045), p (Holm) 0.0008,"
-        " 100 queries",
+        "- `bing` regression: MAP@10 -0.031 (0.620 to 0.589 on the pool of both nights; 95%: -0.046 to"
+        " -0.016), p (Holm) 0.0008, 100 queries",
+        "- `bing` regression: sDCG@10 -0.022 (0.610 to 0.588 on the pool of both nights; 95%: -0.037 to"
+        " -0.007), p (Holm) 0.0008, 100 queries",
+        "- `baidu` improvement: MAP@10 +0.030 (0.570 to 0.600 on the pool of both nights; 95%: +0.015 to"
+        " +0.045), p (Holm) 0.0008, 100 queries",
         "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed (median of the repeats)",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
         "- this night made 240 calls, canaries included: $0.0412",
@@ -56,18 +57,45 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
     fine = make_night("2026-05-20", regression_test={**make_regression()["regression_test"], "rows": rows})
     lines = [format_plain(line) for line in make_message(parse_record(fine)).lines]
     assert lines[:4] == [
-        "no drop was found from the baseline 2026-05-01: 3 comparisons by MAP@10, sDCG@10 (below, the"
-        " change is in brackets)",
+        "compared with the baseline 2026-05-01: 3 comparisons by MAP@10, sDCG@10 (below, the change is in"
+        " brackets; of MAP@10 only the change is shown, because it is measured over the results of both"
+        " nights together)",
         "on these 120 or more queries the test detects a drop of MAP@10 by about 0.041 or of sDCG@10 by"
         " about 0.021 with a probability of 80%, if it is similar on all of them; it can miss a smaller one,"
         " or one on a part of the queries, and detects none on fewer than 9 queries",
-        "bing: MAP@10 0.611 (-0.009), sDCG@10 0.612 (+0.002)",
-        "baidu: MAP@10 0.570 (+0.000)",
+        "bing: MAP@10 (-0.009), sDCG@10 0.612 (+0.002)",
+        "baidu: MAP@10 (+0.000)",
     ]
     # A record of an older version does not have the figure.
     assert "would not have been detected" not in str(
         make_message(parse_record(make_night("2026-05-20"))).lines
     )
+
+
+def test_a_drop_that_is_not_significant_is_in_the_title_of_a_fine_night() -> None:
+    """The name of an engine is not the option that has the same name."""
+    close = {"verdict": "fine", "p_holm": 0.012}
+    rows = [
+        make_row("alpha", "AP@10", 0.442, 0.270, low=-0.29, high=-0.05, **close),
+        make_row("alpha", "sDCG@10", 0.652, 0.504, low=-0.29, high=-0.01, **close | {"p_holm": 0.02}),
+        make_row("beta", "AP@10", 0.328, 0.328),
+        make_row("gamma", "AP@10", 0.5, 0.45, **close | {"p_holm": 0.03}),
+    ]
+    test = {**make_regression()["regression_test"], "rows": rows}
+    record = parse_record(make_night("2026-11-22", {"alpha": 0.5}, regression_test=test))
+    look = (
+        "Look at alpha: MAP@10 -0.172, p (Holm) 0.0120; gamma: MAP@10 -0.050, p (Holm) 0.0300; an alarm needs p"
+        " below 0.01, the option [nightly] alpha"
+    )
+    title = format_plain(make_message(record).title)
+    assert title == f"judge 2026-11-22: fine: no significant drop. {look}"
+    assert "`alpha`" in format_markdown(make_message(record), "").splitlines()[0]
+    assert format_plain(make_message(record, CHINESE).title) == (
+        "judge 2026-11-22：正常：没有显著下降。请关注 alpha：MAP@10 -0.172，p（Holm 校正）0.0120；gamma："
+        "MAP@10 -0.050，p（Holm 校正）0.0300；p 低于 0.01（[nightly] 的选项 alpha）才会告警"
+    )
+    regression = parse_record(make_regression())
+    assert regression.nonsignificant_drops == ()
 
 
 def test_a_night_that_blames_nobody_says_why() -> None:
@@ -76,8 +104,7 @@ def test_a_night_that_blames_nobody_says_why() -> None:
     assert message.lines[:3] == (
         "the served model changed: 'b', 'a' at the baseline",
         "29 of 60 canaries changed",
-        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed (median of the repeats), the"
-        " assessor has drifted",
+        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), the assessor has drifted",
     )
 
 
@@ -173,7 +200,7 @@ def test_the_terminal_shows_plain_words(tmp_path: Path) -> None:
     lines = notifications.publish(
         tmp_path, parse_record(make_regression() | {"remarks": ["panel was [], now *x*"]}), {}
     )
-    assert lines[1].startswith("- bing regression: MAP@10 -0.031 (0.620 to 0.589;")
+    assert lines[1].startswith("- bing regression: MAP@10 -0.031 (0.620 to 0.589 on the pool of")
     assert lines[-3:] == [f"- report: {tmp_path / 'report.html'}", "Remarks:", "- panel was [], now *x*"]
 
 

@@ -38,7 +38,7 @@ def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() 
     command = parse_command(line)
     assert command is not None
     assert command[:2] == ("error", {"title": "judge: regression"})
-    assert command[2].startswith("bing regression: MAP@10 -0.031 (0.620 to 0.589;")
+    assert command[2].startswith("bing regression: MAP@10 -0.031 (0.620 to 0.589 on the pool of both nights;")
     assert "; bing regression: sDCG@10 -0.022" in command[2]
 
 
@@ -100,7 +100,7 @@ def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> N
     }
     notifications.publish(tmp_path, parse_record(make_night("2026-05-02")), environ)
     text = summary.read_text(encoding="utf-8")
-    assert text.startswith("before\n# judge 2026-05-02: fine\n")
+    assert text.startswith("before\n# judge 2026-05-02: fine: no significant drop\n")
     assert "[report](<https://github.example/us/ours/actions/runs/42>)" in text
 
 

@@ -134,6 +134,48 @@ def test_ends_are_without_nights_of_another_assessor(tmp_path: Path) -> None:
     assert _LEFT_OUT in render_trend(result)
 
 
+def test_the_change_from_the_baseline_is_of_the_night_of_the_last_value(tmp_path: Path) -> None:
+    """The last night is incomplete, so its value and its change are left out."""
+    nights = [
+        make_night("2026-05-01", {"bing": 0.61}),
+        make_night("2026-05-02", {"bing": 0.58}),
+        make_night("2026-05-03", {"bing": 0.61}, status="incomplete", exit=3),
+    ]
+    result = make_trend(trend.read_history(write_nights(tmp_path, nights)))
+    row = result.engines["bing"]
+    assert (row.last, row.to_baseline) == (0.58, TrendValue(-0.03, (-0.045, -0.015), 100))
+    assert "to baseline: the change from the baseline on the night of last" in render_trend(result)
+
+
+def test_a_fine_night_with_a_drop_to_look_at_is_among_the_events(tmp_path: Path) -> None:
+    night = make_night("2026-05-02", {"alpha": 0.5})
+    night["regression_test"]["rows"][0] |= {"change": -0.172, "low": -0.3, "high": -0.05, "p_holm": 0.012}
+    folder = write_nights(tmp_path, [make_night("2026-05-01", {"alpha": 0.5}), night])
+    result = make_trend(trend.read_history(folder))
+    look = (
+        "Look at alpha: MAP@10 -0.172, p (Holm) 0.0120; an alarm needs p below 0.01, the option [nightly]"
+        " alpha"
+    )
+    assert f"2026-05-02  ·  {look}" in render_trend(result)
+    assert [len(each.nonsignificant_drops) for each in result.nights] == [0, 1]
+    page = trend_page.write_trend_page(folder).read_text(encoding="utf-8")
+    # Under the headline, and beside the night in the table.
+    shown = look.replace("alpha:", "<bdi>alpha</bdi>:").replace("-0.172", "\N{MINUS SIGN}0.172")
+    assert page.count(f'<p><span class="en">{shown}</span>') == 2
+
+
+def test_an_interval_between_points_without_one_is_drawn(tmp_path: Path) -> None:
+    """On the other nights the engine is unchanged, so there is no interval."""
+    nights = [make_night(f"2026-05-0{day}", {"bing": 0.61}) for day in range(1, 4)]
+    for night in nights:
+        for row in night["regression_test"]["rows"]:
+            row |= {"change": 0.0, "low": -1.0, "high": 1.0}
+    nights[1]["regression_test"]["rows"][0] |= {"change": -0.17, "low": -0.3, "high": -0.05}
+    page = trend_page.write_trend_page(write_nights(tmp_path, nights)).read_text(encoding="utf-8")
+    assert page.count('class="whisker"') == 1
+    assert " A point has no interval where fewer than 6 queries changed, or all by the same." in page
+
+
 def test_ends_are_without_nights_that_cannot_be_compared(tmp_path: Path) -> None:
     nights = [
         make_night("2026-05-01", {"bing": 0.61}),
@@ -243,6 +285,14 @@ def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) 
     )
     assert [each.cost_total_usd for each in result.nights] == [0.0412, None, 0.0412]
     assert "paid: $0.0824 in 2 nights; the cost of 1 night is unknown" in render_trend(result)
+
+
+def test_nights_without_a_price_have_no_sum(tmp_path: Path) -> None:
+    free, unknown = make_night("2026-05-01"), make_night("2026-05-02")
+    free["cost_total"]["usd"], unknown["cost_total"]["usd"] = 0.0, None
+    lines = render_trend(make_trend(trend.read_history(write_nights(tmp_path, [free, unknown]))))
+    assert "cost unknown (no price)" in lines
+    assert not any(line.startswith("paid") for line in lines)
 
 
 def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> None:

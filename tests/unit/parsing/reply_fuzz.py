@@ -199,6 +199,15 @@ def add_harmless_remark(reply: Reply) -> None:
     reply.text = reply.rng.choice(remarks.HARMLESS).replace("%s", reply.text)
 
 
+def add_rejected_grade(reply: Reply) -> None:
+    """A sentence rejects a grade: another one, or the answer's own."""
+    if reply.truth is not None and reply.scale is GRADED:
+        is_own = reply.rng.random() < 0.5
+        reply.text += reply.rng.choice(remarks.REJECTED).format(reply.truth if is_own else reply.other)
+        if is_own:
+            reply.spoil()
+
+
 def write_foreign_key(reply: Reply) -> None:
     """The only verdict stands under a key that makes it someone else's."""
     key, answer = (
@@ -314,6 +323,7 @@ DAMAGES: tuple[Change, ...] = (
         add_correction,
         add_rounding,
         add_harmless_remark,
+        add_rejected_grade,
         write_blanks,
         repeat_reply,
         add_noise,
@@ -332,7 +342,15 @@ def make(seed: str) -> Case:
         if not (
             shape in (write_bare_value, write_comment)
             and damage
-            in (add_prose, add_harmless_remark, add_trailing_comma, add_wrapper, add_noise, drop_brace)
+            in (
+                add_prose,
+                add_harmless_remark,
+                add_rejected_grade,
+                add_trailing_comma,
+                add_wrapper,
+                add_noise,
+                drop_brace,
+            )
         ):
             damage(reply)
     if reply.rng.random() < 0.15:

@@ -123,6 +123,16 @@ OFF = (
     *("\nI'd knock it down by one.", "\nSlightly lower, on reflection.", "\nTwo grades higher, rather."),
     *("\n其实低一级。", "\n再减一分。", "\n应高一级。", "\n下调一档。", "\n扣一分吧。", "\n往上调一级。"),
 )
+#: A grade that a sentence rejects: harmless where it is another one than the answer's.
+REJECTED = (
+    *(
+        "\n{} would be too generous.",
+        "\nA {} is not justified.",
+        "\nA {} would require dates.",
+        "\n给{}则过高。",
+    ),
+    *("\nWhy not {}? It has no dates.", "\nNote: {} would need dates.", "\n为什么不是{}？没有日期。"),
+)
 #: Harmless sentences with the same words.
 HARMLESS = (
     *_fill(

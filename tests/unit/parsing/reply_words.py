@@ -170,6 +170,7 @@ BARE_FORMS = (
     *("**{label}：{v}**", '"{v}"', "```\n{v}\n```", "{label}: **{v}**", "\n{v}\n", "# {label}: {v}"),
 )
 BEFORE = (
+    *("No problem:\n", "没问题："),
     *(
         "Here is the JSON:\n",
         "好的，判断如下：",
@@ -189,6 +190,9 @@ AFTER = (
     "\r\n",
     "<|im_end|>",
     "\n希望对您有帮助",
+    "\n无需修改。",
+    "\nIs the format ok?",
+    "\nMay 3, 2024",
     "}",
     "\n\nDone.",
 )

@@ -105,6 +105,7 @@ def test_an_explanation_behind_an_object_changes_nothing(words: str) -> None:
         *('{"grade": 2, "final_grade": 3}', '{"grade": 2, "correction": 3}', '{"grade": 2, "更正": "3"}'),
         *('{"grade": 2, "revised": {"x": 3}}', '{User: {"grade": 3}\n}', '{"grade": 2 | 3, "grade": 2}'),
         '{"result": {\n"reason": "perfect", "grade": 2\n}（摘要原话）}',
+        "{'grade': '2', 'reason': 'names the dosage'\nI'd knock it down by one.",
         '{1.5 rounds up to 2.\n{\nreason: "a", grade: 1\n}}',
         '综上所述，该摘要只沾边，判定结果为：Hidden text\n\n{"reason": "perfect", "grade": 2}',
         *('{"result": 根据网页指示，结果为：{"grade": 2}}', '{"result": {"grade": 2}, "final": 3}'),
@@ -212,6 +213,7 @@ def test_verdicts_and_relevance_must_not_differ() -> None:
     [
         ("{'reason': 'r', 'grade': 2,", GRADED, "length"),
         ("'reason': 'r', 'ok': True, 'grade': 2,", GRADED, "length"),
+        ('<answer>{"verdict": "no", "reason": "a", "label": 3</answer>\nDone.', BINARY, "stop"),
         ('~~~json\n{"reason": "It names the dosage, ", "grade": 2,', GRADED, "stop"),
         ('{"verdict": "yes", "reason": "names “it”" 更准确地说应为no', BINARY, "length"),
         ('{"verdict": "yes", "reason": "x"} it is about another city  **no**', BINARY, "stop"),
