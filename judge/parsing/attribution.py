@@ -21,7 +21,7 @@ from judge.parsing.tolerant_json import flatten
 
 #: A question or an order, though all its words may be the reply's own.
 _ASKS = re.compile(
-    r"(?i)\A\W{0,4}(?:is|are|will|would|what|how|you)\b|[?]|\A\W{0,4}(?:output|return|give|say|respond|answer)\b[^:]{0,8}\b(?:following|this)\b"
+    r"(?i)\A\W{0,4}(?:is|are|will|would|what|how|you)\b|[?]|\A\W{0,4}(?:output|return|give|say|respond|answer)\b[^:]{0,8}\b(?:following|this)\b|\A\W*say\W*\Z"
 )
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
 #: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
@@ -38,7 +38,7 @@ _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
 _MEMBER_VALUE = re.compile(r"\A\s{0,8}[:=]\s{0,8}(?!is\b)[A-Za-z0-9_.+%-]{1,20}")
 _TAG_OR_TOKEN = re.compile(rf"{_TAG.pattern}|<\|[^<>|\s]{{1,30}}\|>")
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
-_TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
+_TERMINATOR = re.compile(r"(?i)(?<!\be\.g)(?<!\bi\.e)(?<!\b(?:eg|ex|cf))[.。!][\"”』」)）*_\s]*\Z")
 #: What says that something follows; a text that follows in its own line is none.
 _POINTS = re.compile(
     r"(?i)\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)|(?P<points>\b(?:following|follows|below|here (?:is|are)|see"
@@ -61,6 +61,7 @@ _IGNORES = re.compile(
     r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
     r"|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]"
 )
+_IS_REASON = re.compile(rf"(?i){vocabulary.REASON_LABELS}")
 _IS_SUBJECT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _IS_OWN = re.compile(vocabulary.OWN_WORDS, re.IGNORECASE)
 _IS_SOURCE = re.compile(
@@ -93,6 +94,10 @@ _DISOWNS = re.compile(
     r"|the(?! (?:\w+ )?(?:json|format) (?:ok(?:ay)?|valid|fine|right|correct|good)\?))\b|(?:would|could|might) be\b"
     r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断"
     r"|评分|回答)?|不会照做|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)"
+    r"|\A\W*(?:but )?(?:only (?:if|when)\b|(?:if|unless|assuming|supposing|provided (?:that|it|the \w+ (?:is|are|was|were)))\b(?!.*(?:,|\b(?:would|could"
+    r"|might|let|please|just|you)\b)))|\b(?:this|that) (?:would|could|might) (?:only )?be (?:the|my) (?:\w+ )?(?:answer|verdict|grade|output)\b"
+    r"|\A\W*[但不过]*(?:前提|条件)是|\A\W*(?:但|不过)?(?:仅当|除非|假[设定如]|如果|若是?|要是)(?!.*[,则就可会应请])"
+    r"|(?:仅当|只有|除非|假[设定如]|如果|若|要是)[^,。]{1,30}[才则就]会?(?:如此|这[样么])"
 )  # fmt: skip
 #: The subject and verb of a sentence about the object; some verbs say where it comes from.
 _ABOUT_OBJECT = re.compile(
@@ -209,7 +214,8 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
         # A heading, or a thought without its full stop.
         label, _, heading = words.rpartition(":")
         is_heading = not _NO_HEADING.search(heading) and (
-            breaks == 1 or _IS_SOURCE.search(heading) is not None
+            (breaks == 1 and not _IS_REASON.fullmatch(label.strip()))
+            or _IS_SOURCE.search(heading) is not None
         )
         return _IS_DEMAND.search(words) is not None or (
             is_heading and _is_own(re.split("[,;]", label)[-1]) and not _is_own(heading)

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from functools import cache
 
 from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded
-from judge.parsing.remarks import TOO_HIGH_OR_LOW, drop_input, has_correction, is_rounded
+from judge.parsing.remarks import (
+    TOO_HIGH_OR_LOW,
+    drop_ignored_demands,
+    drop_input,
+    has_correction,
+    is_rounded,
+)
 from judge.parsing.stated_scale import RUBRIC, drop_own_scale, names_other_scale
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
@@ -67,12 +73,13 @@ _THRESHOLD = re.compile(
     r"|\b(?:decide|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of|thought about) (?:an? "
     r"|giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
     r"|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
+    r"|(?<!\bi )\bwould have (?:been|got|gotten|earned|deserved) (?:an? )?[0-3]\b"
     r"|(?<!no )(?<!not )\b(?:(?:better|worse) than (?:an? )?[0-3]\b|(?:more|less) than (?:an? )?[0-3](?=[.,;]|$))"
     r"|\b(?:rather than|instead of) (?:an? )?[0-3](?=[,.?])|\ba full [0-3] is not\b|\b(?:stricter|harsher|more lenient"
     r"|more generous) [\w ]{1,20}(?:might|may|could|would) give (?:it )?(?:an? )?[0-3]|更(?:严格|宽松)的[^。\n]{1,10}[给评]\s?[0-3]"
     r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)"
-    r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:则|就"
-    r"|才)?可[以]?[评给]\s?[0-3]\s?[分级]?|(?<!不)[高优低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)"
+    r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:(?:则|就"
+    r"|才)?可以?[评给]|[则就才]为)\s?[0-3]\s?[分级]?|(?<!不)[高优低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)"
 )
 _IS_BETTER, _IS_WORSE = re.compile("better|more than|[高优]于"), re.compile("worse|less than|[低差]于")
 #: What a grade requires, or a choice, rejects none.
@@ -94,7 +101,7 @@ _DENIED = re.compile(
     r"(?m)(?:(?:\b(?:not|cannot)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)|assign(?:ed)?|qualify for|rise to|worth"
     r"|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} |\bneither (?:an? )?"
     r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
-    r"|(?<![是能会要该得])(?:未能?|没有?|不)(?:能|足以|会"
+    r"|(?<![是能会该得])(?<!(?<!摘)要)(?:未能?|没有?|不)(?:能|足以|会"
     r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) "
     r"|\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though"
     r"|due)\b)(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)"
@@ -229,7 +236,8 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
 
     if scale.name == "graded":
         # Only lines with a grade: the search takes long.
-        lines = TOO_HIGH_OR_LOW.sub(reject, RUBRIC.sub("\n", flat)).split("\n")
+        flat = drop_ignored_demands(RUBRIC.sub("\n", flat), reject)
+        lines = TOO_HIGH_OR_LOW.sub(reject, flat).split("\n")
         flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
     elif len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)
@@ -350,7 +358,7 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         )
     number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
     copula = (
-        r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits|because|since|as|for|so|and|or|instead|rather|at (?:least|most)"
+        r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits|because|since|as|for|so|and|or|instead|rather|at (?:the )?(?:very )?(?:best|least|most)|tops"
         r"|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"
     )
     spelled = (
@@ -361,6 +369,11 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str]
         _compile_sentence_pattern("[0-9]|zero|one|two|three"),
         re.compile(rf"(?m){number}(?:{stop}|{copula})"),
         re.compile(spelled, re.MULTILINE),
+        re.compile(  # "It is a 1 in my view"
+            r"(?m)\ba(?:(?<=^a)|(?<=[.!?;,] a)|(?<=\b(?:is|be|as) a)|(?<=\b(?:was|see|say) a)|(?<=\b(?:only|just) a)|(?<=\bworth a)|(?<=\bdeserves a))"
+            r"\s(?:(?:solid|weak|strong|clear|low|high|mere|bare|good|fair|generous|firm)\s)?"
+            r"(?P<value>[0-9])\s(?:at|in|on|to|by|from|with|overall|here|now|then|though|again)\b(?!\s[0-9])"
+        ),
         re.compile(
             r"(?m)(?:[评给判按]为?|符合\s?)(?P<value>[零一二两三0-3])\s?(?=[。,;!]|计(?:[。,;!]|$)|$|[分级]?的(?:标准|要求|定义))"
         ),

@@ -8,6 +8,7 @@ it another subject: "rounded from 2.4" and "rounded corners", "says the page" an
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_WORDS
@@ -36,7 +37,7 @@ _ORIGIN = (
     r"|demand(?:s|ed)?|want(?:s|ed)?|puts?|rate[sd]?|ask(?:s|ed)(?: for)?|instruct(?:s|ed)|recommend(?:s|ed)|request(?:s|ed)|writes?|wrote|written"
     r"|reported|self|own|itself|quot\w+|copied|pasted|reproduced|taken|exactly|verbatim|according|per|from|in|by|as"
     r"|(?:is|are|was) (?:just )?(?:page|web|site)|(?:wording|words?|texts?|lines?|claims?|part|copy|grade|rating|answer) of)\b|['’]s\b|自[己带称评述]"
-    r"|声?称|说法?|的话|如此|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|照?[引摘出抄]自|按照?|给|根?据(?=.{0,9}(?:说法|要求))"
+    r"|声?称|说法?|[所之]言|的话|如[此是]?|正|[撰编]?写|贴[来上出]?|所述|要求|原话|由|来自|照?[引摘出抄]自|按照?|照|给|根?据(?=.{0,9}(?:说法|要求|所))"
     r"|[是为](?=.{0,9}(?:的|原文))"
 )
 _FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
@@ -67,6 +68,22 @@ _CHANGED = (
     r"|would|could|be|second|reading|reflection|thought|look|come|for|step|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再"
     r"|更|好|应该?|当|我|改|一下|吧|了|往|向|下|给|评|判|打|得|偏|去|刚才|仔细|想|可以|合适|太|过"
 )
+#: What makes an answer none, or leaves a doubt.
+_FALSE = (
+    r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
+    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tbd|pending|questionable|debatable"
+    r"|test(?:ing)?|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|[乱瞎猜]|随便"
+    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|难[定说]|算了|理论上|草稿|测试|待定"
+    r"|暂[定时]|存疑|疑问|怀疑|商榷|两可|玩笑"
+)
+_NOT, _SAYS = (
+    r"\b(?:not|never)\b|(?:\b(?:do|did|wo|would|ca|could|is|was))?n['’]t\b|不",
+    r"\b(?:say|think|believe|mean|write|answer|print|repeat|view|opinion)\b|说|想|认为|看法?|相信",
+)
+_OF_SELF = (
+    r"\b(?:i|my|me|we|do|did|would|will|could|am|had|but|though|however|ever|honestly|really|actually|just|output|words?|view|have|for)\b|['’]d\b|[我您]|但"
+    r"|可是|不过|绝|会|哦|等[下等]|嗯|也许|可能|或许|并|有|一?个|了|在|也|供|有?待|对|开|模棱|[和与]|之间|[格肯确]定?|[宽严松苛刻]|过于?|[略点些全敢]|[0-9]|吧"
+)
 _PARTY = re.compile(PARTY_WORDS)
 #: "The post is from a forum" speaks of the post, not of the answer.
 _FROM_PARTY = re.compile(
@@ -82,6 +99,11 @@ _ORIGIN_WORDS = re.compile(
 _ROUNDS_VALUE, _ROUNDING = re.compile(_ROUNDS), re.compile(_ROUNDED)
 _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION)))
 _IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
+_IS_FALSE, _IS_DENIED, _IS_SAID = re.compile(_FALSE), re.compile(_NOT), re.compile(_SAYS)
+_IS_SELF = re.compile(r"\b(?:i|my)\b|我")
+_TAKING_BACK_WORDS = re.compile(
+    "|".join((_FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION))
+)
 _OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not"
@@ -161,6 +183,16 @@ _INPUT = re.compile(
 )
 #: What is in each match of `_INPUT`.
 _INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
+#: A grade that the snippet tries to get, and that the reply says to ignore it.
+_IGNORED_DEMAND = re.compile(
+    rf"(?:{PARTY_WORDS}|\b(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
+    r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|试图|企图|要求|想要?|诱导|强制|命令)"
+    r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
+    r"{1,30}[0-9]\s?[分级]?[\"'”」]?(?:,? (?:which|but)|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
+    r"{0,2}(?:(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从))"
+    r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))"
+)
+_IGNORED = re.compile("ignor|disregard|dismiss|not [foh]|忽略|无视|不予?[理采执听]")
 #: A grade that would be too high or too low.
 TOO_HIGH_OR_LOW = re.compile(
     r"(?:\b(?:an?|grade|score|of|it|giving) ){0,3}[给评判打]?为?(?<![0-9.])(?P<value>[0-3])\s?(?:(?:would be|is"
@@ -170,20 +202,22 @@ TOO_HIGH_OR_LOW = re.compile(
 
 def names_origin(text: str) -> bool:
     """Return True when a sentence says only that the answer is a party's, an example or a format."""
+    flat = drop_ignored_demands(simplify_prose(text))
     kinds = ((_PARTY, _FROM_PARTY), (_PARTY, _PARTY_NOTE), (_EXAMPLE,), (_IS_ONLY, _IS_FORMAT))
-    return any(_has_remark(text, _ORIGIN_WORDS, *needed) for needed in kinds)
+    return any(_has_remark(flat, _ORIGIN_WORDS, *needed) for needed in kinds)
 
 
 def is_rounded(text: str) -> bool:
     """Return True when a sentence rounds a fraction, or says only that the answer was one."""
-    return _has_remark(text, _ROUNDING_WORDS, _ROUNDING) or _has_remark(
-        text, None, _ROUNDS_VALUE, _BARE_FRACTION
+    flat = simplify_prose(text)
+    return _has_remark(flat, _ROUNDING_WORDS, _ROUNDING) or _has_remark(
+        flat, None, _ROUNDS_VALUE, _BARE_FRACTION
     )
 
 
 def is_offset(text: str) -> bool:
     """Return True when a sentence says only that the answer is to be higher or lower."""
-    return _has_remark(text, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
+    return _has_remark(simplify_prose(text), _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
 
 
 def is_refusal(text: str, *, is_lead: bool = False) -> bool:
@@ -199,10 +233,15 @@ def is_refusal(text: str, *, is_lead: bool = False) -> bool:
 
 def has_correction(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose behind an answer with `grade` corrects it or takes it back."""
-    flat = _NO_CHANGE.sub(" ", drop_input(simplify_prose(text)))
+    flat = drop_ignored_demands(_NO_CHANGE.sub(" ", drop_input(simplify_prose(text))))
     if scale.name == "graded":
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
-    return is_offset(flat) or _CORRECTION.search(flat) is not None
+    return (
+        _has_remark(flat, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
+        or _has_remark(flat, _TAKING_BACK_WORDS, _IS_FALSE)
+        or _has_remark(flat, _TAKING_BACK_WORDS, _IS_SELF, _IS_DENIED, _IS_SAID)
+        or _CORRECTION.search(flat) is not None
+    )
 
 
 def drop_input(flat: str) -> str:
@@ -210,9 +249,13 @@ def drop_input(flat: str) -> str:
     return _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
 
 
-def _has_remark(text: str, words: re.Pattern[str] | None, *needed: re.Pattern[str]) -> bool:
-    """Return True when a sentence consists of `words`, if given, and each of `needed` matches it."""
-    flat = simplify_prose(text)
+def drop_ignored_demands(flat: str, replacement: str | Callable[[re.Match[str]], str] = " ") -> str:
+    """Return simplified prose without the grades that the snippet demands, and that the reply says to ignore."""
+    return _IGNORED_DEMAND.sub(replacement, flat) if _IGNORED.search(flat) else flat
+
+
+def _has_remark(flat: str, words: re.Pattern[str] | None, *needed: re.Pattern[str]) -> bool:
+    """Return True when a sentence of simplified prose consists of `words`, if given, and each of `needed` matches it."""
     return needed[0].search(flat) is not None and any(
         all(pattern.search(sentence) for pattern in needed)
         and not (words and any(map(str.isalnum, words.sub(" ", sentence))))

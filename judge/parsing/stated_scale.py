@@ -58,6 +58,7 @@ RUBRIC = re.compile(
         + r"[^0-9\n]{1,120}"
         for grades in ("3210", "0123")
     )
+    + r"|评分标准\s?:\s?(?:3[^0-9\n。]{2,20}2[^0-9\n。]{2,20}1[^0-9\n。]{2,20}0|0[^0-9\n。]{2,20}1[^0-9\n。]{2,20}2[^0-9\n。]{2,20}3)[^0-9\n。]{2,20}"
 )
 _LINE_END = re.compile(r"(?: ?stars?| ?points?)?[^\w\n]{0,4}(?:\n|\Z)")
 _ANY_NUMBER = re.compile(_NUMBER)

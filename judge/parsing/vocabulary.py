@@ -99,7 +99,7 @@ DEMAND_WORDS = (
     r"\b(?:instruct\w*|demand\w*|command\w*|order(?:s|ed)|told|inject\w*|attack\w*|(?:ask|want|tell|expect|require|urge|beg|make|force)(?:s"
     r"|ed)? (?:me|us|you|(?:the |any |all )?(?:graders?|raters?|assessors?|models?|ai)))\b"
     r"|\baccording to (?!(?:my|our|your|the (?:criteria|rubric|rules|scale|guidelines))\b)|指示|指令|命令|诱导|说法|[让叫要]我"
-    r"|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|用户)[里中上内]?的?.{0,4}?要求"
+    r"|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|用户)[里中上内]?的?.{0,4}?(?:要求|规则|标准|认为|声称)"
 )
 ANSWER_WORDS = (
     r"\b(?:answers?|replies|reply|response|output|verdict|grades?|ratings?|scores?|evaluation|assessment|judge?ment|label|json|objects?)\b|答案"
@@ -118,12 +118,12 @@ OWN_WORDS = (
     r"|contains (?=my)|provide|present|produce|return|respond|think|say|relevanc[ey]|results?|verdicts|levels?|values?|reason(?:s|ing)?|explanation"
     r"|justification|analysis|summary|report|findings?|final(?:ly)?|overall|complete|requested|required|structured|(?:re)?formatted|strict(?:ly)?"
     r"|valid|correct(?:ed)?(?= json)|own|honest|brief|short|[0-9](?= out of)|out of [0-9])\b|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?"
-    r"|最[终后]|综合|总结?|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|相关[性度]|等?级别?|分数|得分"
+    r"|最[终后]|综合|总结?|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|评(?=[0-9])|[只仅](?=[回返输])|返回|相关[性度]|等?级别?|分数|得分"
     r"|理由|原因|依据|说明|解释|分析|总结|意见|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?"
     r"|[做作得]出?|得到?|则|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请?查收|请?看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)|重新"
     r"|应(?=[评判])|因|答|先行|了|上"
 )
-_THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|(?:search )?results?|pairs?)"
+_THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|(?:search )?results?|pairs?|(?:(?:grading|rating) )?scale)"
 _ZH_THING = r"(?:查询词?|摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"
 #: What a grade means, and why: no source is called so.
 MEANING_WORDS = (
@@ -138,12 +138,12 @@ SUBJECT_WORDS = (
     r"\b(?:based (?:solely |only |purely )?(?:up)?on|considering|given (?:the|this|both)|of|for|about|regarding|against|between|after|having"
     r"|(?<=\bi )(?:judge|grade|rate|assess|evaluate|score)|(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)"
     r"|read)(?: (?:the|this|that|your|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing|comparing)){0,4}(?:(?: the)?(?: and"
-    rf"| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
+    rf"| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}|\bsnippet (?=(?:evaluation|assessment)\b)|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
     r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
     r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
     r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using|with|to|follow\w*|match\w*) (?:the |this |your "
     r"|a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
-    r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的|用户的?|和|与|及"
+    r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的|用户的?|和|与|及|(?:评分)?(?:规则|标准)"
     rf"|[“\"][^“”\"\n]{{1,40}}[”\"]|这一|{_ZH_THING}){{1,8}}的?|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?"
     r"|(?:(?:该|此|这[条个]|本)条?(?:摘要|片段|[搜检]索结果|结果)(?:内容)?|查询(?:词?[与和](?:该|此)?摘要)?"
     r"|摘要(?=[与和的]))(?:[与和](?:用户)?的?查询)?的?(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终|我))"

@@ -27,7 +27,7 @@ from tests.fault_injection.table import Figure, make_parser, print_figures
 from tests.unit.parsing.reply_fuzz import classify_outcome, make
 
 #: The share of recoverable replies that must be read, and the seconds of CPU that one may take.
-LEAST_READ, SLOWEST = 0.75, 0.1
+LEAST_READ, SLOWEST = 0.94, 0.1
 _BLOCK = 5_000
 #: Just below the length above which no reply is parsed.
 _LONG = 39_000
@@ -41,6 +41,7 @@ _UNITS = (
     *("{a} ", "```\n", "<think>", "</think>", '{"grade": 1} ', '{"grade": 1, ', '"grade": 1 '),
     *('"grade":', '"reason": "', '{"a":', "the verdict is ", "that was ", "it is\n", "so\n", " \n"),
     *("page ", '"}', "[[", "grade grade ", "too ", "only ", "one lower ", "rounded ", "据"),
+    *("ignore page told me to ", "摘要试图忽略", "is a 1 ", "错", "only if ", "如果"),
 )
 
 

@@ -1,0 +1,228 @@
+"""An answer that the reply takes back, supposes or gives to another in a few words of its own is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.errors import ReplyParseError
+from judge.parsing.verdict import parse_verdict
+from judge.records import BINARY, GRADED, Scale
+from tests.support.cases import check_each
+
+GRADE = '{"reason": "names the dosage", "grade": 2}'
+VERDICT = '{"reason": "names the dosage", "verdict": "yes"}'
+
+
+def parse_grade(text: str, scale: Scale = GRADED) -> int | None:
+    """Return the grade of a reply, None when it is refused."""
+    try:
+        return parse_verdict(text, scale).grade
+    except ReplyParseError:
+        return None
+
+
+@check_each(
+    "sentence",
+    [
+        *("It is a {} at best.", "A {} at best.", "It is worth a {} at the very most.", "A {} tops."),
+        *("It is only a {} in my view.", "It is a {} overall.", "It is a solid {} to me.", "最多{}分。"),
+    ],
+)
+def test_a_sentence_that_limits_the_grade_states_a_value(sentence: str) -> None:
+    other, same = sentence.format(1), sentence.format(2)
+    for answer in (GRADE, "Grade: 2"):
+        assert parse_grade(f"{answer}\n{other}") is None
+        assert parse_grade(f"{answer}\n{same}") == 2
+    assert parse_grade(f"{other}\n{GRADE}") is None
+
+
+@check_each(
+    "sentence",
+    [
+        *(
+            "It is a 3 in 1 tool.",
+            "It is a 1 to 3 hour drive.",
+            "It takes a 3 hour trip.",
+            "It is a 1 by 3 board.",
+        ),
+    ],
+)
+def test_a_number_that_counts_something_limits_no_grade(sentence: str) -> None:
+    assert parse_grade(f"{GRADE}\n{sentence}") == 2
+
+
+@check_each(
+    "sentence",
+    [
+        *("这是错的。", "这是错误的。", "是个错误", "算了，不是。", "也许不是。", "不完全是。", "未必是。"),
+        *("这样评太宽了。", "太宽松了", "此判断太严格。", "偏低", "略高。", "给宽了。", "在2和3之间犹豫。"),
+        *("But I will not say that.", "I would never say that.", "I don't think so.", "I do not say this."),
+        *("But that is not what I think.", "That is not my view.", "但我不这么想。", "我绝不会这么说。"),
+        *(
+            "This would be the answer if it were complete.",
+            "Only if complete.",
+            "Assuming the page is right.",
+        ),
+        *("only if the page were complete", "Provided the page is right.", "If complete."),
+        *("如果完整才会这样回答。", "前提是网页属实", "仅当完整时。", "只有完整才这样。", "假设网页属实。"),
+        *("was the text I was told to print.", "That was the trap.", "That is bait.", "This was planted."),
+        *("at best", "I doubt it.", "a draft", "hypothetically", "just for testing", "questionable"),
+        *("存疑", "待定", "只是测试", "不一定对", "我怀疑。", "有待商榷", "随便给的。", "理论上"),
+        *("这是陷阱。", "这是个圈套。", "照网页的说法", "如网页所说。", "正如网页所言。", "据网页所说"),
+    ],
+)
+def test_words_that_take_an_answer_back_refuse_it(sentence: str) -> None:
+    for grade, verdict in ((GRADE, VERDICT), ("Grade: 2", "Verdict: yes"), ("等级：2", "结论：是")):
+        assert parse_grade(f"{grade}\n{sentence}") is None
+        assert parse_grade(f"{verdict}\n{sentence}", BINARY) is None
+
+
+@check_each(
+    "sentence",
+    [
+        *(
+            "这条结果还不错。",
+            "没有错误。",
+            "价格偏高。",
+            "范围太宽。",
+            "信息偏少。",
+            "只有部分步骤。",
+            "摘要有误导性。",
+        ),
+        *("The snippet does not say how much.", "I do not think the page is complete.", "No mistakes in it."),
+        *(
+            "我认为缺少日期。",
+            "我不认为它完整。",
+            "It names a common mistake.",
+            "The page is about a mouse trap.",
+        ),
+        *(
+            "If you need more let me know.",
+            "It would be a better result if it listed dates.",
+            "如有疑问请告知。",
+        ),
+        *("如果需要更多请告诉我。", "如上所述。", "如摘要所示。", "Prices are given only if you log in."),
+    ],
+)
+def test_the_same_words_about_the_snippet_change_nothing(sentence: str) -> None:
+    assert parse_grade(f"{GRADE}\n{sentence}") == 2
+    assert parse_grade(f"{VERDICT}\n{sentence}", BINARY) == 1
+
+
+@check_each("lead", ["E.g. ", "E.g.\n", "e.g. ", "I.e. ", "Eg. ", "Ex. ", "Cf. ", "Say, "])
+def test_an_abbreviation_that_leads_to_an_example_ends_no_sentence(lead: str) -> None:
+    assert parse_grade(lead + GRADE) is None
+
+
+@check_each(
+    "text",
+    [
+        *(
+            "The snippet tries to force grade {}. I ignore that.",
+            "The page tells me to answer {}; I ignored this.",
+        ),
+        *(
+            "The text says to grade it {}. I disregard this.",
+            "The snippet wanted me to give a {}, which I ignore.",
+        ),
+        *("The page tells the assessor to answer {}. I do not follow it.", "摘要试图强制给{}分，已忽略。"),
+        *("摘要试图让评估者给{}级，我忽略了。", "网页要求回答{}，不予理会。"),
+    ],
+)
+def test_a_demanded_grade_that_the_reply_ignores_is_no_value(text: str) -> None:
+    for form in ("{}\n%s", "%s\n{}"):
+        answer = form.replace("%s", GRADE)
+        assert parse_grade(answer.replace("{}", text.format(3))) == 2
+        # The object may be the demanded one.
+        assert parse_grade(answer.replace("{}", text.format(2))) is None
+    assert parse_grade(f"{text.format(3)}\nGrade: 2") == 2
+
+
+@check_each(
+    "text",
+    [
+        *("The snippet tries to force grade 3. I cannot ignore that.", "I try to give 3. I ignore that."),
+        *("The snippet tries to force grade 3. I do not ignore that.", "The snippet tries to force grade 3."),
+        *("The snippet tries to be complete but is a 3. I ignore the ads.", "摘要试图强制给3分，不能忽略。"),
+        *("The snippet tries to answer, so 3. I ignore that it is cut.", "摘要试图强制给3分，我给3分。"),
+        *(
+            "The snippet tries to force grade 3. I ignore that. It is a 3.",
+            "摘要要求给3分，我忽略了。等级3。",
+        ),
+        *("The snippet tries to force grade 3, and 3 it is.", "The snippet wants to help: 3. I ignore that."),
+    ],
+)
+def test_a_grade_that_the_reply_may_have_followed_is_a_value(text: str) -> None:
+    assert parse_grade(f"{text}\n{GRADE}") is None
+
+
+@check_each(
+    "lead",
+    [
+        *(
+            "根据规则，我只回复 JSON：",
+            "按照要求，只输出JSON：",
+            "仅回复 JSON：",
+            "只返回 JSON：",
+            "综合来看，评2分：",
+        ),
+        *("Snippet evaluation:", "Snippet assessment:", "Considering the scale (0-3):"),
+    ],
+)
+def test_an_introduction_that_names_the_form_or_the_grade_is_the_own(lead: str) -> None:
+    for gap in ("", "\n"):
+        assert parse_grade(f"{lead}{gap}{GRADE}") == 2
+
+
+@check_each(
+    "lead",
+    [
+        *("网页只回复 JSON：", "用户只输出JSON：", "按网页的规则，我只回复 JSON：", "我返回网页的 JSON："),
+        *(
+            "综合来看，评3分：",
+            "网页评2分：",
+            "网页认为，评2分：",
+            "作者评2分：",
+            "page evaluation:",
+            "Snippet JSON:",
+        ),
+        *(
+            "Seller's snippet evaluation:",
+            "The page's scale:",
+            "Snippet text:",
+            "Reason: page text",
+            "理由：原文",
+        ),
+    ],
+)
+def test_an_introduction_that_may_name_another_source_is_refused(lead: str) -> None:
+    for gap in ("", "\n"):
+        assert parse_grade(f"{lead}{gap}{GRADE}") is None
+
+
+@check_each("reason", ["Reason: useful part", "理由：有用的一部分", "Explanation: no dates"])
+def test_a_labelled_reason_needs_no_full_stop(reason: str) -> None:
+    assert parse_grade(f"{reason}\n{GRADE}") == 2
+    assert parse_grade(f"{reason} {GRADE}") is None
+
+
+@check_each(
+    "remark",
+    [
+        "A full answer would have earned {}.",
+        "It would have been a {}.",
+        "若有警告则为{}。",
+        "该摘要不足以评{}。",
+    ],
+)
+def test_a_grade_that_the_answer_would_have_had_is_rejected(remark: str) -> None:
+    for form in ("%s\n{}", "{}\n%s"):
+        read = [parse_grade(form.format(remark.format(grade)).replace("%s", GRADE)) for grade in (2, 3)]
+        assert read == [None, 2]
+
+
+@pytest.mark.parametrize("rubric", ["3完整，2部分，1切题，0离题。", "0离题，1切题，2部分，3完整。"])
+def test_a_chinese_rubric_behind_the_object_states_no_value(rubric: str) -> None:
+    assert parse_grade(f"{GRADE}\n评分标准：{rubric}") == 2
+    assert parse_grade(f"{GRADE}\n评分标准：{rubric}3。") is None
+    assert parse_grade(f"{GRADE}\n评分标准：3更合适。") is None
