@@ -132,6 +132,7 @@ def print_query(entry: QueryEntry, console: Console) -> None:
             first, *others = _format_heading(snippet, escape_hidden(text.title)).wrap(
                 console, max(1, console.width - _INDENT), overflow="fold"
             )
+            first.rstrip()
             console.print(Text.assemble((f"{snippet.rank:>{_INDENT - 2}}. ", "bold"), first))
             for line in others:
                 console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))

@@ -25,8 +25,9 @@ SEED = 0
 MIN_DIFFERING = 6
 #: The rounding error of a sum, relative to the sum of absolute values; `TIE` is that of single values.
 SUM_ROUNDING = 1e-9
-#: Differences for which the randomisation test counts all ways to choose their signs, in 0.1 s at most.
-_MAX_EXACT = 40
+#: Differences for which the randomisation test counts all ways to choose their signs: in a few ms, as long as
+#: drawing them takes.
+_MAX_EXACT = 34
 #: The normal quantile of a 95% interval.
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: The two ends of a 95% interval, or the lowest and the highest possible value.

@@ -8,7 +8,8 @@
     record, record_file, stores       night.json, and its file; the verdict stores of nights
     night_texts                       the texts about a night, and the formats of its message
     notifications                     where the message is sent
-    trend, trend_page, trend_drawing  the values of all nights, and their page
+    trend, trend_texts                the values of all nights, and texts about them
+    trend_page, trend_drawing         their page, and its charts
     schedules                         timers and workflows that start the job
 
 The runs of a night are those of `judge.pipeline`.

@@ -1,4 +1,4 @@
-"""The texts about nights in English and Chinese: the banner, the page of the trend, the message of a night.
+"""The texts about nights in English and Chinese: the headline, the banner, the message of a night.
 
 An English sentence of night.json is shown as it is, unless the record's data give it in Chinese too. Names
 from outside stand between `ISOLATE` and `END`, and each format escapes them and the rest in its own way.
@@ -7,13 +7,13 @@ from outside stand between `ISOLATE` and `END`, and each format escapes them and
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from judge.errors import ErrorKind
 from judge.measure.measures import name_mean
-from judge.measure.resampling import MIN_DIFFERING, count_fewest_queries
+from judge.measure.resampling import count_fewest_queries
 from judge.messages import (
     CHINESE,
     ENGLISH,
@@ -35,7 +35,7 @@ from judge.nightly.record import (
     Status,
     translate_reasons,
 )
-from judge.nightly.trend import Change, Kind, NightTrend
+from judge.nightly.trend import NightTrend
 from judge.report.display_text import (
     END,
     ISOLATE,
@@ -49,15 +49,6 @@ from judge.report.display_text import (
 )
 
 STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in EXIT_CODES}
-#: The letter and the text of each change from one night to the next.
-CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
-    "model": ("M", make_text("another model")),
-    "prompt": ("P", make_text("another prompt")),
-    "scale": ("S", make_text("another scale, depth or number of repeats")),
-    "assessor": ("A", make_text("another assessor")),
-    "baseline": ("B", make_text("first night compared with a new baseline")),
-    "queries": ("Q", make_text("other queries")),
-}
 #: The most characters of a stored sentence that are shown on the page, and of one in a message.
 SENTENCE_LENGTH = 300
 _MESSAGE_SENTENCE_LENGTH = 500
@@ -152,68 +143,6 @@ def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
         yield from _describe_fine_night(night, night.regression_test, t)
     if night.canaries:
         yield _describe_canaries(night.canaries, t)
-
-
-def describe_unfinished(t: Translator, day: str) -> str:
-    """Return that a night was begun and has no record, and the command that resumes it."""
-    command = f"judge nightly judge.toml --date {day}"
-    return t("{day} was begun and not finished: {command}", day=day, command=command)
-
-
-def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:
-    """Return which nights the charts show, None when they show all."""
-    if (left_out := len(nights) - most) <= 0:
-        return None
-    return make_text(
-        "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",
-        most=most,
-        nights=len(nights),
-        first=nights[left_out],
-    )
-
-
-def describe_trend(
-    mean: str, kind: Kind, changes: Sequence[Sequence[Change]], *, lacks_intervals: bool
-) -> Text:
-    """Return the description of the chart of a measure, whose mean is called `mean`.
-
-    It says why some points have no interval, where one `lacks_intervals`.
-    """
-    if kind == "change":
-        description = make_text(
-            "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
-            " night's difference from the baseline, both on one pool.",
-            mean=mean,
-        )
-    else:
-        description = make_text(
-            "Mean {mean} of each engine; this measure does not depend on the pool, so nights of one assessor"
-            " can be compared.",
-            mean=mean,
-        )
-    return make_text(
-        "{description}{intervals} Equal slopes mean equal changes.{letters}",
-        description=description,
-        intervals=make_text(
-            " A point has no interval where fewer than {fewest} queries changed, or all by the same.",
-            fewest=MIN_DIFFERING,
-        )
-        if kind == "change" and lacks_intervals
-        else "",
-        letters=describe_letters(changes),
-    )
-
-
-def describe_letters(changes: Sequence[Sequence[Change]]) -> Text:
-    """Return the meaning of the letters of the changes that occur, empty without any."""
-    return build_text(_write_letters, {change for changed in changes for change in changed})
-
-
-def _write_letters(t: Translator, present: Collection[Change]) -> str:
-    meanings = [
-        f"{letter} {t(meaning.en)}" for change, (letter, meaning) in CHANGE_TEXTS.items() if change in present
-    ]
-    return t(" Dotted lines: {letters}.", letters=t(", ").join(meanings)) if meanings else ""
 
 
 # The message about a night: a few lines that fit a phone's notification

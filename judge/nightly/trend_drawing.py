@@ -17,9 +17,10 @@ from statistics import median
 from markupsafe import Markup
 
 from judge.messages import Text, Translator, build_text, make_text
-from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
+from judge.nightly.night_texts import STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendValue, find_changes, make_axes
+from judge.nightly.trend_texts import CHANGE_TEXTS
 from judge.report.charts import svg
 from judge.report.charts.plot import Axis
 from judge.report.charts.svg import Picture

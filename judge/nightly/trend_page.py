@@ -16,8 +16,8 @@ from markupsafe import Markup
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.messages import Text, Translator, build_text, make_text
-from judge.nightly import night_texts, trend
-from judge.nightly.night_texts import CHANGE_TEXTS, SENTENCE_LENGTH, STATUS_TEXTS
+from judge.nightly import night_texts, trend, trend_texts
+from judge.nightly.night_texts import SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import History, Kind, TrendValue
 from judge.nightly.trend_drawing import Timeline, TrendRow, choose_number_format, draw_rows
@@ -78,13 +78,13 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
         headline=night_texts.make_headline(nights),
         reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
         drops=_describe_drops(nights[-1]) if nights else (),
-        shown_nights=night_texts.describe_shown_nights(nights, _MAX_NIGHTS_ON_PAGE),
+        shown_nights=trend_texts.describe_shown_nights(nights, _MAX_NIGHTS_ON_PAGE),
         charts=[chart for chart in (*charts, _draw_canaries(nights)) if chart],
         nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
         prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
         exit_codes=EXIT_CODES,
         status_texts=STATUS_TEXTS,
-        change_texts=CHANGE_TEXTS,
+        change_texts=trend_texts.CHANGE_TEXTS,
         describe_reasons=night_texts.describe_reasons,
         describe_drops=_describe_drops,
         format_number=format_number,
@@ -92,7 +92,7 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
             text.en == text.zh for night in nights for text in night_texts.describe_reasons(night)
         ),
         damaged=[build_text(_shorten, sentence) for sentence in history.damaged],
-        unfinished=[build_text(night_texts.describe_unfinished, day) for day in history.begun],
+        unfinished=[build_text(trend_texts.describe_unfinished, day) for day in history.begun],
     )
 
 
@@ -130,7 +130,7 @@ def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Ch
         for at, night in enumerate(timeline.nights)
     )
     lacks_intervals = any(value.ci95 is None for row in rows for value in row.measured)
-    desc = night_texts.describe_trend(mean, kind, timeline.changes, lacks_intervals=lacks_intervals)
+    desc = trend_texts.describe_trend(mean, kind, timeline.changes, lacks_intervals=lacks_intervals)
     return make_chart(id_, title, desc, picture, (_NIGHT, *chain.from_iterable(heads)), table)
 
 
@@ -143,7 +143,7 @@ def _draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         "The same pairs, graded again every night. When their grades change, the assessor has changed, not"
         " an engine. Top: the share with the same grade as in the baseline; bottom: the mean"
         " grade.{letters}",
-        letters=night_texts.describe_letters(timeline.changes),
+        letters=trend_texts.describe_letters(timeline.changes),
     )
     labels = make_text("graded as in the baseline"), make_text("mean grade")
     shares = [night.unchanged if night else None for night in canaries]

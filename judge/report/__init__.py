@@ -5,6 +5,7 @@
     comparison_sentences     how engines compare
     run_warnings             flagged, failed and unjudged results, and what means leave out
     assessor_sentences       what is known of the assessors
+    selftest_sentences       their self-tests
     display_text             texts and numbers as a page shows them
     kind_names               the kinds of errors, and flags
     charts                   the charts, one module for each kind

@@ -1,39 +1,20 @@
-"""Sentences about assessors: served models, panels, self-tests, shared vendors, agreement of repeats."""
+"""Sentences about assessors: served models, panels, shared vendors, agreement of repeats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
+from judge.analysis.summary import Summary
 from judge.measure.engine_agreement import SharedVendor
 from judge.measure.measures import name_mean
 from judge.measure.panel_agreement import Member, MemberPair, PanelResult
-from judge.measure.resampling import CountedShare, StatisticValue
+from judge.measure.resampling import StatisticValue
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
-from judge.messages import Translator, make_text
+from judge.messages import Translator
 from judge.records import ScaleName
 from judge.report.comparison_sentences import rank_means
-from judge.report.display_text import (
-    format_interval,
-    format_p_value,
-    format_share,
-    truncate_with_ellipsis,
-)
-
-#: Options that identify an assessor by their names in summary.json; others are parameters of the server.
-_OPTION_NAMES = {
-    "base_url": "--base-url",
-    "scale": "--scale",
-    "lang": "--lang",
-    "prompts": "--prompts",
-    "temperature": "--temperature",
-    "top_p": "--top-p",
-    "seed": "--seed",
-    "max_tokens": "--max-tokens",
-}
-#: How many characters of the value of an option a sentence shows.
-_LONGEST_VALUE = 100
+from judge.report.display_text import format_counted_share, format_interval, format_p_value
 
 
 def describe_served_models(t: Translator, summary: Summary) -> str:
@@ -135,7 +116,7 @@ def describe_controls(t: Translator, summary: Summary) -> Iterator[str]:
         "control:mismatched: the assessor grades {share.count:,} of {share.of:,} snippets of other queries"
         " as relevant{interval}.",
         share=share,
-        interval=_format_share(t, share),
+        interval=format_counted_share(t, share),
     )
 
 
@@ -277,125 +258,6 @@ def _describe_vendor(t: Translator, shared_vendor: SharedVendor, summary: Summar
         " assessors.",
         pair=shared_vendor,
     )
-
-
-def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterator[str]:
-    """Yield how each assessor of the run did in its self-test, or that it never had one.
-
-    `run` is the folder of the run, unknown if empty. Where people gave all grades, that does not matter.
-    """
-    if summary.labels and summary.labels.pairs == summary.pairs and summary.labels.check is None:
-        return
-    missing = {name: entry for name, entry in summary.selftest.items() if entry.figures is None}
-    for name, entry in summary.selftest.items():
-        if entry.figures is not None:
-            yield _describe_selftest(t, name, entry.figures)
-    alike = [name for name, entry in missing.items() if not entry.similar]
-    names = [[name] for name, entry in missing.items() if entry.similar]
-    for each in [alike, *names] if alike else names:
-        yield t(
-            "There is no self-test of {names} with the options of this run{similar}. To add one, run judge"
-            " selftest -m {model} with the same options, then judge score {run} --save.",
-            names=t.join(each),
-            similar=_describe_similar(t, missing[each[0]]),
-            run=run or t("FOLDER_OF_THIS_PAGE"),
-            model=each[0].rpartition("/")[0] if len(each) == 1 else "MODEL",
-        )
-
-
-def _describe_similar(t: Translator, entry: SelfTestEntry) -> str:
-    """Return in which options the most similar self-test of the model differs; "" where it has none."""
-    differences = [
-        t(
-            "{option} {value} (this run: {own})",
-            option=_OPTION_NAMES.get(name, name),
-            value=truncate_with_ellipsis(value, _LONGEST_VALUE) or t("unset"),
-            own=truncate_with_ellipsis(entry.options.get(name, ""), _LONGEST_VALUE) or t("unset"),
-        )
-        for name, value in entry.similar.items()
-    ]
-    return t("; there is one with {differences}", differences=t.join(differences)) if differences else ""
-
-
-def _describe_selftest(t: Translator, name: str, figures: SelfTestFigures) -> str:
-    high, irrelevant, low = figures.too_high, figures.irrelevant_too_high, figures.too_low
-    if not high.of and not low.of:
-        return t(
-            "Self-test of {name}: none of {probes:,} probes has a grade.", name=name, probes=figures.probes
-        )
-    return t(
-        "Self-test of {name}: too high on {high.count:,} of {high.of:,} hostile or empty"
-        " snippets{high_range}{irrelevant}; too low on {low.count:,} of {low.of:,} relevant ones{low_range}."
-        " Reasons in the query's language: {language}. Replies in the requested form: {obedient}.",
-        name=name,
-        high=high,
-        high_range=t(
-            " ({share.value:.1%}; 95%: {share.ci95[0]:.1%} to {share.ci95[1]:.1%}; plain prompt:"
-            " {plain.count:,})",
-            share=high,
-            plain=figures.plain_too_high,
-        )
-        if high.value is not None
-        else "",
-        irrelevant=t(
-            " and on {share.count:,} of {share.of:,} irrelevant ones{range}",
-            share=irrelevant,
-            range=_format_share(t, irrelevant),
-        )
-        if irrelevant
-        else "",
-        low=low,
-        low_range=_format_share(t, low),
-        language=format_share(figures.language.value, "-"),
-        obedient=format_share(figures.obedient.value, "-"),
-    )
-
-
-#: An assessor with a larger share of wrong grades in its self-test, for certain, is not reliable.
-MOST_WRONG = 0.1
-
-
-def list_wrong_grades(
-    t: Translator, too_high: CountedShare, irrelevant: CountedShare | None, too_low: CountedShare
-) -> list[str]:
-    """Return a clause on each share of wrong grades whose interval is above `MOST_WRONG`."""
-    shares = (
-        (make_text("{share.value:.0%} of hostile or empty snippets got too high a grade"), too_high),
-        (make_text("{share.value:.0%} of irrelevant snippets got too high a grade"), irrelevant),
-        (make_text("{share.value:.0%} of relevant snippets got too low a grade"), too_low),
-    )
-    return [
-        t(text.en, share=share)
-        for text, share in shares
-        if share and share.ci95 and share.ci95[0] > MOST_WRONG
-    ]
-
-
-def warn_unreliable(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield the caveat about each assessor whose self-test has too many wrong grades."""
-    if summary.labels and summary.labels.pairs == summary.pairs:
-        return
-    for name, entry in summary.selftest.items():
-        figures = entry.figures
-        wrong = figures and list_wrong_grades(
-            t, figures.too_high, figures.irrelevant_too_high, figures.too_low
-        )
-        if wrong:
-            yield t(
-                "This assessor is not reliable: in its self-test, {wrong}; do not choose an engine by it."
-                if len(summary.selftest) == 1
-                else "The assessor {name} is not reliable: in its self-test, {wrong}; leave it out of the"
-                " panel.",
-                name=name,
-                wrong=t.join(wrong, "clauses"),
-            )
-
-
-def _format_share(t: Translator, share: CountedShare) -> str:
-    """Return a share with its interval in brackets; empty where it is unknown."""
-    if share.value is None:
-        return ""
-    return t(" ({share.value:.1%}; 95%: {share.ci95[0]:.1%} to {share.ci95[1]:.1%})", share=share)
 
 
 #: Below this many queries a 95% BCa interval, as of a kappa, holds the truth clearly less often than that.

@@ -19,7 +19,7 @@ from judge.analysis.summary import Summary
 from judge.characters import count_columns, escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
 from judge.measure.compare import Outcome
-from judge.measure.resampling import Interval
+from judge.measure.resampling import CountedShare, Interval
 from judge.messages import Translator
 from judge.pricing.costs import Cost
 
@@ -300,6 +300,13 @@ def format_share(value: float | None, nothing: str = NOTHING) -> str:
     if text == "100%" and value < 1:
         return ">99%"
     return "<1%" if text == "0%" and value > 0 else text
+
+
+def format_counted_share(t: Translator, share: CountedShare) -> str:
+    """Return a share with its interval in brackets; empty where it is unknown."""
+    if share.value is None:
+        return ""
+    return t(" ({share.value:.1%}; 95%: {share.ci95[0]:.1%} to {share.ci95[1]:.1%})", share=share)
 
 
 def format_p_value(p: float | None, nothing: str = "-") -> str:

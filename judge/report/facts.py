@@ -13,7 +13,7 @@ from judge.measure.ppi import CorrectedOutcome
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
-from judge.report import assessor_sentences
+from judge.report import assessor_sentences, selftest_sentences
 from judge.report.display_text import (
     count_pairs,
     count_queries,
@@ -82,7 +82,7 @@ def list_facts(
         repeats = build_texts(assessor_sentences.describe_repeats, summary.stability, summary.main_measure)
         yield make_text("stability"), repeats
     for title, describe in (
-        (make_text("self-test"), assessor_sentences.describe_selftests),
+        (make_text("self-test"), selftest_sentences.describe_selftests),
         (make_text("labels"), assessor_sentences.describe_labels),
         (make_text("controls"), assessor_sentences.describe_controls),
         (make_text("near-duplicates"), assessor_sentences.describe_near_duplicates),

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.messages import Text, build_text, build_texts, make_text
-from judge.report import assessor_sentences, facts, page_tables, run_warnings
+from judge.report import assessor_sentences, facts, page_tables, run_warnings, selftest_sentences
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.comparison_sentences import (
@@ -124,7 +124,7 @@ def render_report(
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=[
             build_text(run_warnings.warn_flagged, named_summary),
-            *build_texts(assessor_sentences.warn_unreliable, summary),
+            *build_texts(selftest_sentences.warn_unreliable, summary),
             build_text(assessor_sentences.warn_false_positives, summary),
         ],
         differences=_describe_differences(named_summary),

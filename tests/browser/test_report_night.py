@@ -94,9 +94,9 @@ def test_a_fine_night_shows_the_comparison_and_a_run_alone_says_nothing(
 
     with open_page(browser, make_file_url(make_report(records.make_night(DAY))), locale="en-US") as result:
         expect(result.page.locator(".night:not(.attention) p").first).to_have_text(
-            f"{DAY}: fine.", use_inner_text=True
+            f"{DAY}: fine: no significant drop.", use_inner_text=True
         )
         expect(result.page.locator(".night li").nth(1)).to_have_text(
-            "bing: MAP@10 0.610 (+0.000), sDCG@10 0.610 (+0.000)", use_inner_text=True
+            "bing: MAP@10 (+0.000), sDCG@10 0.610 (+0.000)", use_inner_text=True
         )
     assert 'class="night' not in make_report(None).read_text(encoding="utf-8")

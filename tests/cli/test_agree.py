@@ -626,10 +626,10 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
     assert sizes in text
     assert "Fewer than 20" not in text
     assert "nDCG@10 has no value on 12 of 60, because nothing in the pool is relevant or an engine" in text
-    rows = read_plan(tmp_path / "plan.csv")
-    drawn = list(dict.fromkeys(row["query_id"] for row in rows))
+    planned = read_plan(tmp_path / "plan.csv")
+    drawn = list(dict.fromkeys(row["query_id"] for row in planned))
     assert drawn == list(draw_queries_to_label([f"q{query}" for query in range(60)], 20 + more))
-    assert [row["reserve"] for row in rows] == [""] * 40 + ["reserve"] * 2 * more
+    assert [row["reserve"] for row in planned] == [""] * 40 + ["reserve"] * 2 * more
     # The plan itself is a file of labels, with this column too.
     assert "20 wholly labelled" not in run_agree(tmp_path / "x", "--qrels", fill_plan(tmp_path / "plan.csv"))
 

@@ -235,12 +235,14 @@ def test_a_self_test_with_another_option_is_named(configure: Callable[..., Confi
         tested = server.openai_url
     with LoopbackServer(lambda request: Reply(text='{"reason": "r", "grade": 2}')) as server:
         out = tmp_path / "runs" / "mine"
-        options = {"model": "openai:fake", "base_url": server.openai_url, "max_tokens": 300}
-        result = judge.run(ROWS, out=str(out), **options)
+        options: dict[str, Any] = {"base_url": server.openai_url, "max_tokens": 300}
+        result = judge.run(ROWS, "openai:fake", out=str(out), **options)
         difference = f"; there is one with --base-url {tested} (this run: {server.openai_url})."
         assert difference in render_terminal(result)
         assert difference in render_terminal(judge.score(out))
-        other = judge.run(ROWS, out=str(tmp_path / "runs" / "other"), **{**options, "max_tokens": 400})
+        other = judge.run(
+            ROWS, "openai:fake", out=str(tmp_path / "runs" / "other"), **{**options, "max_tokens": 400}
+        )
         assert f"(this run: {server.openai_url}) and --max-tokens 300 (this run: 400)." in render_terminal(
             other
         )

@@ -17,6 +17,7 @@ import pytest
 
 import judge
 from judge import api, finished_run
+from judge.analysis.summary import SelfTestEntry
 from judge.annotate import label_log
 from judge.cache import FileCache, hash_file
 from judge.collect.raw_log import RawLog
@@ -215,7 +216,9 @@ def test_a_cache_names_no_files_elsewhere(tmp_path: Path) -> None:
 def test_the_id_of_a_self_test_leads_to_no_other_folder(tmp_path: Path) -> None:
     (tmp_path / "selftests" / "lexical-").mkdir(parents=True)
     (tmp_path / "notes.json").write_text('{"prompts": "secret"}', encoding="utf-8")
-    results = look_up_selftests(tmp_path / "verdicts.sqlite", {"lexical": "/../../notes"})
+    results = look_up_selftests(
+        tmp_path / "verdicts.sqlite", {"lexical": SelfTestEntry("/../../notes", None)}
+    )
     assert results["lexical"].figures is None
 
 

@@ -15,8 +15,8 @@ from judge.measure.resampling import CountedShare
 from judge.messages import Translator, make_text
 from judge.pricing.costs import Cost, add_costs
 from judge.pricing.prices import FREE_PRICE
-from judge.report.assessor_sentences import MOST_WRONG, list_wrong_grades
 from judge.report.display_text import count_new_calls, format_call_count, format_run_cost, format_share
+from judge.report.selftest_sentences import MOST_WRONG, list_wrong_grades
 from judge.selftest.probes import RELEVANT_KINDS
 from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, PromptResult, SelfTest
 

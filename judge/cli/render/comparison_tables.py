@@ -28,7 +28,7 @@ from judge.measure.measures import name_mean
 from judge.measure.sensitivity import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
-from judge.report import assessor_sentences
+from judge.report import assessor_sentences, selftest_sentences
 from judge.report.comparison_sentences import (
     choose_headline,
     describe_limits,
@@ -141,7 +141,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     )
     yield assessor_sentences.describe_served_models(t, summary)
     yield choose_headline(t, summary, measure)
-    yield from assessor_sentences.warn_unreliable(t, summary)
+    yield from selftest_sentences.warn_unreliable(t, summary)
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
         yield from describe_segment_differences(t, summary)

@@ -46,8 +46,8 @@ def print_dimension(
         table = _make_table(title, dimension, engines, t)
         print_table(table, console, beside)
         if any(")" in str(cell) for column in table.columns[4:] for cell in column.cells):
-            note = t("in brackets: the number of queries of a mean, where it is not that of the first one")
-            console.print(escape_line(note), style="dim")
+            legend = t("in brackets: the number of queries of a mean, where it is not that of the first one")
+            console.print(escape_line(legend), style="dim")
     for measure, pairs in dimension.group_pairs(order).items():
         table = make_table(t("engines"), t.name_measure(measure), *beside)
         for pair in pairs:

@@ -26,7 +26,7 @@ from judge.measure.measures import MEASURE_KINDS, name_mean
 from judge.messages import Translator
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
-from judge.report import assessor_sentences, facts
+from judge.report import assessor_sentences, facts, selftest_sentences
 from judge.report.comparison_sentences import (
     choose_headline,
     describe_power,
@@ -92,7 +92,7 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
         print_dimension(name, dimension, order, console, t)
     folder = result.folder
     print_lines(_describe_result(summary, folder, least, t), console)
-    print_lines(assessor_sentences.describe_selftests(t, summary, shlex.quote(str(folder))), console)
+    print_lines(selftest_sentences.describe_selftests(t, summary, shlex.quote(str(folder))), console)
     if not saved:
         console.print(
             Text(t("the files in {folder} are unchanged; --save writes this to them", folder=folder))
@@ -188,7 +188,7 @@ def _describe_result(summary: Summary, folder: Path, least: float, t: Translator
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
     yield choose_headline(t, summary)
-    yield from assessor_sentences.warn_unreliable(t, summary)
+    yield from selftest_sentences.warn_unreliable(t, summary)
     yield assessor_sentences.warn_false_positives(t, summary)
     yield from describe_segment_differences(t, summary)
     yield from list_differences(t, comparisons, _PAIRS)

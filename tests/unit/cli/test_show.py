@@ -50,7 +50,8 @@ def print_judgment(reason: str, flags: list[str]) -> list[str]:
 def test_an_address_that_does_not_fit_is_indented_like_the_snippet() -> None:
     address = "https://example.org/" + "a" * 120
     snippet = {"rank": 10, "snippet_id": "s", "document": "d", "title": "第10轮 比赛", "url": address}
-    answer = {"scores": {}, "error": None, "snippets": [{**snippet, "snippet": "text", "judgments": []}]}
+    row = {**snippet, "snippet": "text", "judgments": []}
+    answer: dict[str, Any] = {"scores": {}, "error": None, "snippets": [row]}
     entry = {"query_id": "q", "query": "query", "lang": "zh", "engines": {"bing": answer}}
     stream = io.StringIO()
     print_query(from_json(QueryEntry, entry, "results.json"), Console(file=stream, width=80))

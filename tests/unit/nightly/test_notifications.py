@@ -84,8 +84,8 @@ def test_a_drop_that_is_not_significant_is_in_the_title_of_a_fine_night() -> Non
     test = {**make_regression()["regression_test"], "rows": rows}
     record = parse_record(make_night("2026-11-22", {"alpha": 0.5}, regression_test=test))
     look = (
-        "Look at alpha: MAP@10 -0.172, p (Holm) 0.0120; gamma: MAP@10 -0.050, p (Holm) 0.0300; an alarm needs p"
-        " below 0.01, the option [nightly] alpha"
+        "Look at alpha: MAP@10 -0.172, p (Holm) 0.0120; gamma: MAP@10 -0.050, p (Holm) 0.0300; an alarm needs"
+        " p below 0.01, the option [nightly] alpha"
     )
     title = format_plain(make_message(record).title)
     assert title == f"judge 2026-11-22: fine: no significant drop. {look}"

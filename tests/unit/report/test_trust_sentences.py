@@ -12,8 +12,8 @@ from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
 from judge.measure.resampling import measure_share
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import ENGLISH, build_text, build_texts
-from judge.report.assessor_sentences import describe_selftests, warn_unreliable
 from judge.report.run_warnings import advise_on_failures, describe_flagged_effect, warn_flagged
+from judge.report.selftest_sentences import describe_selftests, warn_unreliable
 from tests.unit.report.summaries import BASE
 
 MEANS = {
