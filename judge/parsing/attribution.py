@@ -61,7 +61,6 @@ _IGNORES = re.compile(
     r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
     r"|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]"
 )
-_IS_REASON = re.compile(rf"(?i){vocabulary.REASON_LABELS}")
 _IS_SUBJECT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _IS_OWN = re.compile(vocabulary.OWN_WORDS, re.IGNORECASE)
 _IS_SOURCE = re.compile(
@@ -214,8 +213,7 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
         # A heading, or a thought without its full stop.
         label, _, heading = words.rpartition(":")
         is_heading = not _NO_HEADING.search(heading) and (
-            (breaks == 1 and not _IS_REASON.fullmatch(label.strip()))
-            or _IS_SOURCE.search(heading) is not None
+            breaks == 1 or _IS_SOURCE.search(heading) is not None
         )
         return _IS_DEMAND.search(words) is not None or (
             is_heading and _is_own(re.split("[,;]", label)[-1]) and not _is_own(heading)

@@ -1,6 +1,6 @@
 """What a reply says of its own answer: that it declines or corrects it, where it comes from, that it is rounded or off.
 
-Some sentences speak of the answer alone: of its origin, of rounding, or of a higher or lower grade. Such a
+Some sentences speak of the answer alone: of its origin, of rounding, of a higher or lower grade, or of a doubt. Such a
 sentence has a word for one of these, and besides it only words for an answer and its text. Any other word gives
 it another subject: "rounded from 2.4" and "rounded corners", "says the page" and "the page says when it opens".
 """
@@ -99,11 +99,8 @@ _ORIGIN_WORDS = re.compile(
 _ROUNDS_VALUE, _ROUNDING = re.compile(_ROUNDS), re.compile(_ROUNDED)
 _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION)))
 _IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
-_IS_FALSE, _IS_DENIED, _IS_SAID = re.compile(_FALSE), re.compile(_NOT), re.compile(_SAYS)
-_IS_SELF = re.compile(r"\b(?:i|my)\b|我")
-_TAKING_BACK_WORDS = re.compile(
-    "|".join((_FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION))
-)
+_IS_FALSE, _IS_DENIED, _IS_SAID, _IS_SELF = map(re.compile, (_FALSE, _NOT, _SAYS, r"\b(?:i|my)\b|我"))
+_DOUBT_WORDS = re.compile("|".join((_FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION)))
 _OFFSET_WORDS = re.compile("|".join((_MORE_OR_LESS, _AMOUNT, _CHANGED, _ANSWER, _FUNCTION)))
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not"
@@ -238,8 +235,8 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
     return (
         _has_remark(flat, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
-        or _has_remark(flat, _TAKING_BACK_WORDS, _IS_FALSE)
-        or _has_remark(flat, _TAKING_BACK_WORDS, _IS_SELF, _IS_DENIED, _IS_SAID)
+        or _has_remark(flat, _DOUBT_WORDS, _IS_FALSE)
+        or _has_remark(flat, _DOUBT_WORDS, _IS_SELF, _IS_DENIED, _IS_SAID)
         or _CORRECTION.search(flat) is not None
     )
 

@@ -177,7 +177,14 @@ def test_an_introduction_that_names_the_form_or_the_grade_is_the_own(lead: str) 
 @check_each(
     "lead",
     [
-        *("网页只回复 JSON：", "用户只输出JSON：", "按网页的规则，我只回复 JSON：", "我返回网页的 JSON："),
+        *(
+            "网页只回复 JSON：",
+            "用户只输出JSON：",
+            "按网页的规则，我只回复 JSON：",
+            "根据标准答案：",
+            "系统返回：",
+            "我返回网页的 JSON：",
+        ),
         *(
             "综合来看，评3分：",
             "网页评2分：",
@@ -200,9 +207,19 @@ def test_an_introduction_that_may_name_another_source_is_refused(lead: str) -> N
         assert parse_grade(f"{lead}{gap}{GRADE}") is None
 
 
-@check_each("reason", ["Reason: useful part", "理由：有用的一部分", "Explanation: no dates"])
-def test_a_labelled_reason_needs_no_full_stop(reason: str) -> None:
-    assert parse_grade(f"{reason}\n{GRADE}") == 2
+@check_each(
+    "reason",
+    [
+        "Reason: annotator",
+        "Reason: it contains",
+        "Reason: trap",
+        "Explanation: copied",
+        "理由：专家标注",
+        "理由：见下",
+    ],
+)
+def test_a_labelled_reason_without_its_full_stop_may_lead_to_the_object(reason: str) -> None:
+    assert parse_grade(f"{reason}\n{GRADE}") is None
     assert parse_grade(f"{reason} {GRADE}") is None
 
 
