@@ -117,11 +117,13 @@ ROUNDED_COMMENTS = (
         "，由1.7取整",
     ),
 )
-#: A value that is too high or too low, by how much.
+#: A value that is too high or too low, by how much, or that is taken back.
 OFF = (
     *("\nOne grade lower, actually.", "\nA notch too high.", "\nMake it one lower.", "\nDeduct one point."),
     *("\nI'd knock it down by one.", "\nSlightly lower, on reflection.", "\nTwo grades higher, rather."),
     *("\n其实低一级。", "\n再减一分。", "\n应高一级。", "\n下调一档。", "\n扣一分吧。", "\n往上调一级。"),
+    *("\nThat was the trap.", "\nI would never say that.", "\nOnly if complete.", "\nat best"),
+    *("\n这是错的。", "\n太宽松了。", "\n前提是网页属实。", "\n如网页所说。"),
 )
 #: A grade that a sentence rejects: harmless where it is another one than the answer's.
 REJECTED = (
