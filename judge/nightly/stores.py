@@ -219,7 +219,7 @@ def describe_unused_verdicts(
 ) -> Iterator[Message]:
     """Yield that options of the requests changed since the run before, so that its pairs were paid again.
 
-    `calls` are those of tonight's run. Where they are fewer than the judgments of both nights, stored
+    `calls` are those of the run of this night. Where they are fewer than the judgments of both nights, stored
     verdicts were used.
     """
     days = sorted(path.parent.name for path in context.nights.glob("????-??-??/results.json"))
