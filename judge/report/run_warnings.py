@@ -97,17 +97,22 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
     if waiting > 0:
         counts[t("not judged yet")] = waiting
     failures = [t("{name} ({count:,})", name=name, count=count) for name, count in counts.items()]
+    imputed = t.translate_plural(
+        " It does not count as “no”: its grade is imputed from similar judged snippets of the same query.",
+        " They do not count as “no”: their grades are imputed from similar judged snippets of the same"
+        " query.",
+        missing,
+    )
     return t.translate_plural(
-        "{count:,} of {run.judgments:,} judgments has no grade (coverage"
-        " {run.coverage:.1%}){failures}.{advice} It does not count as “no”: its grade is imputed from"
-        " similar judged snippets of the same query.",
-        "{count:,} of {run.judgments:,} judgments have no grade (coverage"
-        " {run.coverage:.1%}){failures}.{advice} They do not count as “no”: their grades are imputed from"
-        " similar judged snippets of the same query.",
+        "{count:,} of {run.judgments:,} judgments has no grade (coverage {run.coverage:.1%}){failures}."
+        "{advice}{imputed}",
+        "{count:,} of {run.judgments:,} judgments have no grade (coverage {run.coverage:.1%}){failures}."
+        "{advice}{imputed}",
         missing,
         run=summary,
         failures=t(": {names}", names=t.join(failures)) if failures else "",
         advice=advise_on_failures(t, summary.failures, waiting=waiting > 0),
+        imputed=imputed if summary.judged else "",
     )
 
 

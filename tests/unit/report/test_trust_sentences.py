@@ -11,8 +11,13 @@ import pytest
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
 from judge.measure.resampling import measure_share
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
-from judge.messages import ENGLISH, build_text, build_texts
-from judge.report.run_warnings import advise_on_failures, describe_flagged_effect, warn_flagged
+from judge.messages import CHINESE, ENGLISH, build_text, build_texts
+from judge.report.run_warnings import (
+    advise_on_failures,
+    describe_flagged_effect,
+    warn_flagged,
+    warn_incomplete,
+)
 from judge.report.selftest_sentences import describe_selftests, warn_unreliable
 from tests.unit.report.summaries import BASE
 
@@ -37,6 +42,16 @@ def list_numbers(text: str) -> list[str]:
 
 def test_nothing_flagged_is_null() -> None:
     assert warn_flagged(ENGLISH, BASE) == describe_flagged_effect(ENGLISH, BASE) == ""
+
+
+def test_grades_are_imputed_only_where_something_is_judged() -> None:
+    some = replace(BASE, judgments=10, judged=4, coverage=0.4, failures={})
+    none = replace(some, judged=0, coverage=0.0)
+    assert "their grades are imputed" in warn_incomplete(ENGLISH, some)
+    assert "imputed" not in warn_incomplete(ENGLISH, none)
+    assert "10 of 10 judgments have no grade" in warn_incomplete(ENGLISH, none)
+    assert "插补" in warn_incomplete(CHINESE, some)
+    assert "插补" not in warn_incomplete(CHINESE, none)
 
 
 def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
