@@ -105,7 +105,8 @@ def decode_line(decoder: msgspec.json.Decoder[Record], line: bytes) -> Record:
     try:
         return decoder.decode(line)
     except msgspec.DecodeError:  # half a surrogate pair, a number that msgspec does not read, or an error
-        return msgspec.convert(json.loads(line), decoder.type)
+        record: Record = msgspec.convert(json.loads(line), decoder.type)
+        return record
 
 
 class StoredRecords(Sequence[Record]):
