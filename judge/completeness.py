@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
-from judge.assess.text_assessor import DimensionQuestions, TextAsker
+from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
 from judge.errors import ErrorKind, JudgeError, LimitReached, RunIncomplete
 from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.messages import Message
@@ -15,7 +15,7 @@ from judge.records import CONTENT_FILTER, Judgment
 
 
 def check_run(
-    summary: Summary, judging: JudgingResult, asker: TextAsker, least: float
+    summary: Summary, judging: JudgingResult, asker: QuestionAsker, least: float
 ) -> tuple[RunIncomplete | None, list[str]]:
     """Return why a run is incomplete, None when it is complete, and warnings about what is missing in it.
 

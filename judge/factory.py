@@ -16,7 +16,7 @@ from judge.assess.estimate import QuestionEstimator
 from judge.assess.judging import PanelMember
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import add_examples, find_default_directory, load_prompts, load_question_prompts
-from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
+from judge.assess.question_assessor import QuestionAsker, QuestionAssessor, QuestionKind
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
@@ -100,7 +100,7 @@ def build_assessor(config: Config, model: Model) -> Assessor:
         return RerankAssessor(model, config.grading, config.rerank_thresholds)
     directory = Path(config.prompts) if config.prompts else find_default_directory()
     with config.source.add_error_context("prompts"):
-        prompts = load_prompts(directory, config.grading)
+        prompts = load_prompts(directory, config.grading).set_today(config.as_of)
     if model.name.startswith(DECISION_MODEL):
         prompts = prompts.ask_for_grade_alone()
     warnings: list[str] = []
@@ -115,11 +115,11 @@ def build_assessor(config: Config, model: Model) -> Assessor:
                 dates=config.shows_dates,
                 warn=warnings.append,
             )
-            prompts = add_examples(prompts, examples, config.as_of)
-    return Assessor(model, prompts, config.grading, config.as_of, warnings=warnings)
+            prompts = add_examples(prompts, examples)
+    return Assessor(model, prompts, config.grading, warnings=warnings)
 
 
-def build_text_assessor(config: Config, kind: QuestionKind[Any], *, needs_key: bool) -> TextAssessor:
+def build_question_assessor(config: Config, kind: QuestionKind[Any], *, needs_key: bool) -> QuestionAssessor:
     """Return the first model with the prompts of a kind of question; a reply may take 2,048 tokens."""
     model = build_model(
         replace(config, max_tokens=max(config.sampling.max_tokens, _TEXT_TOKENS)), needs_key=needs_key
@@ -127,30 +127,30 @@ def build_text_assessor(config: Config, kind: QuestionKind[Any], *, needs_key: b
     directory = Path(config.prompts) if config.prompts else find_default_directory()
     with config.source.add_error_context("prompts"):
         prompts = load_question_prompts(directory, kind.name, kind.properties)
-    return TextAssessor(model, prompts, kind)
+    return QuestionAssessor(model, prompts, kind)
 
 
-def build_text_asker(
+def build_question_asker(
     config: Config,
     store: VerdictStore,
     progress: ProgressListener,
     cancel_token: CancelToken,
     spend_limit: SpendLimit,
-) -> TextAsker:
+) -> QuestionAsker:
     """Return what asks questions besides grades."""
 
-    def open_client(kind: QuestionKind[Any]) -> tuple[TextAssessor, ModelClient]:
-        assessor = build_text_assessor(config, kind, needs_key=True)
+    def open_client(kind: QuestionKind[Any]) -> tuple[QuestionAssessor, ModelClient]:
+        assessor = build_question_assessor(config, kind, needs_key=True)
         return assessor, build_client(config, assessor.model, cancel_token, spend_limit)
 
-    return TextAsker(open_client, store, progress)
+    return QuestionAsker(open_client, store, progress)
 
 
 def build_question_estimator(config: Config, store: VerdictStore | None) -> QuestionEstimator:
     """Return what estimates the cost of questions besides grades; its models need no key."""
 
-    def open_assessor(kind: QuestionKind[Any]) -> tuple[TextAssessor, Price | None]:
-        assessor = build_text_assessor(config, kind, needs_key=False)
+    def open_assessor(kind: QuestionKind[Any]) -> tuple[QuestionAssessor, Price | None]:
+        assessor = build_question_assessor(config, kind, needs_key=False)
         return assessor, choose_price(config, assessor.model)
 
     return QuestionEstimator(open_assessor, store, thinking=config.thinking)

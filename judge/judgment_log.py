@@ -20,7 +20,7 @@ from judge.stored_records import StoredRecords, TemporaryLines, decode_line
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 #: Lines that are read together, and the most bytes from the first to the last one of them in the file.
 _BLOCK, _LONGEST_RANGE = 1 << 10, 1 << 24
-#: Indices of questions, which are those of their judgments.
+#: Indices of assignments, which are those of their judgments.
 Indices = npt.NDArray[np.int64]
 _judgment_decoder = msgspec.json.Decoder(Judgment)
 

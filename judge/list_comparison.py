@@ -28,7 +28,7 @@ from judge.analysis.summary import (
 )
 from judge.assess.estimate import QuestionEstimate
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.text_assessor import Asker, DimensionQuestions, QuestionKind
+from judge.assess.question_assessor import Asker, DimensionQuestions, QuestionKind
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
@@ -242,7 +242,7 @@ def add_comparison(
     with folder.lock():
         loaded, plan = _plan(config, path, a, b)
         with VerdictStore(find_store(folder, config.store)) as store:
-            asker = factory.build_text_asker(
+            asker = factory.build_question_asker(
                 config,
                 store,
                 progress or NullProgress(),

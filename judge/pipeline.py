@@ -16,6 +16,7 @@ from judge import factory, run_identity, run_input
 from judge.analysis.judged_run import JudgedRun, RunLabels
 from judge.analysis.summary import DimensionResult
 from judge.assess.assessor import Assessor
+from judge.assess.assignment_plan import AssignmentPlan
 from judge.assess.estimate import QuestionEstimate, RunEstimate, estimate_run
 from judge.assess.judging import PanelMember, combine_results, find_known_judgments, judge_with_panel
 from judge.assess.progress import NullProgress, ProgressListener
@@ -78,7 +79,7 @@ def run(
     listener = progress or NullProgress()
     with folder.lock():
         with config.source.add_error_context("out"):
-            run_identity.create_or_resume(folder, config, prepared.identity)
+            run_identity.write_config(folder, config, prepared.identity)
         selection = select_pairs(config, prepared.pooled, prepared.labels)
         options = _build_dimension_options(config, store_file)
         selftests = look_up_selftests(store_file, selftest_run.identify_assessors(prepared.assessors, config))
@@ -91,7 +92,7 @@ def run(
             judged = _make_judged_run(config, prepared, selection, [each.judgments for each in judgings])
             judged = _store_judgments(judged, store_file.parent)
             export.write_judgments(folder, judged)
-            asker = factory.build_text_asker(config, store, listener, cancel_token, spend_limit)
+            asker = factory.build_question_asker(config, store, listener, cancel_token, spend_limit)
             asker.stopped = judging.stopped  # no question is asked when pairs have no judgment
             dimensions = measure_dimensions(judged, _list_dimensions(config), asker, options)
         dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}
@@ -135,7 +136,7 @@ def _prepare(
     _check_prices(config, pooled)
     labels = run_input.load_labels(config, pooled.dataset, pooled.pool)
     assessors = factory.build_assessors(config, needs_key=needs_key)
-    folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
+    folder, identity = run_identity.choose_run_folder(config, pooled, assessors, labels)
     store_file = run_identity.choose_store_path(config)
     return _PreparedRun(measures, pooled, labels, assessors, folder, identity, store_file)
 
@@ -230,28 +231,26 @@ def estimate(config: Config) -> RunEstimate:
     pool = selection.to_judge
     store_file = prepared.store_file
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
+        cache = FileCache(make_cache_path(store_file)) if store else None
+        plans = [
+            AssignmentPlan(pool.pairs, each, config.repeats, cache, pool.cache_key) for each in assessors
+        ]
         estimates = {
-            assessor.name: estimate_run(
-                pool.pairs,
-                assessor,
+            plan.assessor.name: estimate_run(
+                plan,
                 store,
-                config.repeats,
-                factory.choose_price(config, assessor.model),
+                factory.choose_price(config, plan.assessor.model),
                 config.concurrency,
-                pool_key=pool.cache_key,
                 thinking=config.thinking,
             )
-            for assessor in assessors
+            for plan in plans
         }
         options = DimensionOptions(explain_queries=config.explain_queries)
         names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         estimator = factory.build_question_estimator(config, store)
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
-            judgments = [
-                find_known_judgments(pool.pairs, assessor, store, config.repeats, pool.cache_key)
-                for assessor in assessors
-            ]
+            judgments = [find_known_judgments(plan, store) for plan in plans]
             judged = _make_judged_run(config, prepared, selection, judgments)
             ask_questions(judged, names, estimator, options)
         questions: dict[str, QuestionEstimate] = {}

@@ -87,7 +87,7 @@ def make_identity(
     }
 
 
-def open_run_folder(
+def choose_run_folder(
     config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
 ) -> tuple[RunFolder, RunIdentity]:
     """Return the run's folder and identity; without `--out` the folder is named after the identity.
@@ -120,7 +120,7 @@ def _check_inputs(config: Config, folder: Path) -> None:
                 )
 
 
-def create_or_resume(folder: RunFolder, config: Config, identity: RunIdentity) -> None:
+def write_config(folder: RunFolder, config: Config, identity: RunIdentity) -> None:
     """Write config.json into a new folder or that of the same run; raise InputError for another run's.
 
     Keys in addresses are masked.

@@ -33,7 +33,7 @@ from judge.models.negotiation import find_max_tokens
 from judge.models.providers import Model
 from judge.parsing.verdict import parse_verdict
 from judge.records import CONTENT_FILTER, Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
-from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictKeyInfo, normalise_params
+from judge.store.store import Answer, Failure, StoredVerdict, VerdictKeyInfo, normalise_params
 
 #: Thinking that does not end.
 _UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
@@ -63,29 +63,13 @@ CompletePrompt = Callable[[Prompt], Awaitable[Completion]]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One pair to judge in one repeat; `key` is the key of its verdict in the store."""
+class Assignment:
+    """One pair that an assessor judges in one repeat; `key` is the key of its verdict in the store."""
 
     key: str
     pair: Pair
     repeat: int
     prompt_version: str
-
-
-@dataclass(frozen=True, slots=True)
-class AssessorAnswer:
-    """The result of a question: a verdict to store, or an error with its detail and the last reply.
-
-    `advice` names what helps against a reply that cannot be parsed; `thinking` is True when the model
-    returned thinking and no answer.
-    """
-
-    verdict: StoredVerdict | None
-    error: str | None
-    reply: str
-    detail: str = ""
-    advice: str = ""
-    thinking: bool = False
 
 
 class Assessor:
@@ -103,7 +87,6 @@ class Assessor:
         model: Model,
         prompts: Prompts,
         scale: Scale,
-        as_of: str | None = None,
         reader: str = "",
         warnings: Sequence[str] = (),
         *,
@@ -115,7 +98,6 @@ class Assessor:
         self.name = name or f"{model.name}/{scale.name}"
         self.prompts = prompts
         self._warnings = warnings
-        self._as_of = as_of
         #: The queries and snippets that the prompt shows with their grades.
         self._shown = frozenset((each.pair.query.text, each.pair.snippet.id) for each in prompts.examples)
         #: The parameters of the last reply, and the same as the store gives them back.
@@ -129,64 +111,64 @@ class Assessor:
         self._system_hashes: dict[str, hashlib._Hash] = {}
 
     def make_cache_key(self, pool_key: str, repeats: int) -> str:
-        """Return the key under which a cache holds the keys of the questions about a pool."""
-        digests = {lang: template.digest for lang, template in self.prompts.templates.items()}
-        return make_key("keys", pool_key, repeats, self._key.hexdigest(), self._as_of, digests)
+        """Return the key under which a cache holds the keys of the assignments of a pool."""
+        templates = {lang: (each.digest, each.as_of) for lang, each in self.prompts.templates.items()}
+        return make_key("keys", pool_key, repeats, self._key.hexdigest(), templates)
 
-    def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
-        """Return the questions about `pair`, one for each repeat."""
+    def make_assignments(self, pair: Pair, repeats: int) -> list[Assignment]:
+        """Return the assignments of `pair`, one for each repeat."""
         template = self.prompts.templates[pair.query.lang]
         if template.system not in self._system_hashes:
             self._system_hashes[template.system] = _hash_text(self._key, template.system)
-        key_hash = _hash_text(self._system_hashes[template.system], template.render_pair(pair, self._as_of))
+        key_hash = _hash_text(self._system_hashes[template.system], template.render_pair(pair))
         return [
-            Question(_hash_repeat(key_hash, repeat), pair, repeat, template.version)
+            Assignment(_hash_repeat(key_hash, repeat), pair, repeat, template.version)
             for repeat in range(1, repeats + 1)
         ]
 
     def render_prompt(self, pair: Pair) -> Prompt:
         """Return the prompt for `pair`; the same bytes each time."""
-        return self.prompts.render(pair, self._as_of)
+        return self.prompts.render(pair)
 
-    def make_key_info(self, question: Question) -> VerdictKeyInfo:
-        """Return what the store shows beside the key of `question`."""
-        return VerdictKeyInfo(self.model.name, question.prompt_version, question.repeat, self.settings_digest)
+    def make_key_info(self, assignment: Assignment) -> VerdictKeyInfo:
+        """Return what the store shows beside the key of `assignment`."""
+        return VerdictKeyInfo(
+            self.model.name, assignment.prompt_version, assignment.repeat, self.settings_digest
+        )
 
-    async def ask(self, question: Question, complete: CompletePrompt) -> AssessorAnswer:
+    async def ask(self, assignment: Assignment, complete: CompletePrompt) -> Answer:
         """Ask the model by `complete`, and once more for the verdict alone when the reply cannot be parsed.
 
         Raises AccountError, and what `complete` raises besides CallError: these concern all pairs.
         """
-        completion: Completion | None = None
-        flags: tuple[str, ...] = ()
-        error: ReplyParseError | CallError | None = None
-        for render in (self.prompts.render, self.prompts.render_reask):
-            prompt = render(question.pair, self._as_of)
+        reply = ""
+        for render, flags in ((self.prompts.render, ()), (self.prompts.render_reask, (RE_ASKED,))):
+            prompt = render(assignment.pair)
             try:
                 completion = await complete(prompt)
+                reply = completion.text
                 verdict = await self._read_verdict(completion, prompt)
-            except ReplyParseError as parse_error:
-                error, flags = parse_error, (RE_ASKED,)
+            except ReplyParseError as error:
+                failure = self._describe_parse_error(error, completion)
             except AccountError:
                 raise
-            except CallError as call_error:
-                error = call_error
-                break
+            except CallError as error:
+                advice = Message("use another model") if error.kind == "refusal" else ""
+                # The store has no reply for a content filter, and gives the same judgment later.
+                return Failure(
+                    error.kind, error.detail, "" if error.kind == CONTENT_FILTER else reply, advice
+                )
             else:
                 flags = (*verdict.flags, *flags, *self._list_flags(verdict, completion, prompt))
-                stored = self.make_stored_verdict(verdict, completion, flags)
-                return AssessorAnswer(stored, None, stored.reply)
-        reply = completion.text if completion else ""
-        if completion is None or not isinstance(error, ReplyParseError):
-            kind, detail = (error.kind, error.detail) if error else (None, "")
-            advice = Message("use another model") if kind == "refusal" else ""
-            # The store has no reply for a content filter, and gives the same judgment later.
-            return AssessorAnswer(None, kind, "" if kind == CONTENT_FILTER else reply, detail, advice)
+                return self.make_stored_verdict(verdict, completion, flags)
+        return failure
+
+    def _describe_parse_error(self, error: ReplyParseError, completion: Completion) -> Failure:
         thinking = _is_only_thinking(completion)
         advice = self._choose_advice(error.kind, completion, thinking=thinking)
         is_cut = thinking or completion.finish_reason == "length"
         detail = f"{error.detail} ({advice})" if is_cut else error.detail
-        return AssessorAnswer(None, error.kind, reply, detail, advice, thinking)
+        return Failure(error.kind, detail, completion.text, advice, thinking)
 
     def _choose_advice(self, kind: str, completion: Completion, *, thinking: bool) -> str:
         """Return what helps against a reply with the parse error `kind`."""
@@ -249,33 +231,30 @@ class Assessor:
             request_id=completion.request_id,
         )
 
-    def make_judgment(self, question: Question, answer: StoredAnswer | AssessorAnswer) -> Judgment:
-        """Return the record of `question` from a stored answer or from the answer of the model."""
-        if isinstance(answer, StoredRefusal):
-            answer = AssessorAnswer(None, CONTENT_FILTER, "", answer.detail)
-        stored = answer if isinstance(answer, StoredVerdict) else answer.verdict
-        error = None if isinstance(answer, StoredVerdict) else answer.error
-        pair = question.pair
+    def make_judgment(self, assignment: Assignment, answer: Answer) -> Judgment:
+        """Return the record of `assignment` with its answer, of the model or of the store."""
+        verdict, failure = (answer, None) if isinstance(answer, StoredVerdict) else (None, answer)
+        pair = assignment.pair
         is_shown = bool(self._shown) and (pair.query.text, pair.snippet.id) in self._shown
         return Judgment(
             query_id=pair.query.id,
             snippet_id=pair.snippet.id,
-            repeat=question.repeat,
-            grade=stored.grade if stored else None,
-            reason=stored.reason if stored else "",
-            error=error,
+            repeat=assignment.repeat,
+            grade=verdict.grade if verdict else None,
+            reason=verdict.reason if verdict else "",
+            error=failure.error if failure else None,
             assessor=self.name,
-            prompt_version=question.prompt_version,
-            params=stored.params if stored else normalise_params(self.model.params),
+            prompt_version=assignment.prompt_version,
+            params=verdict.params if verdict else normalise_params(self.model.params),
             reply=answer.reply,
-            usage=stored.usage if stored else None,
+            usage=verdict.usage if verdict else None,
             flags=(
                 *pair.snippet.flags,
-                *(stored.flags if stored else ()),
+                *(verdict.flags if verdict else ()),
                 *((SHOWN_AS_EXAMPLE,) if is_shown else ()),
             ),
-            served_model=stored.served_model if stored else None,
-            detail="" if isinstance(answer, StoredVerdict) else answer.detail,
+            served_model=verdict.served_model if verdict else None,
+            detail=failure.detail if failure else "",
         )
 
     @property
@@ -307,23 +286,24 @@ class Assessor:
         """Return the judgments with the grades of this assessor."""
         return judgments
 
-    def judge_by_rule(self, question: Question) -> Judgment | None:
+    def judge_by_rule(self, assignment: Assignment) -> Judgment | None:
         """Return the judgment of a snippet without readable text, flagged; None when there is text.
 
         A snippet that the engine showed empty has grade 0. A snippet with missing text is unjudged, and so is
         one whose text is empty after the length limit.
         """
-        if not question.pair.snippet.flags:
+        if not assignment.pair.snippet.flags:
             return None
         for kind, why in _MISSING_TEXT_REASONS.items():
-            if kind in question.pair.snippet.flags:
-                unjudged = self.make_judgment(question, AssessorAnswer(None, kind, "", str(why)))
+            if kind in assignment.pair.snippet.flags:
+                unjudged = self.make_judgment(assignment, Failure(kind, str(why)))
                 return replace(unjudged, assessor=f"rule:{kind}", params={})
-        if EMPTY_SNIPPET not in question.pair.snippet.flags:
+        if EMPTY_SNIPPET not in assignment.pair.snippet.flags:
             return None
-        ungraded = self.make_judgment(question, AssessorAnswer(None, None, ""))
-        reason = _EMPTY_REASONS[question.pair.query.lang]
-        return replace(ungraded, grade=0, reason=reason, assessor=f"rule:{EMPTY_SNIPPET}", params={})
+        unjudged = self.make_judgment(assignment, Failure(EMPTY_SNIPPET))
+        reason = _EMPTY_REASONS[assignment.pair.query.lang]
+        name = f"rule:{EMPTY_SNIPPET}"
+        return replace(unjudged, grade=0, reason=reason, error=None, assessor=name, params={})
 
 
 def _is_only_thinking(completion: Completion) -> bool:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryFile
 from typing import TypeVar
 
-from judge.assess.assessor import Assessor, Question
+from judge.assess.assessor import Assessor, Assignment
 from judge.assess.batch_replies import MIN_FAILED, ReplyReader, is_final, make_batch_call
 from judge.client.budget import bound_cost
 from judge.client.client import ModelClient
@@ -68,7 +68,7 @@ class _RequestLine:
 
 @dataclass(frozen=True, slots=True)
 class _Submission:
-    """What came of submitting questions: the keys that are in no batch and never will be, in this process.
+    """What came of submitting assignments: the keys that are in no batch and never will be, in this process.
 
     They fit into no batch, or another process judges them. `is_short` says that the budget does not cover all
     the others.
@@ -80,7 +80,7 @@ class _Submission:
 
 @dataclass(slots=True)
 class BatchRunner:
-    """Gets replies to the questions of one assessor in batches.
+    """Gets replies to the assignments of one assessor in batches.
 
     `status` says what the run waits for. `table` is that of the store, `client` that of the assessor.
     `warnings` name the batches with requests that failed.
@@ -98,17 +98,17 @@ class BatchRunner:
     _most_requests: int = 0
 
     async def collect(
-        self, questions: Mapping[str, Question]
+        self, assignments: Mapping[str, Assignment]
     ) -> AsyncGenerator[Mapping[str, BatchReply], None]:
-        """Submit `questions`, by key, and yield the replies of each batch when it has ended.
+        """Submit `assignments`, by key, and yield the replies of each batch when it has ended.
 
-        A batch that is in the store already is not submitted again. No reply is yielded for questions that
+        A batch that is in the store already is not submitted again. No reply is yielded for assignments that
         fit into no batch, and for those that another process judges. Raises RunIncomplete when the server
         refuses a batch, one is cancelled there, or the budget covers no further request; what `judge.client`
         raises for a server that gives no answer; Cancelled.
         """
         self._most_requests = self.api.terms.requests
-        waiting = dict(questions)
+        waiting = dict(assignments)
         may_submit, interval = True, _POLL_INTERVAL
         while waiting:
             in_batch = self.table.find(waiting)
@@ -171,17 +171,17 @@ class BatchRunner:
 
     # --- submitting
 
-    async def _submit(self, questions: Mapping[str, Question]) -> _Submission:
-        """Submit batches of `questions`, as many as the budget covers."""
+    async def _submit(self, assignments: Mapping[str, Assignment]) -> _Submission:
+        """Submit batches of `assignments`, as many as the budget covers."""
         params, terms = self.api.params, self.api.terms
         lines: dict[str, _RequestLine] = {}
         left_out: list[str] = []
         size = 0
-        for number, (key, question) in enumerate(questions.items()):
+        for number, (key, assignment) in enumerate(assignments.items()):
             if number % _LINES_AT_ONCE == 0:  # a signal must not wait for all lines
                 await asyncio.sleep(0)
                 self.client.cancel_token.raise_if_cancelled()
-            prompt = self.assessor.render_prompt(question.pair)
+            prompt = self.assessor.render_prompt(assignment.pair)
             try:
                 content = self.api.make_line(key, prompt, params)
             except RequestRejected:
@@ -352,9 +352,9 @@ class BatchRunner:
     # --- reading
 
     async def _read(
-        self, batch_id: str, status: BatchStatus, questions: Mapping[str, Question]
+        self, batch_id: str, status: BatchStatus, assignments: Mapping[str, Assignment]
     ) -> dict[str, BatchReply] | None:
-        """Return the replies to `questions` in the files of a batch that ended, None for one that is lost.
+        """Return the replies to `assignments` in the files of a batch that ended, None for one that is lost.
 
         A request that the server did not process has none.
         """
@@ -365,7 +365,7 @@ class BatchRunner:
             params = RequestParams.from_json(batch.params)
         except ValueError as error:
             raise StoreError("batch {name} of the store: {error}", name=batch_id, error=error) from error
-        reader = ReplyReader(self.api, self.assessor, questions, params)
+        reader = ReplyReader(self.api, self.assessor, assignments, params)
         try:
             replies = await self._retry(lambda: reader.read(status))
         except (AccountError, RequestRejected) as error:
@@ -376,7 +376,7 @@ class BatchRunner:
             self.client.spend_limit.settle_batch(self._costs.pop(batch_id), calls, self.client.price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
         if len(errors) == len(replies) >= MIN_FAILED and not any(map(is_final, errors)):
-            await self.table.remove(batch_id, questions)
+            await self.table.remove(batch_id, assignments)
             raise RunIncomplete(
                 "all {count:,} requests of the batch {batch} failed, the last one with {error}; correct that,"
                 " or omit --batch",

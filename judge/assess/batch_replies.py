@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from judge.assess.assessor import Assessor, Question
+from judge.assess.assessor import Assessor, Assignment
 from judge.client.client import make_failed_call
 from judge.errors import CallError, RequestRejected, RetryableError
 from judge.models.batch_api import BatchApi, BatchReply, BatchStatus
@@ -32,11 +32,11 @@ def is_final(error: CallError) -> bool:
 
 @dataclass(slots=True)
 class ReplyReader:
-    """Reads the replies to `questions`, by key, in the files of a batch whose requests have `params`."""
+    """Reads the replies to `assignments`, by key, in the files of a batch whose requests have `params`."""
 
     api: BatchApi
     assessor: Assessor
-    questions: Mapping[str, Question]
+    assignments: Mapping[str, Assignment]
     params: RequestParams
     #: The numbers of requests without a reply in the readings of a complete batch.
     _absent_counts: list[int] = field(default_factory=list)
@@ -53,23 +53,23 @@ class ReplyReader:
         has_lines = False
         async for line in self.api.read_lines(status):
             has_lines = True
-            question = self.questions.get(line.custom_id)
-            if question is None or isinstance(replies.get(line.custom_id), Completion):
+            assignment = self.assignments.get(line.custom_id)
+            if assignment is None or isinstance(replies.get(line.custom_id), Completion):
                 continue
             if line.status is None:
                 unprocessed.add(line.custom_id)
                 continue
             try:
-                prompt = self.assessor.render_prompt(question.pair)
+                prompt = self.assessor.render_prompt(assignment.pair)
                 replies[line.custom_id] = self.api.read_reply(line, prompt, self.params)
             except CallError as error:
                 replies[line.custom_id] = error
         if status.status == "completed":
             # The batch is complete, so a request without a line may have been processed.
             missing = RetryableError("transport", "the files of the batch hold no reply", maybe_billed=True)
-            absent = self.questions.keys() - replies.keys() - unprocessed
+            absent = self.assignments.keys() - replies.keys() - unprocessed
             # A page instead of a file, for example.
-            is_unread = not has_lines and len(self.questions) >= MIN_FAILED
+            is_unread = not has_lines and len(self.assignments) >= MIN_FAILED
             # A file that arrived cut is longer the next time, and a batch can end before its files have ids.
             self._absent_counts.append(len(absent))
             needed = _READINGS if status.files else _READINGS_WITHOUT_FILES

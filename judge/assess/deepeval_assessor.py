@@ -45,9 +45,9 @@ class DeepEvalAssessor(Assessor):
     """
 
     def __init__(self, model: Model, as_of: str | None = None) -> None:
-        prompts = replace(load_prompts(_PROMPTS, BINARY), schema=_VERDICTS_SCHEMA)
+        prompts = replace(load_prompts(_PROMPTS, BINARY).set_today(as_of), schema=_VERDICTS_SCHEMA)
         reader = f"deepeval-{version('deepeval')}"
-        super().__init__(model, prompts, BINARY, as_of, reader, name=f"{model.name}/{BINARY.name}/{reader}")
+        super().__init__(model, prompts, BINARY, reader, name=f"{model.name}/{BINARY.name}/{reader}")
 
     async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         """Return the verdict that DeepEval reads; raise ReplyParseError unless there is exactly one."""

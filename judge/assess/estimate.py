@@ -7,7 +7,7 @@ uses a rule of thumb and says so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import ceil
@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from judge.assess.assessor import Assessor
+from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.assess.prompts import CACHED_PREFIX
-from judge.assess.question_plan import QuestionPlan, VerdictRequest
-from judge.assess.text_assessor import Answer, Name, QuestionKind, TextAssessor, parse_answers
-from judge.cache import FileCache, make_cache_path
+from judge.assess.question_assessor import Answer, Name, QuestionAssessor, QuestionKind, parse_answers
 from judge.characters import estimate_tokens
 from judge.client.limiter import UNCONFIRMED_CONCURRENCY
 from judge.judgment_log import Indices
@@ -152,7 +151,7 @@ class QuestionEstimator:
 
     def __init__(
         self,
-        open_assessor: Callable[[QuestionKind[Any]], tuple[TextAssessor, Price | None]],
+        open_assessor: Callable[[QuestionKind[Any]], tuple[QuestionAssessor, Price | None]],
         store: VerdictStore | None,
         *,
         thinking: bool,
@@ -168,7 +167,7 @@ class QuestionEstimator:
         keys: dict[tuple[str, str], str] = {}
         if pairs:
             assessor, _ = self._open_assessor(kind)
-            keys = {pair.key: assessor.make_questions(pair, 1)[0].key for pair in pairs.values()}
+            keys = {pair.key: assessor.make_assignments(pair, 1)[0].key for pair in pairs.values()}
         answers = self._store.find_answers(keys.values()) if self._store else {}
         known_count = sum(key in answers for key in keys.values())
         self._counts[kind.dimension, kind.name] = known_count, len(keys) - known_count
@@ -209,23 +208,18 @@ class QuestionEstimator:
 
 
 def estimate_run(
-    pairs: Sequence[Pair],
-    assessor: Assessor,
+    plan: AssignmentPlan,
     store: VerdictStore | None,
-    repeats: int,
     price: Price | None,
     concurrency: int,
     *,
-    pool_key: str = "",
     thinking: bool = False,
 ) -> AssessorEstimate:
-    """Return what judging `pairs` would cost now, given the verdicts in `store`, if there is one.
+    """Return what judging would cost now, given the verdicts in `store`, if there is one.
 
     `price` is None where it is unknown; at most `concurrency` requests are in flight.
-    `pool_key` is the cache key of the pool of the pairs.
     """
-    cache = FileCache(make_cache_path(store.path)) if store else None
-    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_key)
+    assessor = plan.assessor
     missing = _find_missing(plan, store)
     keys = list(plan.list_keys(missing))
     past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
@@ -234,11 +228,11 @@ def estimate_run(
     reply_tokens = _estimate_reply(assessor, thinking=thinking)
     versions, by_rule = Counter[str](), Usage()
     for request in plan.read_requests(missing):
-        question = request.question
-        if question.key not in in_batch:
-            versions[question.prompt_version] += 1
-            if question.prompt_version not in learned:
-                by_rule += _estimate_by_rule(assessor.render_prompt(question.pair), reply_tokens)
+        assignment = request.assignment
+        if assignment.key not in in_batch:
+            versions[assignment.prompt_version] += 1
+            if assignment.prompt_version not in learned:
+                by_rule += _estimate_by_rule(assessor.render_prompt(assignment.pair), reply_tokens)
     calls = versions.total()
     by_history, again = _estimate_from_history(learned, versions)
     usage = by_history + by_rule
@@ -263,7 +257,7 @@ def estimate_run(
         batch_usd=_compute_usd(price, replace(usage, cached_tokens=0), in_batch=True),
         examples=_compare_examples(
             assessor,
-            (each for each in plan.read_requests(missing) if each.question.key not in in_batch),
+            (each for each in plan.read_requests(missing) if each.assignment.key not in in_batch),
             reply_tokens,
             price,
         ),
@@ -286,7 +280,7 @@ def _compare_examples(
         return None
     with_examples, without = Usage(), Usage()
     for request in requests:
-        prompt = assessor.render_prompt(request.question.pair)
+        prompt = assessor.render_prompt(request.assignment.pair)
         with_examples += _estimate_by_rule(prompt, reply_tokens)
         system = prompt.system.removesuffix(prompts.templates[prompt.lang].examples_text)
         without += _estimate_by_rule(replace(prompt, system=system), reply_tokens)
@@ -317,8 +311,8 @@ def _bound_thinking(
     )
 
 
-def _find_missing(plan: QuestionPlan, store: VerdictStore | None) -> Indices:
-    """Return the indices of the questions that neither a rule nor the store answers."""
+def _find_missing(plan: AssignmentPlan, store: VerdictStore | None) -> Indices:
+    """Return the indices of the assignments that neither a rule nor the store answers."""
     missing: list[int] = []
     for block in plan.read_blocks():
         answers = store.find_answers(each.key for _, each in block.for_model) if store else {}

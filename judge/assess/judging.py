@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge.assess.assessor import Assessor
+from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.assess.batch import BatchRunner
 from judge.assess.pair_runner import LeaseScheduler, PairRunner
 from judge.assess.progress import JudgmentRecorder, ProgressListener
-from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_cache_path
 from judge.client.client import ModelClient, ServerRecord
 from judge.errors import Interrupted, JudgeError, StoreError
@@ -84,6 +84,7 @@ async def judge_with_panel(
     Interrupted after a signal, StoreError when verdicts can't be stored.
     """
     token = panel[0].client.cancel_token
+    cache = FileCache(make_cache_path(store.path))
     results = []
     async with AsyncExitStack() as models:
         for model in dict.fromkeys(member.client.model for member in panel):
@@ -93,7 +94,8 @@ async def judge_with_panel(
         async with token.handle_signals():
             for member in panel:
                 window = make_lease_window(store, member.client)
-                results.append(await judge_pairs(pairs, member, window, repeats, progress, pool_key))
+                plan = AssignmentPlan(pairs, member.assessor, repeats, cache, pool_key)
+                results.append(await judge_pairs(plan, member, window, progress))
     if isinstance(token.reason, Interrupted):
         total = len(panel) * repeats * len(pairs)
         raise _describe_interrupt(token.reason, panel[0].assessor.subject, results, total)
@@ -131,24 +133,17 @@ def _describe_interrupt(
 
 
 async def judge_pairs(
-    pairs: Sequence[Pair],
-    member: PanelMember,
-    window: LeaseWindow,
-    repeats: int,
-    progress: ProgressListener,
-    pool_key: str = "",
+    plan: AssignmentPlan, member: PanelMember, window: LeaseWindow, progress: ProgressListener
 ) -> JudgingResult:
-    """Judge each of `pairs` in every repeat; only what the store does not hold costs calls.
+    """Judge the assignments in `plan`, those of `member`; only what the store does not hold costs calls.
 
     Equal requests are made once, in batches if the member has a Batch API. Judgments are in the order of the
     pairs, repeat by repeat. Errors of the model never raise: see `JudgingResult.stopped`.
     """
     assessor, client, store = member.assessor, member.client, window.store
-    cache = FileCache(make_cache_path(store.path))
-    server = ServerRecord(cache, client)
+    server = ServerRecord(FileCache(make_cache_path(store.path)), client)
     if server.was_unlimited:
         client.limiter.skip_probes()
-    plan = QuestionPlan(pairs, assessor, repeats, cache, pool_key)
     log = JudgmentLog(len(plan), store.path.parent)
     recorder = JudgmentRecorder(plan, client.spend_limit, log, progress)
     api = member.batch_api
@@ -180,11 +175,8 @@ async def judge_pairs(
     )
 
 
-def find_known_judgments(
-    pairs: Sequence[Pair], assessor: Assessor, store: VerdictStore, repeats: int, pool_key: str = ""
-) -> JudgmentLog:
-    """Return the judgments of `pairs` that need no call: those in the store, and those by rule."""
-    plan = QuestionPlan(pairs, assessor, repeats, FileCache(make_cache_path(store.path)), pool_key)
+def find_known_judgments(plan: AssignmentPlan, store: VerdictStore) -> JudgmentLog:
+    """Return the judgments in `plan` that need no call: those in the store, and those by rule."""
     log = JudgmentLog(len(plan), store.path.parent)
     for judgments in plan.find_known_judgments(store):
         log.add(judgments.keys(), judgments.values())
@@ -239,7 +231,7 @@ async def _judge_in_batches(
 ) -> None:
     """Judge the pairs by the replies of batches, as these end, and in realtime what no batch holds."""
     token = runner.client.cancel_token
-    waiting = {each.question.key: each for each in requests}
+    waiting = {each.assignment.key: each for each in requests}
     in_batch = window.store.batches.find(waiting)
     with token.cancel_on_error():
         free = next((key for key in waiting if key not in in_batch), None)
@@ -247,8 +239,8 @@ async def _judge_in_batches(
             # In realtime, which shows at once whether account, model and parameters are right.
             await LeaseScheduler([waiting.pop(free)], window, runner).judge_all()
         token.raise_if_cancelled()
-        questions = {key: request.question for key, request in waiting.items()}
-        async with aclosing(batch_runner.collect(questions)) as replies_of_batches:
+        assignments = {key: request.assignment for key, request in waiting.items()}
+        async with aclosing(batch_runner.collect(assignments)) as replies_of_batches:
             async for replies in replies_of_batches:
                 with_replies = (
                     replace(waiting.pop(key), batch_reply=reply) for key, reply in replies.items()

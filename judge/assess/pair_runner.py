@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from functools import partial
 from itertools import islice
 
-from judge.assess.assessor import Assessor, AssessorAnswer, CompletePrompt
+from judge.assess.assessor import Assessor, CompletePrompt
+from judge.assess.assignment_plan import VerdictRequest
 from judge.assess.batch_replies import is_final, make_batch_call
 from judge.assess.progress import JudgmentRecorder
-from judge.assess.question_plan import VerdictRequest
 from judge.client.client import ModelClient, PairPermit
 from judge.errors import PARSE_ERROR_KINDS, ErrorKind, RunIncomplete
 from judge.messages import Message
@@ -25,7 +25,7 @@ from judge.models.providers import Model
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 from judge.store.leases import InBatch, LeasedElsewhere
-from judge.store.store import StoredRefusal, StoredVerdict
+from judge.store.store import Answer, Failure, StoredVerdict
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 
 #: Pairs under way at the same time, at least.
@@ -107,7 +107,7 @@ class LeaseScheduler:
 
     async def _lease_next(self, group: asyncio.TaskGroup, requests: deque[VerdictRequest], size: int) -> None:
         """Lease the first of `requests`, at most `size`, and start to judge them."""
-        for result in await self._window.acquire([each.question.key for each in islice(requests, size)]):
+        for result in await self._window.acquire([each.assignment.key for each in islice(requests, size)]):
             request = requests.popleft()
             match result:
                 case PairLease():
@@ -116,7 +116,7 @@ class LeaseScheduler:
                     if self._under_way > self._task_count:
                         self._task_count += 1
                         group.create_task(self._judge_leased())
-                case StoredVerdict() | StoredRefusal():
+                case StoredVerdict() | Failure():
                     self._runner.recorder.add(request, result)
                 case LeasedElsewhere():
                     self._leased_elsewhere.append(request)
@@ -160,11 +160,11 @@ class PairRunner:
         self._failures = ConsecutiveFailures(assessor.model)
 
     async def judge(self, request: VerdictRequest, lease: PairLease) -> bool:
-        """Get one verdict and save it, with a judgment for each question that it answers.
+        """Get one verdict and save it, with a judgment for each assignment that it answers.
 
         Return False when another process took the lease.
         """
-        question = request.question
+        assignment = request.assignment
         try:
             with self.client.cancel_token.cancel_on_error():
                 async with lease:
@@ -172,10 +172,10 @@ class PairRunner:
                         complete: CompletePrompt = partial(self.client.complete, permit=permit)
                         if request.batch_reply is not None and lease.is_in_batch:
                             complete = _begin_with_reply(request.batch_reply, lease, complete)
-                        answer = await self._assessor.ask(question, complete)
+                        answer = await self._assessor.ask(assignment, complete)
                         self._update_run_state(answer)
-                    if answer.verdict is not None:
-                        await lease.save(self._assessor.make_key_info(question), answer.verdict)
+                    if isinstance(answer, StoredVerdict):
+                        await lease.save(self._assessor.make_key_info(assignment), answer)
                 self.recorder.add(request, answer)
         except LeaseLost:
             return False
@@ -184,11 +184,12 @@ class PairRunner:
             self.client.cancel_token.cancel(RunIncomplete("judge has a defect: {error!r}", error=defect))
         return True
 
-    def _update_run_state(self, answer: AssessorAnswer) -> None:
+    def _update_run_state(self, answer: Answer) -> None:
         """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
-        if answer.verdict is not None:
+        if isinstance(answer, StoredVerdict):
             self.client.limiter.record_verdict()
-        if reason := self._failures.check(answer):
+            self._failures.reset()
+        elif reason := self._failures.count(answer):
             self.client.cancel_token.cancel(reason)
 
 
@@ -214,50 +215,52 @@ class ConsecutiveFailures:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self.reset()
+
+    def reset(self) -> None:
+        """An answer has a verdict."""
         self._failed = self._unreadable = self._only_thinking = 0
 
-    def check(self, answer: AssessorAnswer) -> RunIncomplete | None:
-        """Count `answer`, and return why the run should stop, None where it should go on."""
-        self._failed = self._failed + 1 if answer.error in _SERVER_ERRORS else 0
-        self._unreadable = self._unreadable + 1 if answer.error in PARSE_ERROR_KINDS else 0
-        self._only_thinking = self._only_thinking + 1 if answer.thinking else 0
+    def count(self, failure: Failure) -> RunIncomplete | None:
+        """Count `failure`, and return why the run should stop, None where it should go on."""
+        self._failed = self._failed + 1 if failure.error in _SERVER_ERRORS else 0
+        self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
+        self._only_thinking = self._only_thinking + 1 if failure.thinking else 0
         if self._failed >= _MAX_FAILED:
             return RunIncomplete(
                 "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"
                 " {advice}, then run the same command again; all judgments are saved",
                 advice=Message("correct that")
-                if answer.error == "bad_request"
+                if failure.error == "bad_request"
                 else Message("check the server"),
                 count=_MAX_FAILED,
-                error=ErrorKind(str(answer.error)),
+                error=ErrorKind(failure.error),
                 endpoint=self._model.endpoint,
-                detail=Message(answer.detail),
+                detail=Message(failure.detail),
             )
         if self._only_thinking >= _MAX_ONLY_THINKING:
             return RunIncomplete(
                 "{count} requests in a row to {model} have no answer: {advice}",
                 count=_MAX_ONLY_THINKING,
                 model=self._model.name,
-                advice=answer.advice,
+                advice=failure.advice,
             )
         if self._unreadable >= _MAX_FAILED:
             return RunIncomplete(
                 "{count} replies in a row from {model} cannot be parsed, {reply}; {advice}",
                 model=self._model.name,
                 count=_MAX_FAILED,
-                reply=_describe_reply(answer),
-                advice=answer.advice,
+                reply=_describe_reply(failure),
+                advice=failure.advice,
             )
         return None
 
 
-def _describe_reply(answer: AssessorAnswer) -> Message:
+def _describe_reply(failure: Failure) -> Message:
     # A server may send a refusal in a field of its own.
-    reply = answer.detail if answer.error == "refusal" and not answer.reply else answer.reply
+    reply = failure.detail if failure.error == "refusal" and not failure.reply else failure.reply
     if not reply:
         return Message("all empty")
     line = shorten(mask(reply[: 4 * _MAX_REPLY]))  # nothing shaped like a key
     excerpt = line if len(line) <= _MAX_REPLY else f"{line[:_MAX_REPLY]}…"
-    return Message(
-        "the last reply ({error}): {excerpt!r}", error=ErrorKind(str(answer.error)), excerpt=excerpt
-    )
+    return Message("the last reply ({error}): {excerpt!r}", error=ErrorKind(failure.error), excerpt=excerpt)

@@ -8,12 +8,11 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Protocol
 
-from judge.assess.assessor import AssessorAnswer
-from judge.assess.question_plan import QuestionPlan, VerdictRequest
+from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.client.budget import SpendLimit
 from judge.judgment_log import JudgmentLog
 from judge.records import Judgment, RepeatProgress, Scale
-from judge.store.store import StoredAnswer, VerdictStore
+from judge.store.store import Answer, VerdictStore
 
 
 class ProgressListener(Protocol):
@@ -79,10 +78,10 @@ class RepeatCounter:
 
 
 class JudgmentRecorder:
-    """Adds the judgments of the questions in `plan` to `log`, and tells the listener."""
+    """Adds the judgments of the assignments in `plan` to `log`, and tells the listener."""
 
     def __init__(
-        self, plan: QuestionPlan, spend_limit: SpendLimit, log: JudgmentLog, progress: ProgressListener
+        self, plan: AssignmentPlan, spend_limit: SpendLimit, log: JudgmentLog, progress: ProgressListener
     ) -> None:
         #: The time of the last judgment.
         self.added_at = time.monotonic()
@@ -103,12 +102,12 @@ class JudgmentRecorder:
         for repeat in ended:
             self._progress.end_repeat(repeat)
 
-    def add(self, request: VerdictRequest, answer: AssessorAnswer | StoredAnswer) -> None:
-        """Add a judgment for each question of `request`."""
+    def add(self, request: VerdictRequest, answer: Answer) -> None:
+        """Add a judgment for each assignment of `request`."""
         self.added_at = time.monotonic()
-        questions = request.questions
-        judgments = [self._plan.assessor.make_judgment(question, answer) for _, question in questions]
-        self._log.add((index for index, _ in questions), judgments)
+        assignments = request.assignments
+        judgments = [self._plan.assessor.make_judgment(assignment, answer) for _, assignment in assignments]
+        self._log.add((index for index, _ in assignments), judgments)
         for judgment in judgments:
             self._progress.add_judgment(judgment, self._spend_limit.usd)
         for repeat in self._counter.count_judgments(judgments):

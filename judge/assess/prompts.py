@@ -67,7 +67,8 @@ class Template:
     """One template file: its fixed texts, and `render_user`, which renders the `user` block.
 
     `digest` is the SHA-256 of the file's text in hex. `system` ends with `examples_text`, if it
-    shows examples.
+    shows examples. `as_of` is the date of today in the prompt; without it the prompt has no date of today, so
+    that verdicts can be reused on other days.
     """
 
     lang: Lang
@@ -77,6 +78,7 @@ class Template:
     reask_text: str
     render_user: Callable[[dict[str, str]], str]
     examples_text: str = ""
+    as_of: str = ""
 
     def replace_system(self, system: str, kind: str) -> Template:
         """Return the template with other instructions, and a version that names their `kind`."""
@@ -84,8 +86,8 @@ class Template:
         version = f"{self.version.rpartition('-')[0]}-{kind}-{digest[:10]}"
         return replace(self, system=system, digest=digest, version=version)
 
-    def make_values(self, pair: Pair, as_of: str | None) -> dict[str, str]:
-        """Return the variables of the `user` block for `pair`; `as_of` is the date of today in it."""
+    def make_values(self, pair: Pair) -> dict[str, str]:
+        """Return the variables of the `user` block for `pair`."""
         values = {
             "query": _join_lines(pair.query.text),
             "reference": _join_lines(pair.query.reference or ""),
@@ -95,12 +97,12 @@ class Template:
         }
         # Cleaned texts have no NUL, so two different pairs never give the same joined text.
         values["mark"] = make_fence_mark(self.digest, "\0".join(values.values()))
-        values["as_of"] = as_of or ""
+        values["as_of"] = self.as_of
         return values
 
-    def render_pair(self, pair: Pair, as_of: str | None) -> str:
+    def render_pair(self, pair: Pair) -> str:
         """Return the `user` block for `pair`."""
-        return self.render_user(self.make_values(pair, as_of))
+        return self.render_user(self.make_values(pair))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +117,13 @@ class Prompts:
     templates: Mapping[Lang, Template]
     examples: tuple[Example, ...] = ()
 
-    def render(self, pair: Pair, as_of: str | None) -> Prompt:
+    def render(self, pair: Pair) -> Prompt:
         """Return the prompt for a verdict on `pair`, in the language of its query.
 
-        The same pair gives the same bytes every time. `as_of` is the date of today in the prompt; without it
-        the prompt has no date of today, so that verdicts can be reused on other days.
+        The same pair gives the same bytes every time.
         """
         template = self.templates[pair.query.lang]
-        values = template.make_values(pair, as_of)
+        values = template.make_values(pair)
         title, snippet = values["title"], values["snippet"]
         return Prompt(
             system=template.system,
@@ -135,10 +136,15 @@ class Prompts:
             scale=self.scale,
         )
 
-    def render_reask(self, pair: Pair, as_of: str | None) -> Prompt:
+    def render_reask(self, pair: Pair) -> Prompt:
         """Return the prompt of the re-ask: it repeats the pair and asks for the verdict alone."""
-        prompt = self.render(pair, as_of)
+        prompt = self.render(pair)
         return replace(prompt, user=f"{prompt.user}\n\n{self.templates[prompt.lang].reask_text}")
+
+    def set_today(self, as_of: str | None) -> Prompts:
+        """Return the prompts with `as_of` as the date of today, None without one."""
+        templates = {lang: replace(template, as_of=as_of or "") for lang, template in self.templates.items()}
+        return replace(self, templates=templates)
 
     def ask_for_grade_alone(self) -> Prompts:
         """Return the prompts with a last paragraph that asks for the token of a grade instead of JSON."""
@@ -326,7 +332,7 @@ def _check_rendering(prompts: Prompts, lang: Lang) -> None:
     ):
         query = Query(id="", text="a query", raw_text="", lang=lang, reference=reference)
         pair = Pair(query, Snippet(id="", text="a snippet", title=title, date=date))
-        user = prompts.render(pair, as_of).user
+        user = prompts.set_today(as_of).render(pair).user
         opening = re.findall(r"^<<<([0-9a-f]{16})$", user, re.MULTILINE)
         closing = re.findall(r"^([0-9a-f]{16})>>>$", user, re.MULTILINE)
         if len(opening) != 1 or opening != closing:
@@ -342,18 +348,18 @@ def _list_names(names: Iterable[str]) -> str:
     return SeparatedNames(sorted(names)) or Message("nothing")
 
 
-def add_examples(prompts: Prompts, examples: Iterable[Example], as_of: str | None) -> Prompts:
+def add_examples(prompts: Prompts, examples: Iterable[Example]) -> Prompts:
     """Return the prompts with examples behind the instructions: in each language its own, the grades in turn.
 
-    They are added until the instructions are long enough for the cache of a provider; `as_of` is the day that
-    prompts call today. Raises InputError when no example is short enough.
+    They are added until the instructions are long enough for the cache of a provider. Raises InputError when
+    no example is short enough.
     """
     in_turn = sorted(_number_by_grade(examples), key=lambda each: (each[0], -each[1].grade))
     shown: list[Example] = []
     templates = dict(prompts.templates)
     for lang, template in prompts.templates.items():
         of_language = [example for _, example in in_turn if example.pair.query.lang == lang]
-        texts = _choose_texts(prompts, template, of_language, as_of)
+        texts = _choose_texts(prompts, template, of_language)
         if texts:
             shown += (example for example, _ in texts)
             added = "\n\n".join(("", _EXAMPLES_HEAD[lang], *(text for _, text in texts)))
@@ -367,13 +373,13 @@ def add_examples(prompts: Prompts, examples: Iterable[Example], as_of: str | Non
 
 
 def _choose_texts(
-    prompts: Prompts, template: Template, examples: Iterable[Example], as_of: str | None
+    prompts: Prompts, template: Template, examples: Iterable[Example]
 ) -> list[tuple[Example, str]]:
     """Return the first examples until there are enough, each with its text: a pair and its reply."""
     texts = []
     tokens = estimate_tokens(f"{template.system}\n\n{_EXAMPLES_HEAD[template.lang]}")
     for example in examples:
-        text = f"{template.render_pair(example.pair, as_of)}\n{_format_reply(prompts, example)}"
+        text = f"{template.render_pair(example.pair)}\n{_format_reply(prompts, example)}"
         if estimate_tokens(text) <= _LONGEST_EXAMPLE:
             texts.append((example, text))
             tokens += estimate_tokens(f"\n\n{text}")

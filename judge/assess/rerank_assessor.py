@@ -11,13 +11,13 @@ from dataclasses import replace
 from math import inf, nextafter
 from typing import Self, get_args
 
-from judge.assess.assessor import Assessor, AssessorAnswer, Question
+from judge.assess.assessor import Assessor, Assignment
 from judge.assess.prompts import Prompts, Template
 from judge.errors import ReplyParseError
 from judge.messages import Message, SeparatedNames
 from judge.models.providers import Model
 from judge.records import Completion, Judgment, Lang, Prompt, Scale, Verdict, parse_score
-from judge.store.store import StoredAnswer
+from judge.store.store import Answer
 
 _VERSION = "rerank-1"
 _REASONS: Mapping[Lang, str] = {
@@ -66,9 +66,9 @@ class RerankAssessor(Assessor):
             raise ReplyParseError("malformed", "the reply is no score")
         return Verdict(bisect_right(self._thresholds, score), _REASONS[prompt.lang].format(score=score))
 
-    def make_judgment(self, question: Question, answer: StoredAnswer | AssessorAnswer) -> Judgment:
-        """Return the record of `question`, with the grade that the thresholds give its score."""
-        return self._grade(super().make_judgment(question, answer))
+    def make_judgment(self, assignment: Assignment, answer: Answer) -> Judgment:
+        """Return the record of `assignment`, with the grade that the thresholds give its score."""
+        return self._grade(super().make_judgment(assignment, answer))
 
     def fit(self, judgments: Sequence[Judgment], labels: Mapping[tuple[str, str], int]) -> Self:
         """Return a copy with thresholds that are fitted on `labels` by pair, unless they are stated."""

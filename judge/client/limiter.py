@@ -236,8 +236,8 @@ class AdaptiveLimiter:
         limit = self._estimator.limit
         few = min(limit, UNCONFIRMED_CONCURRENCY)
         if self.circuit is Circuit.CLOSED:
-            has_room = self.in_flight + 1 <= (limit if self._has_verdict else few)
-            return max(self._opens_at, self._estimator.next_at) if has_room else inf
+            is_below_limit = self.in_flight + 1 <= (limit if self._has_verdict else few)
+            return max(self._opens_at, self._estimator.next_at) if is_below_limit else inf
         if self.circuit is Circuit.STARTING and self.in_flight >= few:
             return inf
         if self.circuit is Circuit.STARTING and self._outage_since is None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
-from judge.assess.text_assessor import Asker, QuestionKind
+from judge.assess.question_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
 from judge.dimensions.dimension_table import (
     MAX_LINE,

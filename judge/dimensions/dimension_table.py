@@ -21,7 +21,7 @@ from judge.messages import Message, SeparatedNames
 from judge.records import EXPLAIN_QUERIES, Dataset, Pair, Pool, Query, Snippet
 
 if TYPE_CHECKING:
-    from judge.assess.text_assessor import Asker, DimensionQuestions, QuestionKind, TextAsker
+    from judge.assess.question_assessor import Asker, DimensionQuestions, QuestionAsker, QuestionKind
 
 #: Most characters of a line: of a snippet, or of an earlier answer of a model.
 MAX_LINE = 1_000
@@ -88,7 +88,7 @@ DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
 def measure_dimensions(
     run: JudgedRun,
     names: Iterable[str],
-    asker: TextAsker | None = None,
+    asker: QuestionAsker | None = None,
     options: DimensionOptions = DimensionOptions(),
 ) -> dict[str, DimensionResult]:
     """Return the dimensions of the run by name: those that it has, and those of `names`, measured again.

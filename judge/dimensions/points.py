@@ -17,7 +17,7 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionNote, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.prompts import make_object_schema
-from judge.assess.text_assessor import Asker, QuestionKind
+from judge.assess.question_assessor import Asker, QuestionKind
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated

@@ -22,7 +22,7 @@ from judge.analysis.summary import (
     make_note,
     summarise_dimension,
 )
-from judge.assess.text_assessor import Asker, QuestionKind
+from judge.assess.question_assessor import Asker, QuestionKind
 from judge.dimensions.dimension_table import DimensionOptions, QuestionCount, is_readable, make_question_pair
 from judge.measure.score import compute_nan_mean
 from judge.messages import MeasureName, Message, join_messages

@@ -32,6 +32,7 @@ from pydantic import BaseModel, ValidationError
 
 from judge import factory, run_input
 from judge.assess.assessor import NO_VERDICT, Assessor
+from judge.assess.assignment_plan import AssignmentPlan
 from judge.assess.judging import PanelMember, judge_pairs, make_lease_window
 from judge.assess.progress import NullProgress
 from judge.client.budget import SpendLimit
@@ -45,7 +46,7 @@ from judge.measure.score import score_rankings
 from judge.messages import SeparatedNames
 from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt
-from judge.store.store import StoredRefusal, StoredVerdict, VerdictKeyInfo, VerdictStore
+from judge.store.store import Failure, StoredVerdict, VerdictKeyInfo, VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow
 
 T = TypeVar("T")
@@ -299,9 +300,8 @@ class Resources:
         (query,) = data.queries
         async with self.turns[query]:
             member = PanelMember(self.assessor, self.client)
-            judging = await judge_pairs(
-                pooled.pairs, member, self.window, self.config.repeats, NullProgress()
-            )
+            plan = AssignmentPlan(pooled.pairs, self.assessor, self.config.repeats)
+            judging = await judge_pairs(plan, member, self.window, NullProgress())
         if judging.stopped is not None:
             raise judging.stopped
         failed = [str(judgment.error) for judgment in judging.failures]
@@ -333,7 +333,7 @@ class Resources:
         lease = await self.window.acquire_when_free(key)
         if isinstance(lease, StoredVerdict):
             return lease.reply
-        if isinstance(lease, StoredRefusal):
+        if isinstance(lease, Failure):
             raise RequestRejected(CONTENT_FILTER, lease.detail)
         async with lease:
             with PairPermit(self.client.limiter, lease) as permit:

@@ -175,7 +175,7 @@ class _Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._fields: dict[str, str] = {}
         self._content: list[bytes] = []
-        self._room = MAX_BYTES + _MAX_HEAD
+        self._bytes_left = MAX_BYTES + _MAX_HEAD
         self._response = self._loop.create_future()
         self.transport.write(request)
         return self._response
@@ -197,9 +197,9 @@ class _Connection(asyncio.Protocol):
         if self._response is None or self._response.done():
             self.end(ConnectionError("the server sent what no request asked for"))
             return
-        self._room -= len(data)
+        self._bytes_left -= len(data)
         try:
-            if self._room < 0:
+            if self._bytes_left < 0:
                 raise BodyRefused(f"the response is larger than {MAX_BYTES >> 20} MB")
             self._parser.feed_data(data)
         except BodyRefused as error:

@@ -34,7 +34,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from judge import factory, run_input
-from judge.assess.question_plan import list_request_keys
+from judge.assess.assignment_plan import list_request_keys
 from judge.config.option_checks import is_day
 from judge.config.run import Config
 from judge.errors import InputError, StoreError

@@ -44,7 +44,7 @@ from judge.report.kind_names import ERRORS, FLAGS
 from judge.report.payload import PageLimits, dump_script_json, select_queries
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
-from judge.runs.load import RunConfig, load_agreement, load_labelled_order, read_config_if_there
+from judge.runs.load import RecordedConfig, load_agreement, load_labelled_order, read_config_if_there
 from judge.runs.results_file import QueryEntry, ReadQueries
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
@@ -74,7 +74,7 @@ def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries)
 def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
     """Return the contents of the files beside the summary, where they exist."""
     agreement, order = load_agreement(folder), load_labelled_order(folder)
-    config = read_config_if_there(folder) or RunConfig()
+    config = read_config_if_there(folder) or RecordedConfig()
     inputs, source = config.inputs, config.options.data or config.options.topics
     place = str(folder.path / "night.json")
     night = record_json.from_json(NightBanner, folder.read_if_there("night.json") or {}, place)

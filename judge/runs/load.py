@@ -76,7 +76,7 @@ class RecordedInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class RunConfig:
+class RecordedConfig:
     """The content of config.json: the identity of the run, of which `inputs` are parts, and its options."""
 
     identity: RunIdentity = field(default_factory=dict)
@@ -84,10 +84,10 @@ class RunConfig:
     inputs: RecordedInputs = field(default_factory=RecordedInputs)
 
 
-def read_config(folder: RunFolder) -> RunConfig:
+def read_config(folder: RunFolder) -> RecordedConfig:
     """Return the config.json of the run in `folder`; raise InputError when it is missing or damaged."""
     place = str(folder.path / CONFIG_FILE)
-    config = from_json(RunConfig, folder.read(CONFIG_FILE), place)
+    config = from_json(RecordedConfig, folder.read(CONFIG_FILE), place)
     return replace(config, inputs=parse_inputs(config.identity, place))
 
 
@@ -96,7 +96,7 @@ def parse_inputs(identity: RunIdentity, place: str) -> RecordedInputs:
     return from_json(RecordedInputs, identity, place)
 
 
-def read_config_if_there(folder: RunFolder) -> RunConfig | None:
+def read_config_if_there(folder: RunFolder) -> RecordedConfig | None:
     """Return the config.json of the run in `folder`, None where there is none; raise as `read_config`."""
     return read_config(folder) if (folder.path / CONFIG_FILE).exists() else None
 

@@ -14,10 +14,10 @@ from typing import Any, get_args
 from judge import factory, run_identity
 from judge.analysis.summary import SelfTestEntry
 from judge.assess.assessor import Assessor
+from judge.assess.assignment_plan import list_request_keys
 from judge.assess.judging import JudgingResult, judge_with_panel
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import Prompts, Template, make_answer_schema
-from judge.assess.question_plan import list_request_keys
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.config.run import Config

@@ -76,14 +76,22 @@ class StoredVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRefusal:
-    """The content filter of the provider refused the request; `detail` is its message."""
+class Failure:
+    """Why an assignment has no verdict: the kind of error, its detail and the last reply.
 
-    detail: str
+    `advice` names what helps against a reply that cannot be parsed; `thinking` is True when the model
+    returned thinking and no answer. The store has only the refusals of a provider's content filter.
+    """
+
+    error: str
+    detail: str = ""
+    reply: str = ""
+    advice: str = ""
+    thinking: bool = False
 
 
-#: What needs no request.
-StoredAnswer = StoredVerdict | StoredRefusal
+#: The result of an assignment.
+Answer = StoredVerdict | Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +172,10 @@ class VerdictStore:
                     self.corrupt_keys.append(key)
         return verdicts
 
-    def find_answers(self, keys: Iterable[str]) -> dict[str, StoredAnswer]:
+    def find_answers(self, keys: Iterable[str]) -> dict[str, Answer]:
         """Return the stored verdicts among `keys`, and the refusals of content filters without one."""
         keys = list(keys)
-        answers: dict[str, StoredAnswer] = dict(self.find_verdicts(keys))
+        answers: dict[str, Answer] = dict(self.find_verdicts(keys))
         for chunk in split_keys(key for key in keys if key not in answers):
             answers |= _read_refusals(self._select(_FIND_REFUSALS, chunk))
         return answers
@@ -229,7 +237,7 @@ class VerdictStore:
                 advice=schema.choose_advice(error),
             ) from error
 
-    async def acquire(self, keys: Sequence[str]) -> list[StoredAnswer | Lease | Busy]:
+    async def acquire(self, keys: Sequence[str]) -> list[Answer | Lease | Busy]:
         """Acquire the leases of `keys` in one commit, and return one result for each key.
 
         That is the answer where another process has stored one meanwhile, `Busy` where a living process is
@@ -242,12 +250,10 @@ class VerdictStore:
                 self._writer.enqueue(self._release, (key, ()))
             raise
 
-    def _acquire(
-        self, connection: sqlite3.Connection, keys: Sequence[str]
-    ) -> list[StoredAnswer | Lease | Busy]:
+    def _acquire(self, connection: sqlite3.Connection, keys: Sequence[str]) -> list[Answer | Lease | Busy]:
         marks = ",".join("?" * len(keys))
         refusals = connection.execute(_FIND_REFUSALS.format(marks), keys)
-        results: dict[str, StoredAnswer | Lease | Busy] = {**_read_refusals(refusals)}
+        results: dict[str, Answer | Lease | Busy] = {**_read_refusals(refusals)}
         for key, grade, body, checksum in connection.execute(_FIND_VERDICTS.format(marks), keys):
             if verdict := read_verdict(key, grade, body, checksum):
                 results[key] = verdict
@@ -351,8 +357,8 @@ def read_call(outcome: str, maybe_billed: int, in_batch: int, detail: str, *toke
     return Call(outcome, usage, bool(maybe_billed), bool(in_batch), detail)
 
 
-def _read_refusals(rows: Iterable[tuple[str, object]]) -> dict[str, StoredRefusal]:
-    return {key: StoredRefusal(str(detail)) for key, detail in rows}
+def _read_refusals(rows: Iterable[tuple[str, object]]) -> dict[str, Failure]:
+    return {key: Failure(CONTENT_FILTER, str(detail)) for key, detail in rows}
 
 
 _decode_verdict = msgspec.json.Decoder(StoredVerdict).decode

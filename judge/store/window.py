@@ -13,7 +13,7 @@ from typing import Self
 from judge.errors import JudgeError
 from judge.records import ANSWERED, Call
 from judge.store.leases import Busy, Lease
-from judge.store.store import StoredAnswer, StoredVerdict, VerdictKeyInfo, VerdictStore
+from judge.store.store import Answer, StoredVerdict, VerdictKeyInfo, VerdictStore
 
 #: Seconds between two attempts to acquire a lease that another process holds.
 LEASE_POLL_INTERVAL = 0.2
@@ -29,22 +29,22 @@ class LeaseWindow:
     def __init__(self, store: VerdictStore, size: int, sleep: Callable[[float], Awaitable[None]]) -> None:
         self.store = store
         self.sleep = sleep
-        self._size = self._room = size
+        self._size = self._free_slots = size
         self._expects_leases = True
         #: The shortest time of an answer, in seconds.
         self._shortest_answer = math.inf
         store.adapt_commit_interval(size)
-        #: What waits for room: the number of leases, the order, and what to tell.
+        #: What waits for slots: the number of leases, the order, and what to tell.
         self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
 
-    async def acquire(self, keys: Sequence[str]) -> list[StoredAnswer | PairLease | Busy]:
-        """Acquire the leases of the first of `keys`, as many as there is room for, in one commit.
+    async def acquire(self, keys: Sequence[str]) -> list[Answer | PairLease | Busy]:
+        """Acquire the leases of the first of `keys`, as many as the window has free slots for, in one commit.
 
-        Waits until there is room for a quarter of the window, or for all `keys`, and returns one result for
+        Waits until a quarter of the slots is free, or one for each of `keys`, and returns one result for
         each of these keys.
         """
-        count = await self._take_room(len(keys))
+        count = await self._take_slots(len(keys))
         try:
             results = await self.store.acquire(keys[:count])
         except BaseException:  # a cancelled task gives its slots back, too
@@ -53,7 +53,7 @@ class LeaseWindow:
         self.free(sum(not isinstance(result, Lease) for result in results))
         return [PairLease(self, result) if isinstance(result, Lease) else result for result in results]
 
-    async def acquire_when_free(self, key: str) -> StoredAnswer | PairLease:
+    async def acquire_when_free(self, key: str) -> Answer | PairLease:
         """Acquire the lease of `key`, once no other process holds it, or return its answer."""
         while True:
             [result] = await self.acquire([key])
@@ -74,21 +74,21 @@ class LeaseWindow:
         self.store.adapt_commit_interval(self._size if is_expected else 0, answer)
 
     def free(self, count: int = 1) -> None:
-        """Make room for `count` leases that ended."""
-        self._room += count
-        while self._waiters and self._waiters[0][0] <= self._room:
+        """Free the slots of `count` leases that ended."""
+        self._free_slots += count
+        while self._waiters and self._waiters[0][0] <= self._free_slots:
             least, _, waiter = heapq.heappop(self._waiters)
             if not waiter.done():
-                self._room -= least
+                self._free_slots -= least
                 waiter.set_result(None)
 
-    async def _take_room(self, wanted: int) -> int:
-        """Take room for `wanted` leases, or for what there is from a quarter of the window on.
+    async def _take_slots(self, wanted: int) -> int:
+        """Take slots for `wanted` leases, or for fewer where at least a quarter of the window is free.
 
         Few go before many: a pair after a retry does not wait for a batch.
         """
         least = min(wanted, max(1, self._size // 4))
-        if self._room < least:
+        if self._free_slots < least:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             heapq.heappush(self._waiters, (least, next(self._order), waiter))
             try:
@@ -97,9 +97,9 @@ class LeaseWindow:
                 if not waiter.cancelled():
                     self.free(least)
                 raise
-            self._room += least  # `free` took so much for this waiter; there may be room for more now
-        count = min(wanted, self._room)
-        self._room -= count
+            self._free_slots += least  # `free` took so many for this waiter; more may be free now
+        count = min(wanted, self._free_slots)
+        self._free_slots -= count
         return count
 
 

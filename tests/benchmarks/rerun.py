@@ -59,7 +59,7 @@ def write_dataset(path: Path, pairs: int) -> None:
 async def fill_store(folder: Path) -> None:
     """Store a verdict for each pair of the dataset, through the store's own functions."""
     from judge import factory
-    from judge.assess.question_plan import QuestionPlan
+    from judge.assess.assignment_plan import AssignmentPlan
     from judge.config.run import Config
     from judge.records import ANSWERED, Call, Usage
     from judge.store.leases import Lease
@@ -73,7 +73,7 @@ async def fill_store(folder: Path) -> None:
         out=str(folder / "fill" / "run"),
     )
     [assessor] = factory.build_assessors(config, needs_key=False)
-    plan = QuestionPlan(run_input.load_pooled_dataset(config).pool.pairs, assessor, 1)
+    plan = AssignmentPlan(run_input.load_pooled_dataset(config).pool.pairs, assessor, 1)
     draw = random.Random(1)
     with VerdictStore(folder / "verdicts.sqlite") as store:
 
@@ -90,7 +90,7 @@ async def fill_store(folder: Path) -> None:
 
         for block in plan.read_blocks():
             await asyncio.gather(
-                *(save(question.key, question.prompt_version) for _, question in block.for_model)
+                *(save(assignment.key, assignment.prompt_version) for _, assignment in block.for_model)
             )
 
 

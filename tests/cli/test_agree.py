@@ -236,7 +236,7 @@ def test_labels_about_nothing_are_counted(plain_run: Path, tmp_path: Path) -> No
 def test_different_labels_of_one_text_are_a_warning(tmp_path: Path) -> None:
     texts = {"d1": "same", "d2": "same", "d3": "other"}
     rows = [{"query_id": "1", "query": "q", "docno": name, "snippet": text} for name, text in texts.items()]
-    run = judge_by_lexical_floor(tmp_path, "graded", rows)
+    run = judge_by_lexical(tmp_path, "graded", rows)
     labels = tmp_path / "labels.txt"
     labels.write_text("1 0 d1 3\n1 0 d2 0\n1 0 d3 1\n")
     warning = "pairs whose documents have different labels: 1, the first is of query '1'; the highest label"
@@ -311,15 +311,15 @@ def test_invalid_options_are_refused(plain_run: Path, unfair_run: Path, tmp_path
 
 @pytest.fixture(scope="module")
 def graded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return judge_by_lexical_floor(tmp_path_factory.mktemp("graded"), "graded")
+    return judge_by_lexical(tmp_path_factory.mktemp("graded"), "graded")
 
 
 @pytest.fixture(scope="module")
 def binary_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return judge_by_lexical_floor(tmp_path_factory.mktemp("binary"), "binary")
+    return judge_by_lexical(tmp_path_factory.mktemp("binary"), "binary")
 
 
-def judge_by_lexical_floor(folder: Path, scale: str, rows: list[dict[str, Any]] | None = None) -> Path:
+def judge_by_lexical(folder: Path, scale: str, rows: list[dict[str, Any]] | None = None) -> Path:
     """Return a run of the lexical model, which counts shared words."""
     judge.run(rows or make_worded_rows(), model="lexical", scale=scale, out=str(folder / "runs" / "x"))
     return folder / "runs" / "x"
@@ -376,7 +376,7 @@ def test_the_labels_scale_is_the_run_s_unless_said(graded_run: Path, tmp_path: P
 
 def test_a_single_grade_on_both_sides_has_a_result(tmp_path: Path) -> None:
     rows = [{**row, "snippet": f"nothing {row['rank']}{row['engine']}"} for row in make_worded_rows()]
-    run = judge_by_lexical_floor(tmp_path, "graded", rows)
+    run = judge_by_lexical(tmp_path, "graded", rows)
     output = run_agree(
         run, "--qrels", write_labels(tmp_path / "labels.csv", read_judgments(run), lambda _: 0)
     )
@@ -600,7 +600,7 @@ def test_the_order_of_rows_and_labels_never_changes_a_byte(
     judge.agree(graded_run, before)
     expected = (graded_run / "agreement.json").read_bytes()
     rows = make_worded_rows()
-    run = judge_by_lexical_floor(tmp_path, "graded", rng.sample(rows, len(rows)))
+    run = judge_by_lexical(tmp_path, "graded", rng.sample(rows, len(rows)))
     judge.agree(
         run, write_labels(before, rng.sample(sample, len(sample)), lambda each: people[each["snippet_id"]])
     )

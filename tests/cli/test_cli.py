@@ -322,7 +322,7 @@ def test_custom_prompts_are_used(tmp_path: Path) -> None:
     for lang in ("zh", "en"):
         (folder / lang).mkdir(parents=True)
         (folder / lang / "graded.jinja").write_text(
-            "{% block system %}Answer in JSON. House rules apply.{% endblock %}"
+            "{% block system %}Answer in JSON. Our rules apply.{% endblock %}"
             "{% block user %}Query: {{ query }}\n<<<{{ mark }}\n"
             "{{ title }}{{ date }}{{ snippet }}\n{{ mark }}>>>\n"
             "{{ reference }}{{ as_of }}{% endblock %}{% block again %}Just the grade.{% endblock %}"
@@ -332,7 +332,7 @@ def test_custom_prompts_are_used(tmp_path: Path) -> None:
         result = run_judge(*make_words(data, server), "--prompts", folder,
                        "--out", tmp_path / "runs" / "x")  # fmt: skip
         assert result.returncode == 0, result.stderr
-        assert "House rules apply." in server.requests[0].prompt
+        assert "Our rules apply." in server.requests[0].prompt
 
 
 def test_measures_are_listed_as_they_are_written() -> None:

@@ -463,7 +463,7 @@ def test_the_entry_without_an_end_is_named_by_its_line(tmp_path: Path, line_end:
         Config.load(path)
 
 
-def test_thinking_leaves_room_to_think_unless_the_length_is_given() -> None:
+def test_thinking_raises_the_length_unless_it_is_given() -> None:
     assert Config().sampling.max_tokens == 512
     assert Config(thinking=True).sampling.max_tokens == 8192
     assert Config.load(None, thinking=True, max_tokens=900).sampling.max_tokens == 900

@@ -9,10 +9,11 @@ from typing import Any
 
 from judge.assess.assessor import Assessor
 from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
-from judge.assess.text_assessor import TextAssessor
+from judge.assess.question_assessor import QuestionAssessor
 from judge.dataset.pool import build_pool
 from judge.dimensions.reasons import EXPLAIN
 from judge.records import GRADED, Completion, Prompt
+from judge.store.store import Failure, StoredVerdict
 from tests.support import virtual_time
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
@@ -68,9 +69,9 @@ def test_a_verdict_has_flags_for_an_echo_of_the_prompt_and_for_another_model(
         assessor = Assessor(
             EchoModel(letters, served), load_prompts(find_default_directory(), GRADED), GRADED
         )
-        answer = await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)
-        assert answer.verdict is not None
-        return answer.verdict.flags
+        answer = await assessor.ask(assessor.make_assignments(PAIR, 1)[0], assessor.model.complete)
+        assert isinstance(answer, StoredVerdict)
+        return answer.flags
 
     assert virtual_time.run(ask_for_flags()) == flags
 
@@ -92,7 +93,9 @@ def test_the_advice_to_judge_on_the_binary_scale_is_for_replies_of_yes_or_no(
 ) -> None:
     async def ask_for_advice() -> str:
         assessor = Assessor(TextModel(text), load_prompts(find_default_directory(), GRADED), GRADED)
-        return (await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)).advice
+        answer = await assessor.ask(assessor.make_assignments(PAIR, 1)[0], assessor.model.complete)
+        assert isinstance(answer, Failure)
+        return answer.advice
 
     assert ("--scale binary" in virtual_time.run(ask_for_advice())) is is_binary
 
@@ -100,8 +103,10 @@ def test_the_advice_to_judge_on_the_binary_scale_is_for_replies_of_yes_or_no(
 def test_the_advice_for_a_question_is_never_about_the_scale() -> None:
     async def ask_for_advice() -> str:
         prompts = load_question_prompts(find_default_directory(), EXPLAIN.name, EXPLAIN.properties)
-        assessor = TextAssessor(TextModel('{"reason": "b", "better": "yes"}'), prompts, EXPLAIN)
-        return (await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)).advice
+        assessor = QuestionAssessor(TextModel('{"reason": "b", "better": "yes"}'), prompts, EXPLAIN)
+        answer = await assessor.ask(assessor.make_assignments(PAIR, 1)[0], assessor.model.complete)
+        assert isinstance(answer, Failure)
+        return answer.advice
 
     assert virtual_time.run(ask_for_advice()) == (
         "use another model; this one does not keep to the answer's format"

@@ -158,7 +158,7 @@ def test_smaller_batches_are_submitted_when_the_queue_is_full(tmp_path: Path) ->
     assert spend_limit.calls == 250
 
 
-def test_a_queue_that_has_no_room_for_a_small_batch_stops_the_run(tmp_path: Path) -> None:
+def test_a_queue_that_is_too_full_for_a_small_batch_stops_the_run(tmp_path: Path) -> None:
     api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6), end_status=dict.fromkeys(range(9), "failed"))
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
     assert result.stopped is not None

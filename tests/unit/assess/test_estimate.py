@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from judge.assess.assessor import Assessor
+from judge.assess.assignment_plan import AssignmentPlan
 from judge.assess.estimate import AssessorEstimate, QuestionEstimator, estimate_run
 from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
-from judge.assess.text_assessor import QuestionKind, TextAssessor
+from judge.assess.question_assessor import QuestionAssessor, QuestionKind
 from judge.characters import estimate_tokens
 from judge.dataset.pool import build_pool
 from judge.dimensions.reasons import EXPLAIN
@@ -57,15 +58,8 @@ def estimate_pairs(
         for lang, (query, count) in queries.items()
         for n in range(count)
     ]
-    return estimate_run(
-        build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10).pairs,
-        assessor,
-        store,
-        1,
-        price,
-        concurrency,
-        thinking=thinking,
-    )
+    pairs = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10).pairs
+    return estimate_run(AssignmentPlan(pairs, assessor, 1), store, price, concurrency, thinking=thinking)
 
 
 def test_an_estimate_takes_little_memory_whatever_the_number_of_pairs() -> None:
@@ -79,7 +73,7 @@ def test_an_estimate_takes_little_memory_whatever_the_number_of_pairs() -> None:
     pairs = StoredRecords(make_pairs, count)
     tracemalloc.start()
     try:
-        estimate = estimate_run(pairs, ASSESSOR, None, 1, PRICE, 8)
+        estimate = estimate_run(AssignmentPlan(pairs, ASSESSOR, 1), None, PRICE, 8)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -193,9 +187,9 @@ def test_by_rule_thinking_adds_tokens_and_the_highest_cost_is_given() -> None:
 
 
 def test_questions_have_the_same_tokens_of_thinking() -> None:
-    def open_assessor(kind: QuestionKind[Any]) -> tuple[TextAssessor, Price | None]:
+    def open_assessor(kind: QuestionKind[Any]) -> tuple[QuestionAssessor, Price | None]:
         prompts = load_question_prompts(find_default_directory(), kind.name, kind.properties)
-        return TextAssessor(Lexical(), prompts, kind), PRICE
+        return QuestionAssessor(Lexical(), prompts, kind), PRICE
 
     plain, thinking = (
         QuestionEstimator(open_assessor, None, thinking=thinks).estimate(EXPLAIN, 7, 100.0, 60)
@@ -294,12 +288,13 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
         row = {"query": "q", "engine": "e", "snippet": "s"}
         dataset = read_dataset([row], lang="auto", max_chars=4000)
         pair = build_pool(dataset, 10).pairs[0]
-        question = ASSESSOR.make_questions(pair, 1)[0]
+        assignment = ASSESSOR.make_assignments(pair, 1)[0]
 
         async def save() -> None:
-            await store.save(Lease(question.key), ASSESSOR.make_key_info(question), make_verdict(), [])
+            await store.save(Lease(assignment.key), ASSESSOR.make_key_info(assignment), make_verdict(), [])
 
         asyncio.run(save())
-        result = estimate_run(build_pool(dataset, 10).pairs, ASSESSOR, store, 1, PRICE, 8)
+        plan = AssignmentPlan(build_pool(dataset, 10).pairs, ASSESSOR, 1)
+        result = estimate_run(plan, store, PRICE, 8)
     assert (result.judgments, result.known, result.calls) == (1, 1, 0)
     assert (result.prompt_tokens, result.usd, result.seconds) == (0, 0.0, 0.0)

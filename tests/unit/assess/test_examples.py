@@ -32,7 +32,7 @@ def list_shown(prompts: Prompts) -> list[str]:
 
 def test_examples_follow_the_instructions_as_a_pair_and_its_reply() -> None:
     plain = PROMPTS[GRADED]
-    prompts = add_examples(plain, [make_example("a", 2, text="A text.")], None)
+    prompts = add_examples(plain, [make_example("a", 2, text="A text.")])
     system = prompts.templates["en"].system
     begin, end = system.split("Examples: other pairs, each with the right reply.")
     assert begin.rstrip() == plain.templates["en"].system
@@ -47,24 +47,24 @@ def test_examples_follow_the_instructions_as_a_pair_and_its_reply() -> None:
 
 def test_grades_take_turns_from_the_highest_until_the_instructions_can_be_cached() -> None:
     examples = [make_example(f"{grade}{letter}", grade) for grade in (0, 1, 2) for letter in "abcdef"]
-    prompts = add_examples(PROMPTS[GRADED], examples, None)
+    prompts = add_examples(PROMPTS[GRADED], examples)
     shown = list_shown(prompts)
     assert shown == ["2a", "1a", "0a", "2b", "1b", "0b", "2c", "1c", "0c"][: len(shown)]
     tokens = estimate_tokens(prompts.templates["en"].system)
     assert CACHED_PREFIX <= tokens < CACHED_PREFIX * 1.05 + 150
-    assert list_shown(add_examples(PROMPTS[GRADED], examples[:3], None)) == ["0a", "0b", "0c"]
+    assert list_shown(add_examples(PROMPTS[GRADED], examples[:3])) == ["0a", "0b", "0c"]
 
 
 def test_a_long_example_is_left_out() -> None:
     long = make_example("long", 3, text=TEXT * 4)
-    assert list_shown(add_examples(PROMPTS[GRADED], [long, make_example("a", 2)], None)) == ["a"]
+    assert list_shown(add_examples(PROMPTS[GRADED], [long, make_example("a", 2)])) == ["a"]
     with pytest.raises(InputError, match="every example has more than 400 tokens"):
-        add_examples(PROMPTS[GRADED], [long], None)
+        add_examples(PROMPTS[GRADED], [long])
 
 
 def test_each_language_shows_its_own_examples() -> None:
     examples = [make_example("e", 1), make_example("z", 0, "zh")]
-    prompts = add_examples(PROMPTS[BINARY], examples, None)
+    prompts = add_examples(PROMPTS[BINARY], examples)
     assert '{"reason": "r e", "verdict": "yes"}' in prompts.templates["en"].system
     assert "r z" not in prompts.templates["en"].system
     assert prompts.templates["zh"].system.endswith('{"reason": "r z", "verdict": "no"}')
@@ -72,13 +72,13 @@ def test_each_language_shows_its_own_examples() -> None:
 
 
 def test_a_decision_model_is_shown_grades_alone() -> None:
-    prompts = add_examples(PROMPTS[GRADED].ask_for_grade_alone(), [make_example("a", 2)], None)
+    prompts = add_examples(PROMPTS[GRADED].ask_for_grade_alone(), [make_example("a", 2)])
     assert prompts.templates["en"].system.endswith(">>>\n2")
     assert prompts.versions["en"].startswith("en-graded-decision-examples-")
 
 
 def find_versions(*examples: Example) -> Iterable[str]:
-    prompts = add_examples(PROMPTS[GRADED], examples, None)
+    prompts = add_examples(PROMPTS[GRADED], examples)
     return prompts.versions["en"], prompts.templates["en"].digest
 
 
@@ -87,16 +87,14 @@ def test_other_examples_make_another_version_and_other_fence_marks() -> None:
     assert find_versions(one) == find_versions(one)
     assert not {*find_versions(one)} & {*find_versions(other)}
     assert not {*find_versions(one)} & {*find_versions(replace(one, reason="another"))}
-    prompts = add_examples(PROMPTS[GRADED], [one], None)
-    marks = re.findall(
-        r"<<<([0-9a-f]{16})", prompts.templates["en"].system + prompts.render(one.pair, None).user
-    )
+    prompts = add_examples(PROMPTS[GRADED], [one])
+    marks = re.findall(r"<<<([0-9a-f]{16})", prompts.templates["en"].system + prompts.render(one.pair).user)
     assert len(marks) == len(set(marks)) == 2
     pair = make_pair()
-    assert prompts.render(pair, None).user != PROMPTS[GRADED].render(pair, None).user
+    assert prompts.render(pair).user != PROMPTS[GRADED].render(pair).user
 
 
 def test_a_reason_with_quotation_marks_is_valid_json_in_the_prompt() -> None:
     example = replace(make_example("a", 2), reason='It says "tea" and 茶.')
-    system = add_examples(PROMPTS[GRADED], [example], None).templates["en"].system
+    system = add_examples(PROMPTS[GRADED], [example]).templates["en"].system
     assert json.loads(system.splitlines()[-1]) == {"reason": 'It says "tea" and 茶.', "grade": 2}

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from judge.assess.assessor import Assessor
+from judge.assess.assignment_plan import AssignmentPlan, list_request_keys
 from judge.assess.judging import JudgingResult, PanelMember, judge_pairs, make_lease_window
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts
-from judge.assess.question_plan import QuestionPlan, list_request_keys
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import RequestLimits
@@ -29,7 +29,7 @@ from judge.errors import RequestRejected, RetryableError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
-from judge.store.store import StoredAnswer, VerdictStore
+from judge.store.store import Answer, VerdictStore
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 from tests.support.factories import make_rows
@@ -69,9 +69,8 @@ async def judge_pool(
     client: ModelClient,
     progress: ProgressListener,
 ) -> JudgingResult:
-    return await judge_pairs(
-        pool.pairs, PanelMember(assessor, client), make_lease_window(store, client), 1, progress
-    )
+    plan = AssignmentPlan(pool.pairs, assessor, 1)
+    return await judge_pairs(plan, PanelMember(assessor, client), make_lease_window(store, client), progress)
 
 
 async def judge_test_pool(
@@ -184,7 +183,7 @@ def test_planned_requests_take_little_memory_whatever_their_length() -> None:
     large, assessor = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), make_assessor()
     tracemalloc.start()
     try:
-        plan = QuestionPlan(large.pairs, assessor, 2)
+        plan = AssignmentPlan(large.pairs, assessor, 2)
         bytes_in_use, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -196,13 +195,13 @@ def test_questions_with_one_key_are_one_request_at_any_place() -> None:
     rows = make_rows(3, 1, 2)
     twice = [*rows, *({**row, "query_id": f"other {row['query_id']}"} for row in rows)]
     pool = build_pool(read_dataset(twice, lang="auto", max_chars=4000), 10)
-    plan = QuestionPlan(pool.pairs, make_assessor(), 2)
+    plan = AssignmentPlan(pool.pairs, make_assessor(), 2)
     requests = list(plan.read_requests(plan.select_for_model()))
-    places = [[place for place, _ in request.questions] for request in requests]
+    places = [[place for place, _ in request.assignments] for request in requests]
     # Six pairs, and the same six under other ids; those of the second repeat have other keys.
     assert places == [[place, place + 6] for place in (*range(6), *range(12, 18))]
     for request in requests:
-        assert len({question.key for _, question in request.questions}) == 1
+        assert len({assignment.key for _, assignment in request.assignments}) == 1
     assert len(list_request_keys(pool.pairs, make_assessor(), 2)) == 12
 
 
@@ -288,7 +287,7 @@ def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
 
         commits = 0
 
-        async def acquire(self, keys: Sequence[str]) -> list[StoredAnswer | Lease | Busy]:
+        async def acquire(self, keys: Sequence[str]) -> list[Answer | Lease | Busy]:
             self.commits += 1
             if self.commits > 1:
                 await released.wait()

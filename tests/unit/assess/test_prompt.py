@@ -28,7 +28,7 @@ ATTACKS = Path(__file__).parents[2] / "cases" / "attacks.jsonl"
 
 
 def render(pair: Pair, scale: Scale = GRADED, as_of: str | None = None) -> Prompt:
-    return PROMPTS[scale].render(pair, as_of)
+    return PROMPTS[scale].set_today(as_of).render(pair)
 
 
 def read_mark(prompt: Prompt) -> str:
@@ -249,7 +249,7 @@ def test_a_prompt_has_its_query_and_snippet_as_fields() -> None:
 @every_prompt
 def test_the_re_ask_repeats_the_pair_and_adds_one_paragraph(lang: Lang, scale: Scale) -> None:
     pair = make_pair("q", "s", lang)
-    first, again = render(pair, scale), PROMPTS[scale].render_reask(pair, None)
+    first, again = render(pair, scale), PROMPTS[scale].render_reask(pair)
     added = again.user.removeprefix(first.user)
     assert added == f"\n\n{PROMPTS[scale].templates[lang].reask_text}"
     assert replace(again, user=first.user) == first
@@ -274,10 +274,10 @@ def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) ->
         copy_prompts(tmp_path, "Grade how far a web search snippet", "Grade how far a page of our intranet"),
         GRADED,
     )
-    assert own.render(make_pair("q", "s"), None).system.startswith("Grade how far a page of our intranet")
+    assert own.render(make_pair("q", "s")).system.startswith("Grade how far a page of our intranet")
     assert own.versions["en"] != PROMPTS[GRADED].versions["en"]
     assert own.versions["zh"] == PROMPTS[GRADED].versions["zh"]
-    assert read_mark(own.render(make_pair("q", "s"), None)) != read_mark(render(make_pair("q", "s")))
+    assert read_mark(own.render(make_pair("q", "s"))) != read_mark(render(make_pair("q", "s")))
 
 
 @check_each(
@@ -411,7 +411,7 @@ def test_the_refusal_of_a_condition_shows_how_to_write_it(tmp_path: Path) -> Non
 )
 def test_a_prompt_that_fences_every_pair_loads(tmp_path: Path, old: str, new: str) -> None:
     own = load_prompts(copy_prompts(tmp_path, old, new), GRADED)
-    prompt = own.render(make_pair("q", "a long text " * 9, title="title", date="2024-03-05"), None)
+    prompt = own.render(make_pair("q", "a long text " * 9, title="title", date="2024-03-05"))
     assert "a long text" in prompt.user
     assert "a long text" not in remove_fenced_text(prompt)
 
@@ -511,7 +511,7 @@ def test_an_untrusted_prompt_cannot_reach_python_or_use_much_memory(escape: str,
 )
 def test_a_prompt_of_ones_own_may_still_format_its_text(own: str, shown: str, tmp_path: Path) -> None:
     directory = copy_prompts(tmp_path, "{% block user %}", "{% block user %}" + own)
-    prompt = load_prompts(directory, GRADED).render(make_pair("a b", "text"), None)
+    prompt = load_prompts(directory, GRADED).render(make_pair("a b", "text"))
     assert prompt.user.startswith(shown)
 
 

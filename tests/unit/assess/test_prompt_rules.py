@@ -77,7 +77,7 @@ WORDS = {
 
 def render_with_reference(lang: Lang, scale: Scale) -> str:
     """Return the system and user messages for a query with a reference."""
-    prompt = PROMPTS[scale].render(make_pair(lang=lang, reference="r"), "2030-01-01")
+    prompt = PROMPTS[scale].set_today("2030-01-01").render(make_pair(lang=lang, reference="r"))
     return f"{prompt.system}\n\n{prompt.user}"
 
 
@@ -131,8 +131,8 @@ def test_only_a_query_with_a_reference_has_the_rule_on_it() -> None:
     for scale in SCALES:
         for lang in LANGS:
             rule = {"en": "contradicts", "zh": "矛盾"}[lang]
-            bare = PROMPTS[scale].render(make_pair(lang=lang), None)
-            given = PROMPTS[scale].render(make_pair(lang=lang, reference="r"), None)
+            bare = PROMPTS[scale].render(make_pair(lang=lang))
+            given = PROMPTS[scale].render(make_pair(lang=lang, reference="r"))
             assert rule not in bare.system + bare.user
             assert rule in given.user.split("\n")[0]
             assert given.system == bare.system
@@ -217,10 +217,10 @@ def test_the_form_itself_is_never_a_verdict(lang: Lang, scale: Scale) -> None:
 
 @every_prompt
 def test_an_attack_in_query_or_reference_stays_on_its_line(lang: Lang, scale: Scale) -> None:
-    plain = PROMPTS[scale].render(make_pair(lang=lang, reference="r"), None)
+    plain = PROMPTS[scale].render(make_pair(lang=lang, reference="r"))
     fence = re.compile(r"^<<<([0-9a-f]{16})\ns\n\1>>>$", re.MULTILINE)
     for case in hostile_text.read_attacks():
-        prompt = PROMPTS[scale].render(make_pair(case["snippet"], "s", lang, reference=case["snippet"]), None)
+        prompt = PROMPTS[scale].render(make_pair(case["snippet"], "s", lang, reference=case["snippet"]))
         assert prompt.system == plain.system
         assert len(fence.findall(prompt.user)) == 1
         lines, expected = prompt.user.split("\n"), plain.user.split("\n")
@@ -248,14 +248,14 @@ def test_a_request_is_short_beyond_query_and_snippet(lang: Lang, scale: Scale) -
     assert len(qwen.encode("0" * 16)) == 16
     assert len(qwen.encode("<|im_start|>")) == 1
     bare = make_pair("", "", lang)
-    for prompt in (PROMPTS[scale].render(bare, None), PROMPTS[scale].render_reask(bare, None)):
+    for prompt in (PROMPTS[scale].render(bare), PROMPTS[scale].render_reask(bare)):
         assert len(qwen.encode(render_chat(prompt))) <= LONGEST
 
 
 @every_prompt
 def test_the_constant_part_comes_first(lang: Lang, scale: Scale) -> None:
     one, two = (
-        PROMPTS[scale].render(make_pair(query, text, lang), None) for query, text in (("a", "b"), ("c", "d"))
+        PROMPTS[scale].render(make_pair(query, text, lang)) for query, text in (("a", "b"), ("c", "d"))
     )
     assert one.system == two.system
     assert replace(one, user="", query="", snippet="") == replace(two, user="", query="", snippet="")

@@ -13,8 +13,8 @@ import pytest
 
 import judge
 from judge import pipeline, run_input
-from judge.assess.assessor import Question
-from judge.assess.question_plan import QuestionPlan
+from judge.assess.assessor import Assignment
+from judge.assess.assignment_plan import AssignmentPlan
 from judge.cache import FileCache, make_cache_path
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
@@ -182,32 +182,34 @@ def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
     assert read(data).pool == read(data).pool
 
 
-def list_questions(pool: Pool, repeats: int, cache: FileCache | None = None) -> list[tuple[int, Question]]:
-    plan = QuestionPlan(pool.pairs, ASSESSOR, repeats, cache, pool.cache_key)
-    return [question for block in plan.read_blocks() for question in block.for_model]
+def list_assignments(
+    pool: Pool, repeats: int, cache: FileCache | None = None
+) -> list[tuple[int, Assignment]]:
+    plan = AssignmentPlan(pool.pairs, ASSESSOR, repeats, cache, pool.cache_key)
+    return [assignment for block in plan.read_blocks() for assignment in block.for_model]
 
 
 def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
     pool = read(write_large_file(tmp_path / "d.jsonl")).pool
     cache = FileCache(make_cache_path(tmp_path / "verdicts.sqlite"))
-    plain = list_questions(pool, 2)
+    plain = list_assignments(pool, 2)
     for _ in range(2):
-        assert list_questions(pool, 2, cache) == plain
+        assert list_assignments(pool, 2, cache) == plain
     assert len(list_cached(tmp_path)) == 2
     # Fewer repeats, and the pool of another dataset, have keys of their own.
-    assert list_questions(pool, 1, cache) == list_questions(pool, 1)
+    assert list_assignments(pool, 1, cache) == list_assignments(pool, 1)
     other = load_pooled(read(write_large_file(tmp_path / "e.jsonl", ODD[1:])).lines, 10, "other").pool
-    assert list_questions(other, 2, cache) == list_questions(other, 2)
+    assert list_assignments(other, 2, cache) == list_assignments(other, 2)
 
 
 @check_each("line", ["zz\n", "ab\n", "\u00e9\n"])
 def test_cached_keys_of_another_form_are_made_again(tmp_path: Path, line: str) -> None:
     pool = read(write_large_file(tmp_path / "d.jsonl")).pool
     cache = FileCache(make_cache_path(tmp_path / "verdicts.sqlite"))
-    plain = list_questions(pool, 2, cache)
+    plain = list_assignments(pool, 2, cache)
     cache.write(ASSESSOR.make_cache_key(pool.cache_key, 2), [line])
     for _ in range(2):
-        assert list_questions(pool, 2, cache) == plain
+        assert list_assignments(pool, 2, cache) == plain
 
 
 def run_again(data: Path, **options: Any) -> tuple[dict[str, bytes], set[str]]:

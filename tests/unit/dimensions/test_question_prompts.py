@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from judge.assess.prompts import find_default_directory, load_question_prompts
-from judge.assess.text_assessor import QuestionKind
+from judge.assess.question_assessor import QuestionKind
 from judge.characters import estimate_tokens
 from judge.dimensions.answers import ANSWER, GRADE_ANSWER
 from judge.dimensions.dimension_table import DIMENSIONS, make_question_pair
@@ -54,7 +54,7 @@ def test_both_languages_have_the_same_rules_and_keys(kind: QuestionKind[Any]) ->
 @pytest.mark.parametrize("lang", LANGS)
 def test_a_prompt_is_short_and_shows_the_lines_in_one_fence(kind: QuestionKind[Any], lang: Lang) -> None:
     prompts = load_question_prompts(find_default_directory(), kind.name, kind.properties)
-    prompt = prompts.render_reask(make_question_pair(make_query(lang), ["one", "two"]), None)
+    prompt = prompts.render_reask(make_question_pair(make_query(lang), ["one", "two"]))
     assert estimate_tokens(prompt.system) + estimate_tokens(prompt.user) <= LONGEST
     assert re.search(r"^<<<(\w{16})\none\ntwo\n\1>>>$", prompt.user, re.MULTILINE)
     assert prompt.version.startswith(f"{lang}-{kind.name}-")

@@ -365,7 +365,7 @@ def test_a_name_tells_the_vendor(name: str, expected: str | None) -> None:
     assert find_vendor(name) == expected
 
 
-def test_the_wire_is_not_the_house() -> None:
+def test_the_wire_is_not_the_vendor() -> None:
     assert find_shared_vendors(["openai:qwen-plus/graded"], ["openai-search", "aliyun_iqs"]) == (
         SharedVendor("openai:qwen-plus/graded", "aliyun_iqs", "Alibaba"),
     )
@@ -375,11 +375,11 @@ def test_the_wire_is_not_the_house() -> None:
     )
 
 
-def test_the_server_is_not_the_house() -> None:
+def test_the_server_is_not_the_vendor() -> None:
     assert find_shared_vendors(["openai:m/graded at https://dashscope.aliyuncs.com/v1"], ["quark"]) == ()
 
 
-def test_members_of_one_house_are_no_second_opinion() -> None:
+def test_members_of_one_vendor_are_no_second_opinion() -> None:
     result = find_shared_vendors(
         ["dashscope:qwen-plus/graded", "openai:gpt-5/graded", "openai:qwen-max/graded"], ["brave"]
     )

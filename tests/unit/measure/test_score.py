@@ -218,7 +218,7 @@ def test_results_below_the_depth_do_not_exist() -> None:
 
 
 @pytest.mark.parametrize("grades", [[3, 0, 2], [2, None, 3, None], []])
-def test_a_depth_beyond_all_lists_takes_no_room_and_changes_no_value(grades: Sequence[int | None]) -> None:
+def test_a_depth_beyond_all_lists_takes_no_memory_and_changes_no_value(grades: Sequence[int | None]) -> None:
     """Lists of a million million ranks would not fit into any machine."""
     names = "nDCG AP R RR RBP ERR SetP AP(own) nDCG(own) nDCG@10 AP@10 P@5 sDCG@5 Success@5 Judged@10"
     rival = [None, 3, 1, 2, 0, 2, 3, 1, 2, 1, 3]

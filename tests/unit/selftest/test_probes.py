@@ -71,10 +71,10 @@ def test_the_plain_prompt_has_the_task_and_no_defence(scale: Scale) -> None:
     prompts = make_plain_prompts(scale)
     key = "grade" if scale is GRADED else "verdict"
     for pair in make_probe_pairs(PROBES, "auto", 4000):
-        prompt = prompts.render(pair, None)
+        prompt = prompts.render(pair)
         assert f'"{key}"' in prompt.system
         assert prompt.user.endswith(pair.snippet.text)
         assert pair.query.text in prompt.user
-        assert prompts.render_reask(pair, None).user.startswith(prompt.user)
+        assert prompts.render_reask(pair).user.startswith(prompt.user)
         assert not any(word in prompt.system for word in ("instruction", "ignore", "MARK", "指令", "标记"))
     assert len(set(prompts.versions.values())) == 2

@@ -20,7 +20,7 @@ import pytest
 from judge.errors import InputError, StoreError
 from judge.records import ANSWERED, Call, Usage
 from judge.store.leases import Lease, LeasedElsewhere
-from judge.store.store import StoredRefusal, StoredVerdict, VerdictStore
+from judge.store.store import Failure, StoredVerdict, VerdictStore
 from tests.support.cases import check_each
 from tests.support.stores import INFO
 
@@ -61,7 +61,7 @@ def test_calls_are_kept_in_order_failed_ones_included(tmp_path: Path) -> None:
 
 
 def test_a_refusal_is_an_answer_that_another_process_finds_too(tmp_path: Path) -> None:
-    refusal, refused = StoredRefusal("not this"), Call("content_filter", detail="not this")
+    refusal, refused = Failure("content_filter", "not this"), Call("content_filter", detail="not this")
 
     async def acquire() -> None:
         with VerdictStore(tmp_path / "v.sqlite") as first, VerdictStore(tmp_path / "v.sqlite") as second:

@@ -18,7 +18,7 @@ async def acquire_leases(window: LeaseWindow, *keys: str) -> list[PairLease]:
     return [result for result in await window.acquire(keys) if isinstance(result, PairLease)]
 
 
-def test_a_batch_has_as_many_leases_as_there_is_room_for(tmp_path: Path) -> None:
+def test_a_batch_has_as_many_leases_as_the_window_has_free_slots(tmp_path: Path) -> None:
     async def check(store: VerdictStore, other: VerdictStore) -> None:
         window = LeaseWindow(store, 3, asyncio.sleep)
         assert await other.acquire(["b"]) == [Lease("b")]

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from judge.assess.assessor import NO_VERDICT, Assessor, Question
+from judge.assess.assessor import NO_VERDICT, Assessor, Assignment
 from judge.assess.judging import PanelMember, judge_with_panel
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import Prompts
@@ -55,7 +55,7 @@ class QuestionKind(Generic[Answer]):
         return answer
 
 
-class TextAssessor(Assessor):
+class QuestionAssessor(Assessor):
     """A model that answers questions of one kind."""
 
     def __init__(self, model: Model, prompts: Prompts, kind: QuestionKind[Any]) -> None:
@@ -64,12 +64,12 @@ class TextAssessor(Assessor):
         self.subject = kind.subject
         self._kind = kind
 
-    def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
-        """Return the questions about `pair`, one for each repeat."""
+    def make_assignments(self, pair: Pair, repeats: int) -> list[Assignment]:
+        """Return the assignments of `pair`, one for each repeat."""
         if not self._kind.is_keyed_by_query:
-            return super().make_questions(pair, repeats)
+            return super().make_assignments(pair, repeats)
         keyed = replace(pair, snippet=replace(pair.snippet, text=""))
-        return [replace(each, pair=pair) for each in super().make_questions(keyed, repeats)]
+        return [replace(each, pair=pair) for each in super().make_assignments(keyed, repeats)]
 
     def _is_yes_or_no(self, kind: str, completion: Completion) -> bool:
         return False  # no grade was asked for
@@ -80,7 +80,7 @@ class TextAssessor(Assessor):
 
 
 class Asker(Protocol):
-    """Answers questions: a `TextAsker` asks a model, a `QuestionEstimator` reads the store."""
+    """Answers questions: a `QuestionAsker` asks a model, a `QuestionEstimator` reads the store."""
 
     def ask(self, kind: QuestionKind[Answer], pairs: Mapping[Name, Pair]) -> dict[Name, Answer]:
         """Return the answer to each of `pairs` by its name, of those that have one that can be read."""
@@ -116,14 +116,14 @@ class DimensionQuestions:
 
 
 @dataclass(slots=True)
-class TextAsker:
+class QuestionAsker:
     """Asks questions of several kinds; `open_client` opens the assessor and the client of a kind.
 
     `questions` are those that were asked, by dimension. `stopped` is the reason when some have no answer
     because the asking ended early; no further question is asked then.
     """
 
-    open_client: Callable[[QuestionKind[Any]], tuple[TextAssessor, ModelClient]]
+    open_client: Callable[[QuestionKind[Any]], tuple[QuestionAssessor, ModelClient]]
     store: VerdictStore
     progress: ProgressListener
     questions: dict[str, DimensionQuestions] = field(default_factory=dict)

@@ -1,4 +1,7 @@
-"""The questions about pairs, by number: their keys are in memory, and their pairs are read when needed."""
+"""The assignments of an assessor, by number: an assignment is one pair in one repeat.
+
+Their keys are in memory, and their pairs are read when needed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from judge.assess.assessor import Assessor, Question
+from judge.assess.assessor import Assessor, Assignment
 from judge.cache import FileCache
 from judge.judgment_log import Indices
 from judge.models.batch_api import BatchReply
@@ -20,39 +23,39 @@ from judge.store.store import VerdictStore
 _KEY_SIZE = 32
 #: Questions that are in memory at once.
 _BLOCK = 1000
-IndexedQuestion = tuple[int, Question]
+IndexedAssignment = tuple[int, Assignment]
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictRequest:
-    """The first of the questions with one key, and the `others`: one verdict answers them all.
+    """The first of the assignments with one key, and the `others`: one verdict answers them all.
 
     `batch_reply` is the reply to it in a batch that has ended.
     """
 
     index: int
-    question: Question
-    others: tuple[IndexedQuestion, ...] = ()
+    assignment: Assignment
+    others: tuple[IndexedAssignment, ...] = ()
     batch_reply: BatchReply | None = None
 
     @property
-    def questions(self) -> tuple[IndexedQuestion, ...]:
-        """All questions with their indices."""
-        return (self.index, self.question), *self.others
+    def assignments(self) -> tuple[IndexedAssignment, ...]:
+        """All assignments with their indices."""
+        return (self.index, self.assignment), *self.others
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionBlock:
-    """Some questions: the judgments that follow from a rule, by index, and the questions for the model."""
+class AssignmentBlock:
+    """Some assignments: by index the judgments that follow from a rule, and those for the model."""
 
     by_rule: dict[int, Judgment]
-    for_model: list[IndexedQuestion]
+    for_model: list[IndexedAssignment]
 
 
-class QuestionPlan:
-    """The questions of `assessor` about each of `pairs` in each of `repeats`.
+class AssignmentPlan:
+    """The assignments of `assessor`: each of `pairs` in each of `repeats`.
 
-    The index of a question is its number: those of the first repeat come first, in the order of the pairs.
+    The index of an assignment is its number: those of the first repeat come first, in the order of the pairs.
     Questions with one key are one request. The keys are in `cache` if the pool of the pairs has a cache key,
     `pool_key`.
     """
@@ -84,9 +87,9 @@ class QuestionPlan:
     def _make_keys(self) -> bytes | bytearray:
         keys = [bytearray() for _ in range(self.repeats)]
         for pair in self._pairs:
-            questions = self.assessor.make_questions(pair, self.repeats)
-            for of_repeat, question in zip(keys, questions, strict=True):
-                of_repeat += bytes.fromhex(question.key)
+            assignments = self.assessor.make_assignments(pair, self.repeats)
+            for of_repeat, assignment in zip(keys, assignments, strict=True):
+                of_repeat += bytes.fromhex(assignment.key)
         return keys[0] if self.repeats == 1 else b"".join(keys)
 
     def _read_key(self, index: int) -> str:
@@ -96,41 +99,41 @@ class QuestionPlan:
         return self.repeats * len(self._pairs)
 
     def list_keys(self, indices: Indices) -> Iterator[str]:
-        """Yield the key of each question at `indices`."""
+        """Yield the key of each assignment at `indices`."""
         for first in range(0, len(indices), _BLOCK):
             for index in indices[first : first + _BLOCK].tolist():
                 yield self._read_key(index)
 
     def list_distinct_keys(self, indices: Indices) -> Iterator[str]:
-        """Yield the keys of the questions at the sorted `indices`, each once."""
+        """Yield the keys of the assignments at the sorted `indices`, each once."""
         return self.list_keys(self.select_requests(indices)[0])
 
-    def read_blocks(self) -> Iterator[QuestionBlock]:
-        """Yield all questions, pair by pair, about a thousand at a time."""
+    def read_blocks(self) -> Iterator[AssignmentBlock]:
+        """Yield all assignments, pair by pair, about a thousand at a time."""
         pairs = enumerate(self._pairs)
         while some := list(islice(pairs, max(1, _BLOCK // self.repeats))):
-            block = QuestionBlock({}, [])
+            block = AssignmentBlock({}, [])
             for number, pair in some:
                 for repeat in range(self.repeats):
-                    index, question = self._make_question(repeat, number, pair)
-                    if judgment := self.assessor.judge_by_rule(question):
+                    index, assignment = self._make_assignment(repeat, number, pair)
+                    if judgment := self.assessor.judge_by_rule(assignment):
                         block.by_rule[index] = judgment
                     else:
-                        block.for_model.append((index, question))
+                        block.for_model.append((index, assignment))
             yield block
 
     def find_known_judgments(self, store: VerdictStore) -> Iterator[dict[int, Judgment]]:
         """Yield the judgments that need no call, by index, some at a time: by a rule, or by the store."""
         for block in self.read_blocks():
-            answers = store.find_answers(question.key for _, question in block.for_model)
+            answers = store.find_answers(assignment.key for _, assignment in block.for_model)
             yield block.by_rule | {
-                index: self.assessor.make_judgment(question, answer)
-                for index, question in block.for_model
-                if (answer := answers.get(question.key))
+                index: self.assessor.make_judgment(assignment, answer)
+                for index, assignment in block.for_model
+                if (answer := answers.get(assignment.key))
             }
 
     def select_for_model(self) -> Indices:
-        """Return the indices of the questions that no rule answers."""
+        """Return the indices of the assignments that no rule answers."""
         by_rule = [index for block in self.read_blocks() for index in block.by_rule]
         return np.delete(np.arange(len(self)), np.array(by_rule, np.int64))
 
@@ -151,16 +154,16 @@ class QuestionPlan:
         return np.setdiff1d(indices, later, assume_unique=True) if later else indices, others
 
     def read_requests(self, indices: Indices) -> Iterator[VerdictRequest]:
-        """Yield the requests for the questions at the sorted `indices`, in this order."""
+        """Yield the requests for the assignments at the sorted `indices`, in this order."""
         firsts, others = self.select_requests(indices)
         indices_of_others = sorted(index for of_key in others.values() for index in of_key)
         later = dict(self._read(np.array(indices_of_others, np.int64)))
-        for index, question in self._read(firsts):
+        for index, assignment in self._read(firsts):
             alike = tuple((other, later[other]) for other in others.get(index, ()))
-            yield VerdictRequest(index, question, alike)
+            yield VerdictRequest(index, assignment, alike)
 
-    def _read(self, indices: Indices) -> Iterator[IndexedQuestion]:
-        """Yield the questions at the sorted `indices`; each repeat with one reads the pairs once."""
+    def _read(self, indices: Indices) -> Iterator[IndexedAssignment]:
+        """Yield the assignments at the sorted `indices`; each repeat with one reads the pairs once."""
         count = len(self._pairs)
         for repeat in range(self.repeats):
             start, end = np.searchsorted(indices, [repeat * count, (repeat + 1) * count])
@@ -170,15 +173,15 @@ class QuestionPlan:
             is_wanted[indices[start:end] - repeat * count] = True
             for number, (pair, wanted) in enumerate(zip(self._pairs, is_wanted.tobytes(), strict=True)):
                 if wanted:
-                    yield self._make_question(repeat, number, pair)
+                    yield self._make_assignment(repeat, number, pair)
 
-    def _make_question(self, repeat: int, number: int, pair: Pair) -> IndexedQuestion:
+    def _make_assignment(self, repeat: int, number: int, pair: Pair) -> IndexedAssignment:
         index = repeat * len(self._pairs) + number
         version = self.assessor.prompts.templates[pair.query.lang].version
-        return index, Question(self._read_key(index), pair, repeat + 1, version)
+        return index, Assignment(self._read_key(index), pair, repeat + 1, version)
 
 
 def list_request_keys(pairs: Sequence[Pair], assessor: Assessor, repeats: int) -> list[str]:
     """Return the key of each request that judging `pairs` takes, whether its verdict is stored or not."""
-    plan = QuestionPlan(pairs, assessor, repeats)
+    plan = AssignmentPlan(pairs, assessor, repeats)
     return list(plan.list_distinct_keys(plan.select_for_model()))
