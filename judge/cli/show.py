@@ -15,8 +15,7 @@ from rich.text import Text
 from judge.cli.render.tables import escape_line
 from judge.cli.terminal import get_ui_translator
 from judge.errors import InputError
-from judge.messages import SeparatedNames
-from judge.messages import Text as Bilingual
+from judge.messages import Bilingual, SeparatedNames
 from judge.report.display_text import escape_hidden
 from judge.report.kind_names import ERRORS, FLAGS
 from judge.runs.folder import RunFolder, translate_run_errors

@@ -3,7 +3,7 @@
 `chinese_format` puts values into Chinese templates, `recognition` finds the template of a text that was read.
 """
 
-from judge.messages.bilingual import Text, build_text, build_texts, join_sentences, make_text
+from judge.messages.bilingual import Bilingual, build_text, build_texts, join_sentences, make_text
 from judge.messages.catalogue import (
     CHINESE,
     ENGLISH,
@@ -20,12 +20,12 @@ from judge.messages.catalogue import (
 __all__ = [
     "CHINESE",
     "ENGLISH",
+    "Bilingual",
     "MeasureName",
     "Message",
     "NameList",
     "OptionName",
     "SeparatedNames",
-    "Text",
     "Translator",
     "build_text",
     "build_texts",

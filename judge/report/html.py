@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.messages import Text, build_text, build_texts, make_text
+from judge.messages import Bilingual, build_text, build_texts, make_text
 from judge.report import assessor_sentences, facts, page_tables, run_warnings, selftest_sentences
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
@@ -149,7 +149,7 @@ def render_report(
     )
 
 
-def _describe_headline(summary: Summary) -> Text:
+def _describe_headline(summary: Summary) -> Bilingual:
     """Return the answer in a sentence, or why there is nothing to compare."""
     if summary.deciding_measure:
         return build_text(choose_headline, summary)
@@ -163,7 +163,7 @@ def _describe_headline(summary: Summary) -> Text:
     )
 
 
-def _describe_differences(summary: Summary) -> Sequence[Text]:
+def _describe_differences(summary: Summary) -> Sequence[Bilingual]:
     """Return the comparisons of the engine with the highest mean, and the power of the tests."""
     deciding = summary.deciding_measure
     if not deciding:

@@ -14,7 +14,7 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.formulas import TIE
 from judge.measure.measures import name_mean
-from judge.messages import Text, build_text, make_text
+from judge.messages import Bilingual, build_text, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.plot import Axis, PlotArea, ValueRange
@@ -42,10 +42,10 @@ _OUTCOMES = {
     "undetermined": make_text("undetermined"),
 }
 _HEAD = (
-    Text("a", "a"),
+    Bilingual.repeat("a"),
     make_text("> ahead, ≈ not separated, ? undetermined"),
-    Text("b", "b"),
-    Text("a − b", "a − b"),
+    Bilingual.repeat("b"),
+    Bilingual.repeat("a − b"),
     make_text("95% interval"),
     make_text("bounds of what is unjudged"),
     make_text("a ahead / equal / b ahead"),
@@ -224,13 +224,13 @@ def draw_query_differences(differences: QueryDifferences) -> Chart | None:
         behind=behind,
         shared=shared if queries > MAX_BARS else "",
     )
-    text_head = make_text("text") if differences.queries else Text("", "")
+    text_head = make_text("text") if differences.queries else Bilingual("", "")
     return svg.make_chart(
         "queries",
         make_text("The two best, query by query"),
         description,
         _draw_bars_picture(differences, bars),
-        (make_text("query"), text_head, Text(f"{a} − {b}", f"{a} − {b}")),
+        (make_text("query"), text_head, Bilingual.repeat(f"{a} − {b}")),
         tuple((bar.name, bar.text, format_number(bar.value, "+.4f")) for bar in bars),
     )
 

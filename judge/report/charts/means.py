@@ -11,7 +11,7 @@ from markupsafe import Markup
 from judge.analysis.summary import PRICE, Summary
 from judge.measure.measures import name_mean, parse_measure
 from judge.measure.stability import RepeatStability
-from judge.messages import Text, Translator, build_text, join_sentences, make_text
+from judge.messages import Bilingual, Translator, build_text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.plot import Axis, PlotArea, ValueRange
@@ -84,7 +84,9 @@ def draw_means(summary: Summary) -> Chart | None:
         return None
     controls = summary.controls.ideal if summary.controls else {}
     ideal = {name: each.mean for name, each in controls.items() if each.mean is not None}
-    heads = ((Text(name, name), svg.INTERVAL, Text("n", "n")) for name in map(name_mean, measures))
+    heads = (
+        (Bilingual.repeat(name), svg.INTERVAL, Bilingual.repeat("n")) for name in map(name_mean, measures)
+    )
     return svg.make_chart(
         "means",
         make_text("Means of the engines"),
@@ -95,7 +97,7 @@ def draw_means(summary: Summary) -> Chart | None:
     )
 
 
-def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Text:
+def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Bilingual:
     name = name_mean(measure)
     present = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
     if not present:
@@ -114,10 +116,10 @@ def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str
     )
 
 
-def _describe_range(cell: ValueRange) -> Text:
+def _describe_range(cell: ValueRange) -> Bilingual:
     mean = format_number(cell.value)
     if cell.interval is None:
-        return Text(mean, mean)
+        return Bilingual.repeat(mean)
     low, high = map(format_number, cell.interval)
     return make_text("{mean} (95%: {low} to {high})", mean=mean, low=low, high=high)
 
@@ -186,7 +188,7 @@ def draw_repeats(summary: Summary) -> Chart | None:
     )
 
 
-def _describe_repeats(stability: RepeatStability, measure: str) -> Iterator[Text]:
+def _describe_repeats(stability: RepeatStability, measure: str) -> Iterator[Bilingual]:
     repeated, flips = stability.measures[measure], stability.flip_rate.value
     largest, tau = repeated.largest_difference, repeated.smallest_tau
     yield make_text(
@@ -293,7 +295,7 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
         make_text("Quality against price"),
         join_sentences(description),
         Picture(_PLOT_BOTTOM + 36, list(_draw_prices(prices, name))),
-        (svg.ENGINE, make_text("USD per 1,000 queries"), Text(name, name), svg.INTERVAL),
+        (svg.ENGINE, make_text("USD per 1,000 queries"), Bilingual.repeat(name), svg.INTERVAL),
         rows,
     )
 
