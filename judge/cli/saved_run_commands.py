@@ -18,7 +18,7 @@ from judge.cli.options import (
     make_option,
     takes_options,
 )
-from judge.cli.terminal import get_ui_translator, make_console, parse_measure_names, print_json, print_message
+from judge.cli.terminal import make_console, parse_measure_names, print_json, print_message, t
 from judge.errors import InputError
 from judge.models.providers import EMBEDDING_FORMS
 
@@ -57,9 +57,9 @@ def score(
     )
     with translate_run_errors(run):
         if run_tables.has_grades(result):
-            run_tables.print_run(result, make_console(), get_ui_translator(), saved=save)
+            run_tables.print_run(result, make_console(), saved=save)
         else:
-            make_console().print(run_tables.describe_no_grades(result.summary, get_ui_translator()))
+            make_console().print(run_tables.describe_no_grades(result.summary))
 
 
 def compare(
@@ -79,7 +79,7 @@ def compare(
     summary = api.compare(*runs, measures=names or ())
     with translate_run_errors(runs[0]):
         if not json:
-            comparison_tables.print_comparison(summary, make_console(), get_ui_translator(), names, pairs)
+            comparison_tables.print_comparison(summary, make_console(), names, pairs)
             return
         if names is not None:
             chosen = summary.choose_measures(names)
@@ -107,7 +107,7 @@ def align(
     if json:
         print_json(summary)
         return
-    dimension_tables.print_alignment(summary, run, make_console(), get_ui_translator())
+    dimension_tables.print_alignment(summary, run, make_console())
 
 
 def report(run: RunFolderArgument, opens: OpenOption = False) -> None:
@@ -124,7 +124,7 @@ def measures() -> None:
     """List every measure. The list has the notation, the meaning and the source of the formula."""
     from judge.cli.render import run_tables
 
-    run_tables.print_measures(make_console(), get_ui_translator())
+    run_tables.print_measures(make_console())
 
 
 def show(
@@ -163,7 +163,7 @@ def annotate(
     from judge.annotate import serve
 
     address = serve.ServerAddress(host, port, *([token] if token else []))
-    serve.annotate(run, plan, who, address, typer.echo, get_ui_translator(), opens=opens)
+    serve.annotate(run, plan, who, address, typer.echo, t, opens=opens)
 
 
 def agree(
@@ -252,9 +252,9 @@ def agree(
         return
     with translate_run_errors(run):
         if isinstance(result, PlannedComparison):
-            agreement_tables.print_decision(result, make_console(), get_ui_translator())
+            agreement_tables.print_decision(result, make_console())
         else:
-            agreement_tables.print_agreement(result, run, make_console(), get_ui_translator(), measure)
+            agreement_tables.print_agreement(result, run, make_console(), measure)
 
 
 def _compare_labels(
@@ -315,7 +315,6 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     from judge.measure.ppi import MIN_LABELLED
     from judge.runs.labelling_plan import plan_labels
 
-    t = get_ui_translator()
     plan = plan_labels(run, count, seed, out)
     size = t.translate_plural("{count:,} query", "{count:,} queries", plan.count)
     more = ""
@@ -358,7 +357,6 @@ def _plan_pairs(
     from judge.report.display_text import count_queries
     from judge.runs.labelling_plan import make_design_path, plan_pair_labels
 
-    t = get_ui_translator()
     path, plan = plan_pair_labels(run, engines, measure, size, out)
     print_message(
         "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",

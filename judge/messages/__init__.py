@@ -7,6 +7,8 @@ from judge.messages.bilingual import Bilingual, build_text, build_texts, join_se
 from judge.messages.catalogue import (
     CHINESE,
     ENGLISH,
+    UI_LANGUAGES,
+    Language,
     MeasureName,
     Message,
     NameList,
@@ -20,7 +22,9 @@ from judge.messages.catalogue import (
 __all__ = [
     "CHINESE",
     "ENGLISH",
+    "UI_LANGUAGES",
     "Bilingual",
+    "Language",
     "MeasureName",
     "Message",
     "NameList",

@@ -17,7 +17,7 @@ from judge.messages import Translator
 from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
-from judge.report.display_text import count_queries, translate_remark
+from judge.report.display_text import count_queries, format_plain_number, translate_remark
 from judge.report.kind_names import ERRORS
 
 #: From this share of results without a text on, the field of the engine may have another name.
@@ -198,7 +198,7 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
         means = {}
         for way in FlaggedMeans.__slots__:
             first, second = (getattr(effect.engines[engine], way) for engine in (one, two))
-            means[way] = t("{one} to {two}", one=_format_mean(first), two=_format_mean(second))
+            means[way] = t("{one} to {two}", one=format_plain_number(first), two=format_plain_number(second))
         yield t(
             " By {measure} {one} is ahead of {two}, {unchanged}; with them counted as 0 it is {zeroed}, with"
             " them left out {dropped}.",
@@ -214,10 +214,6 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
             " {count:,} more pairs of engines change places.",
             more,
         )
-
-
-def _format_mean(mean: float | None) -> str:
-    return "-" if mean is None else f"{mean:.3f}"
 
 
 def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:

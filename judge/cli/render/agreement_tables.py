@@ -13,17 +13,24 @@ from rich.text import Text
 
 from judge.analysis.label_agreement import CalibrationResult, LabelAgreement, MissingCalibration
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render.tables import escape_line, format_decimal, format_decimal_range, make_table, print_lines
+from judge.cli.render.tables import escape_line, make_table, print_lines
+from judge.cli.terminal import t
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.engine_agreement import EngineOrders
 from judge.measure.measures import name_mean, parse_measure
 from judge.measure.ppi import CorrectedDifference, MeasureCalibration
 from judge.measure.resampling import MIN_DIFFERING, StatisticValue
-from judge.messages import Message, SeparatedNames, Translator
+from judge.messages import Message, SeparatedNames
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
 from judge.report.comparison_sentences import rank_means
-from judge.report.display_text import count_queries, format_interval, format_p_value
+from judge.report.display_text import (
+    count_queries,
+    format_interval,
+    format_p_value,
+    format_plain_number,
+    format_plain_range,
+)
 from judge.report.facts import OUTCOMES
 
 #: How many engines or pairs of them a sentence names.
@@ -35,29 +42,27 @@ _LONG_LIST = 10
 
 
 def print_agreement(
-    agreement: LabelAgreement, run: Path, console: Console, t: Translator, measure: str | None = None
+    agreement: LabelAgreement, run: Path, console: Console, measure: str | None = None
 ) -> None:
     """Print the answer, the table of grades, and what people's labels mean for the engines of a `run`.
 
     `measure` chooses whose order and correction is shown. Raises InputError when it compares no engines.
     """
     deciding = _choose(agreement, measure)
-    print_lines(_list_parts(agreement, deciding, shlex.quote(str(run)), t), console)
+    print_lines(_list_parts(agreement, deciding, shlex.quote(str(run))), console)
     console.print()
-    for line in _describe_references(agreement.references, t):
+    for line in _describe_references(agreement.references):
         console.print(Text(line, style="dim"))
 
 
-def _list_parts(
-    agreement: LabelAgreement, deciding: str | None, run: str, t: Translator
-) -> Iterator[str | Table]:
-    yield from _describe_agreement(agreement, t)
-    yield from _describe_favoured(agreement, t)
-    yield _make_confusion_table(agreement, t)
-    yield _make_statistics_table(agreement, t)
-    yield from _list_reasons(agreement, t)
+def _list_parts(agreement: LabelAgreement, deciding: str | None, run: str) -> Iterator[str | Table]:
+    yield from _describe_agreement(agreement)
+    yield from _describe_favoured(agreement)
+    yield _make_confusion_table(agreement)
+    yield _make_statistics_table(agreement)
+    yield from _list_reasons(agreement)
     if agreement.engines:
-        yield _make_bias_table(agreement, agreement.orders[deciding].assessor if deciding else {}, t)
+        yield _make_bias_table(agreement, agreement.orders[deciding].assessor if deciding else {})
         if sum(engine.results for engine in agreement.engines.values()) > agreement.pairs:
             yield t(
                 "By engine, each result counts: a pair that several engines returned counts once for each of"
@@ -67,15 +72,15 @@ def _list_parts(
         orders = agreement.orders[deciding]
         partly = orders.partly_labelled
         labelled = agreement.labelled_queries if partly else agreement.wholly_labelled_queries
-        yield from _describe_orders(orders, deciding, labelled, t)
+        yield from _describe_orders(orders, deciding, labelled)
         if deciding in agreement.calibration:
             without_text = agreement.queries_without_text
-            for part in _list_correction(agreement.calibration[deciding], deciding, without_text, t):
+            for part in _list_correction(agreement.calibration[deciding], deciding, without_text):
                 # The stored texts do not know the folder.
                 yield part.replace(_ANY_RUN, f"judge agree {run} ") if isinstance(part, str) else part
 
 
-def print_decision(decision: PlannedComparison, console: Console, t: Translator) -> None:
+def print_decision(decision: PlannedComparison, console: Console) -> None:
     """Print what labels on drawn pairs say of the order of engines."""
     name = name_mean(decision.measure)
     line = t(
@@ -85,20 +90,18 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
         queries=decision.queries,
         labels=decision.labels,
     )
-    table = _make_order_table(name, t("labels"), t=t)
+    table = _make_order_table(name, t("labels"))
     for row in decision.comparisons:
         table.add_row(
             escape_line(f"{row.a} - {row.b}"),
             f"{row.assessor:+.3f}",
-            format_decimal(row.difference, "+.3f"),
-            format_decimal_range(t, row.ci95, "+.3f"),
+            format_plain_number(row.difference, "+.3f"),
+            format_plain_range(t, row.ci95, "+.3f"),
             format_p_value(row.p_adjusted),
             f"{row.labelled:,}",
             t(OUTCOMES[row.outcome].en),
         )
-    print_lines(
-        [line, table, *_describe_outcomes(decision.comparisons, t), *map(t, decision.warnings)], console
-    )
+    print_lines([line, table, *_describe_outcomes(decision.comparisons), *map(t, decision.warnings)], console)
 
 
 def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
@@ -115,7 +118,7 @@ def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
     return name
 
 
-def _describe_agreement(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
     graded = agreement.people_scale == "graded"
     yield t(
         "{pairs} of {queries} have a grade from people ({scale}) and one from {assessor}; of {whole} people"
@@ -152,7 +155,7 @@ def _describe_agreement(agreement: LabelAgreement, t: Translator) -> Iterator[st
         )
     if graded and agreement.highest_label in (0, 1):
         yield t("no label is above 1; if people said yes or no, add --labels-scale binary")
-    yield from _describe_kappa(agreement, t)
+    yield from _describe_kappa(agreement)
     side = _clear_side(agreement.bias_relevant)
     if side:
         people = sum(map(sum, agreement.confusion[agreement.people_relevant_from :]))
@@ -166,7 +169,7 @@ def _describe_agreement(agreement: LabelAgreement, t: Translator) -> Iterator[st
         )
 
 
-def _describe_kappa(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _describe_kappa(agreement: LabelAgreement) -> Iterator[str]:
     kappa, same = agreement.kappa_relevant, agreement.same_verdict
     if kappa.value is None or same.value is None:
         yield t("Agreement on relevant or not: {why}.", why=explain_missing(t, kappa))
@@ -189,7 +192,7 @@ def _clear_side(statistic: StatisticValue) -> int:
     return (low > 0) - (high < 0)
 
 
-def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _describe_favoured(agreement: LabelAgreement) -> Iterator[str]:
     gap = agreement.widest_gap
     if gap is None:
         return
@@ -202,7 +205,7 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
     values = {
         "favoured": gap.favoured,
         "other": gap.other,
-        "size": f"{format_decimal(difference.value, '.3f')}{format_interval(t, difference.ci95, 'z.3f')}",
+        "size": format_plain_number(difference.value) + format_interval(t, difference.ci95, "z.3f"),
         "unit": unit,
     }
     if _clear_side(difference) > 0:
@@ -220,7 +223,7 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
         )
 
 
-def _make_confusion_table(agreement: LabelAgreement, t: Translator) -> Table:
+def _make_confusion_table(agreement: LabelAgreement) -> Table:
     grades = range(len(agreement.confusion[0]))
     heading: str | Text = t("people's grade \\ the assessor's")
     if agreement.grades is None:
@@ -231,7 +234,7 @@ def _make_confusion_table(agreement: LabelAgreement, t: Translator) -> Table:
     return table
 
 
-def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, StatisticValue]:
+def _list_statistics(agreement: LabelAgreement) -> dict[str, StatisticValue]:
     """Return every statistic by its name in print."""
     differ = len(agreement.confusion) != len(agreement.confusion[0])
     return {
@@ -253,15 +256,18 @@ def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, Stat
     }
 
 
-def _make_statistics_table(agreement: LabelAgreement, t: Translator) -> Table:
+def _make_statistics_table(agreement: LabelAgreement) -> Table:
     table = make_table(t("agreement"), "", t("95% interval"))
-    for name, statistic in _list_statistics(agreement, t).items():
-        value, ends = format_decimal(statistic.value, ".3f"), format_decimal_range(t, statistic.ci95, ".3f")
+    for name, statistic in _list_statistics(agreement).items():
+        value, ends = (
+            format_plain_number(statistic.value),
+            format_plain_range(t, statistic.ci95),
+        )
         table.add_row(name, value, ends)
     return table
 
 
-def _make_order_table(name: str, *others: str, t: Translator) -> Table:
+def _make_order_table(name: str, *others: str) -> Table:
     """Return a table of differences of engines, which fits 80 columns by headings of two lines."""
     p_value, order = (heading.replace(" ", "\n") for heading in (t("p (adjusted)"), t("assessor's order")))
     table = make_table(name, t("assessor"), t("corrected"), t("95% interval"), p_value, *others)
@@ -269,10 +275,10 @@ def _make_order_table(name: str, *others: str, t: Translator) -> Table:
     return table
 
 
-def _list_reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _list_reasons(agreement: LabelAgreement) -> Iterator[str]:
     """Yield why a number or its range is missing, each reason once."""
     missing: dict[str, list[str]] = {}
-    for name, statistic in _list_statistics(agreement, t).items():
+    for name, statistic in _list_statistics(agreement).items():
         if statistic.why:
             missing.setdefault(explain_missing(t, statistic), []).append(name)
     for why, names in missing.items():
@@ -280,17 +286,17 @@ def _list_reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         yield t("- ({names}): {why}", names=t("; ").join(listing), why=why)
 
 
-def _make_bias_table(agreement: LabelAgreement, means: Mapping[str, float], t: Translator) -> Table:
+def _make_bias_table(agreement: LabelAgreement, means: Mapping[str, float]) -> Table:
     """Return one row an engine, that with the highest of the assessor's `means` first."""
     table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results"))
     for name in sorted(agreement.engines, key=lambda name: (-means.get(name, -inf), name)):
         engine = agreement.engines[name]
-        bias, ends = engine.bias.value, format_decimal_range(t, engine.bias.ci95, "+.3f")
-        table.add_row(escape_line(name), format_decimal(bias, "+.3f"), ends, f"{engine.results:,}")
+        bias, ends = engine.bias.value, format_plain_range(t, engine.bias.ci95, "+.3f")
+        table.add_row(escape_line(name), format_plain_number(bias, "+.3f"), ends, f"{engine.results:,}")
     return table
 
 
-def _describe_references(references: Sequence[PublishedAgreement], t: Translator) -> Iterator[str]:
+def _describe_references(references: Sequence[PublishedAgreement]) -> Iterator[str]:
     statistics = {
         "kappa": t("kappa on 4 grades"),
         "kappa_relevant": t("kappa on relevant or not"),
@@ -308,7 +314,7 @@ def _describe_references(references: Sequence[PublishedAgreement], t: Translator
         )
 
 
-def _describe_orders(orders: EngineOrders, measure: str, labelled: int, t: Translator) -> Iterator[str]:
+def _describe_orders(orders: EngineOrders, measure: str, labelled: int) -> Iterator[str]:
     """Yield the engines' orders by people's grades and by the assessor's, and how alike the two are.
 
     `labelled` queries could count.
@@ -316,7 +322,7 @@ def _describe_orders(orders: EngineOrders, measure: str, labelled: int, t: Trans
     if orders.left_out:
         yield t(
             "without an order, because too few queries have a value by both: {names}",
-            names=t(", ").join(orders.left_out[:_MOST_NAMES]) + _count_more(orders.left_out, t),
+            names=t(", ").join(orders.left_out[:_MOST_NAMES]) + _count_more(orders.left_out),
         )
     name = name_mean(measure)
     if orders.tau.value is None:
@@ -329,7 +335,7 @@ def _describe_orders(orders: EngineOrders, measure: str, labelled: int, t: Trans
         name=name,
         queries=count_queries(t, orders.queries),
         partly=t(", partly labelled") if orders.partly_labelled else "",
-        others=_explain_left_out(labelled - orders.queries, labelled, t),
+        others=_explain_left_out(labelled - orders.queries, labelled),
         people=rank_means(t, orders.people, _MOST_NAMES),
         assessor=rank_means(t, orders.assessor, _MOST_NAMES),
     )
@@ -337,17 +343,17 @@ def _describe_orders(orders: EngineOrders, measure: str, labelled: int, t: Trans
         "how alike the two orders are: tau {tau:.4f}, where 1 is the same and -1 the reverse; tau-ap"
         " {tau_ap}{overlap}",
         tau=orders.tau.value,
-        tau_ap=format_decimal(orders.tau_ap),
-        overlap=f", RBO {format_decimal(orders.rbo)}" if len(orders.people) >= _LONG_LIST else "",
+        tau_ap=format_plain_number(orders.tau_ap, ".4f"),
+        overlap=f", RBO {format_plain_number(orders.rbo, '.4f')}" if len(orders.people) >= _LONG_LIST else "",
     )
     if orders.swapped:
         yield t(
             "people's order, which the assessor reverses: {pairs}",
-            pairs=_list_engine_pairs(orders.swapped, t),
+            pairs=_list_engine_pairs(orders.swapped),
         )
 
 
-def _explain_left_out(count: int, labelled: int, t: Translator) -> str:
+def _explain_left_out(count: int, labelled: int) -> str:
     """Return why `count` of the `labelled` queries have no part in the means; "" for none."""
     if count <= 0:
         return ""
@@ -359,21 +365,19 @@ def _explain_left_out(count: int, labelled: int, t: Translator) -> str:
     )
 
 
-def _list_engine_pairs(
-    engine_pairs: Sequence[tuple[str, str]], t: Translator, *, ordered: bool = True
-) -> str:
+def _list_engine_pairs(engine_pairs: Sequence[tuple[str, str]], *, ordered: bool = True) -> str:
     """Return `A > B; C > D`, or the first of many; `A and B` where no order is known."""
     names = [f"{a} > {b}" if ordered else t("{a} and {b}", a=a, b=b) for a, b in engine_pairs[:_MOST_NAMES]]
-    return t("; ").join(names) + _count_more(engine_pairs, t)
+    return t("; ").join(names) + _count_more(engine_pairs)
 
 
-def _count_more(names: Sequence[object], t: Translator) -> str:
+def _count_more(names: Sequence[object]) -> str:
     count = len(names) - _MOST_NAMES
     return t("; ") + t("{count:,} more", count=count) if count > 0 else ""
 
 
 def _list_correction(
-    calibration: CalibrationResult, measure: str, without_text: int, t: Translator
+    calibration: CalibrationResult, measure: str, without_text: int
 ) -> Iterator[str | Table]:
     """Yield the engines as people's grades would have them; `without_text` queries have nothing to label."""
     name = name_mean(measure)
@@ -393,7 +397,7 @@ def _list_correction(
         left_out=left_out,
         labelled=labelled,
     )
-    yield _make_correction_table(calibration, name, t)
+    yield _make_correction_table(calibration, name)
     yield t("This holds if the labelled queries were drawn at random (judge agree RUN --plan N).")
     yield from map(t, calibration.warnings)
     if len(calibration.comparisons) > 1:
@@ -406,23 +410,23 @@ def _list_correction(
         yield t(
             "No interval, because people's grades differ on fewer than {least} labelled queries: {pairs}",
             least=MIN_DIFFERING,
-            pairs=_list_engine_pairs(alike, t, ordered=False),
+            pairs=_list_engine_pairs(alike, ordered=False),
         )
-    yield from _describe_outcomes(calibration.comparisons, t)
+    yield from _describe_outcomes(calibration.comparisons)
 
 
-def _make_correction_table(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
-    table = _make_order_table(name, t=t)
+def _make_correction_table(calibration: MeasureCalibration, name: str) -> Table:
+    table = _make_order_table(name)
     best_first = sorted(calibration.engines.items(), key=lambda item: (-item[1].assessor, item[0]))
     for engine, row in best_first:
-        means = f"{row.assessor:.3f}", f"{row.corrected:.3f}", format_decimal_range(t, row.ci95, ".3f")
+        means = f"{row.assessor:.3f}", f"{row.corrected:.3f}", format_plain_range(t, row.ci95)
         table.add_row(escape_line(engine), *means)
     for comparison in calibration.comparisons:
         label = escape_line(f"{comparison.a} - {comparison.b}")
         means = (
             f"{comparison.assessor:+.3f}",
             f"{comparison.corrected:+.3f}",
-            format_decimal_range(t, comparison.ci95, "+.3f"),
+            format_plain_range(t, comparison.ci95, "+.3f"),
         )
         table.add_row(
             label, *means, format_p_value(comparison.p_adjusted), t(OUTCOMES[comparison.outcome].en)
@@ -430,9 +434,7 @@ def _make_correction_table(calibration: MeasureCalibration, name: str, t: Transl
     return table
 
 
-def _describe_outcomes(
-    comparisons: Sequence[CorrectedDifference | PlannedDifference], t: Translator
-) -> Iterator[str]:
+def _describe_outcomes(comparisons: Sequence[CorrectedDifference | PlannedDifference]) -> Iterator[str]:
     """Yield what becomes of the assessor's order of each pair of engines."""
     sentences = {
         "confirmed": t("People's labels confirm the assessor's order: {pairs}"),
@@ -444,4 +446,4 @@ def _describe_outcomes(
         rows = [row for row in comparisons if row.outcome == outcome]
         names = [(row.b, row.a) if outcome == "reversed" else (row.a, row.b) for row in rows]
         if names:
-            yield sentence.format(pairs=_list_engine_pairs(names, t, ordered=outcome != "open"))
+            yield sentence.format(pairs=_list_engine_pairs(names, ordered=outcome != "open"))

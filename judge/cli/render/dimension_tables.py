@@ -12,15 +12,13 @@ from rich.table import Table
 from judge.analysis.summary import DimensionMean, DimensionSummary
 from judge.cli.render.tables import (
     escape_line,
-    format_decimal,
-    format_decimal_range,
     make_table,
     print_lines,
     print_table,
 )
+from judge.cli.terminal import t
 from judge.measure.measures import name_mean
-from judge.messages import Translator
-from judge.report.display_text import name_dimension
+from judge.report.display_text import format_plain_number, format_plain_range, name_dimension
 
 if TYPE_CHECKING:
     from judge.dimensions.align import AlignmentSummary
@@ -29,9 +27,7 @@ if TYPE_CHECKING:
 _NOTES = 3
 
 
-def print_dimension(
-    name: str, dimension: DimensionSummary, order: Sequence[str], console: Console, t: Translator
-) -> None:
+def print_dimension(name: str, dimension: DimensionSummary, order: Sequence[str], console: Console) -> None:
     """Print one row an engine, one row a pair of engines, the remarks and the first notes.
 
     A row has the means, the first one with its interval and over how many queries it is; another one has its
@@ -43,7 +39,7 @@ def print_dimension(
     # The titles of the columns that stay beside a mean.
     beside = t("95% interval"), t("queries")
     if dimension.measures:
-        table = _make_table(title, dimension, engines, t)
+        table = _make_table(title, dimension, engines)
         print_table(table, console, beside)
         if any(")" in str(cell) for column in table.columns[4:] for cell in column.cells):
             legend = t("in brackets: the number of queries of a mean, where it is not that of the first one")
@@ -51,7 +47,7 @@ def print_dimension(
     for measure, pairs in dimension.group_pairs(order).items():
         table = make_table(t("engines"), t.name_measure(measure), *beside)
         for pair in pairs:
-            table.add_row(escape_line(f"{pair.a} / {pair.b}"), *_format_mean(pair.mean, t))
+            table.add_row(escape_line(f"{pair.a} / {pair.b}"), *_format_mean(pair.mean))
         print_table(table, console, beside)
     print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:
@@ -65,28 +61,28 @@ def print_dimension(
         console.print(escape_line(t("  … and {count:,} more in report.html", count=more)))
 
 
-def _make_table(name: str, dimension: DimensionSummary, engines: Sequence[str], t: Translator) -> Table:
+def _make_table(name: str, dimension: DimensionSummary, engines: Sequence[str]) -> Table:
     main, *others = dimension.measures
     head = t.name_measure(main), t("95% interval"), t("queries")
     table = make_table(name, *head, *map(t.name_measure, others))
     for engine in engines:
         mean = dimension.find_mean(engine, main)
         rest = (_format_other(dimension.find_mean(engine, other), mean.queries) for other in others)
-        table.add_row(escape_line(engine), *_format_mean(mean, t), *rest)
+        table.add_row(escape_line(engine), *_format_mean(mean), *rest)
     return table
 
 
 def _format_other(mean: DimensionMean, queries: int) -> str:
     """Return the mean, with its number of queries where that is not `queries`."""
-    number = format_decimal(mean.mean)
+    number = format_plain_number(mean.mean, ".4f")
     return number if mean.mean is None or mean.queries == queries else f"{number} ({mean.queries:,})"
 
 
-def _format_mean(mean: DimensionMean, t: Translator) -> tuple[str, str, str]:
-    return format_decimal(mean.mean), format_decimal_range(t, mean.ci95), f"{mean.queries:,}"
+def _format_mean(mean: DimensionMean) -> tuple[str, str, str]:
+    return format_plain_number(mean.mean, ".4f"), format_plain_range(t, mean.ci95, ".4f"), f"{mean.queries:,}"
 
 
-def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: Translator) -> None:
+def print_alignment(summary: AlignmentSummary, run: Path, console: Console) -> None:
     """Print the measures of held-out queries, what they mean, and where the map is."""
     counts = t(
         "{summary.queries:,} queries with relevant and other snippets; {summary.snippets:,} snippets,"
@@ -96,9 +92,9 @@ def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: T
     console.print(escape_line(counts))
     table = make_table(t("held-out queries"), t("before"), t("after"), t("difference"), t("95% interval"))
     for name, measure in summary.measures.items():
-        numbers = (format_decimal(measure.before), format_decimal(measure.after))
-        difference = format_decimal(measure.difference, "+.4f")
-        table.add_row(name_mean(name), *numbers, difference, format_decimal_range(t, measure.ci95, "+.4f"))
+        numbers = (format_plain_number(measure.before, ".4f"), format_plain_number(measure.after, ".4f"))
+        difference = format_plain_number(measure.difference, "+.4f")
+        table.add_row(name_mean(name), *numbers, difference, format_plain_range(t, measure.ci95, "+.4f"))
     print_table(table, console)
     if any(measure.ci95 is None for measure in summary.measures.values()):
         console.print(t("There is no interval where too few queries differ."))

@@ -1,4 +1,4 @@
-"""Tables for the terminal, with cells as all commands print them."""
+"""Tables for the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from judge.messages import Translator
 from judge.report.display_text import escape_hidden
 
 #: Names longer than this fold where a table is too wide.
@@ -83,15 +82,3 @@ def print_lines(lines: Iterable[str | Table], console: Console) -> None:
     """Print tables, and each text that is not empty on one line; see `escape_line`."""
     for line in filter(None, lines):
         console.print(escape_line(line) if isinstance(line, str) else line)
-
-
-def format_decimal(value: float | None, form: str = ".4f") -> str:
-    """Return a number, or a dash where it is unknown."""
-    return "-" if value is None else format(value, form)
-
-
-def format_decimal_range(t: Translator, ends: Sequence[float] | None, form: str = ".4f") -> str:
-    """Return `low to high`, or a dash where it is unknown."""
-    if not ends:
-        return "-"
-    return t("{low} to {high}", low=format(ends[0], form), high=format(ends[1], form))

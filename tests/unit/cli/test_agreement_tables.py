@@ -14,6 +14,7 @@ from rich.console import Console
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
 from judge.cli.render.agreement_tables import print_agreement, print_decision
+from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.measure.agreement import PUBLISHED_AGREEMENT
 from judge.messages import CHINESE, ENGLISH, Translator
@@ -34,13 +35,11 @@ def render_tables(
     result: Mapping[str, Any], measure: str | None = None, width: int = 200, t: Translator = ENGLISH
 ) -> str:
     file = io.StringIO()
-    print_agreement(
-        from_json(LabelAgreement, result, "agreement.json"),
-        Path("runs/a b"),
-        Console(file=file, width=width, highlight=False),
-        t,
-        measure,
-    )
+    agreement = from_json(LabelAgreement, result, "agreement.json")
+    with use_locale_language({"LANG": t.language}):
+        print_agreement(
+            agreement, Path("runs/a b"), Console(file=file, width=width, highlight=False), measure
+        )
     return file.getvalue()
 
 
@@ -405,7 +404,7 @@ def test_the_order_by_drawn_pairs_fits_into_eighty_columns() -> None:
     )
     decision = PlannedComparison(2, "sDCG@10", 15, 60, (row,), ())
     file = io.StringIO()
-    print_decision(decision, Console(file=file, width=80, highlight=False), ENGLISH)
+    print_decision(decision, Console(file=file, width=80, highlight=False))
     assert max(map(len, file.getvalue().splitlines())) <= 80
     assert "first        +0.134     +0.186  +0.080 to +0.292" in file.getvalue()
 

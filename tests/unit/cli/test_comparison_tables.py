@@ -18,6 +18,7 @@ from rich.console import Console
 import judge
 from judge.analysis.summary import Summary
 from judge.cli.render.comparison_tables import print_comparison
+from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.messages import CHINESE, ENGLISH, Translator
@@ -74,7 +75,8 @@ def render_tables(
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
-    print_comparison(load(result), console, t, measures, pairs)
+    with use_locale_language({"LANG": t.language}):
+        print_comparison(load(result), console, measures, pairs)
     return stream.getvalue()
 
 

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from judge.assess.estimate import AssessorEstimate, RunEstimate
 from judge.cli.render.assessor_tables import print_run_estimate
-from judge.messages import ENGLISH
 from judge.pricing.prices import FREE_PRICE, Price
 from tests.support.cases import check_each
 
@@ -37,7 +36,7 @@ def render_estimate(*result: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
     stream = io.StringIO()
     assessors = {f"openai:m{number}/graded": AssessorEstimate(**each) for number, each in enumerate(result)}
-    print_run_estimate(RunEstimate(3000, 2000, 1, (), assessors), Console(file=stream, width=1000), ENGLISH)
+    print_run_estimate(RunEstimate(3000, 2000, 1, (), assessors), Console(file=stream, width=1000))
     return stream.getvalue().splitlines()
 
 

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from judge.cli.nightly_commands import trend as command
 from judge.cli.render.trend_table import draw_sparkline, print_trend
+from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.nightly import trend, trend_page
@@ -32,7 +33,8 @@ _LEFT_OUT = (
 
 def render_trend(result: Trend, t: Translator = ENGLISH) -> list[str]:
     screen = Console(file=io.StringIO(), width=200, highlight=False)
-    print_trend(result, screen, t)
+    with use_locale_language({"LANG": t.language}):
+        print_trend(result, screen)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue().splitlines()
 
