@@ -225,7 +225,7 @@ def agree(
     """
     from judge.analysis.pair_plan import DrawSize
     from judge.analysis.planned_order import PlannedComparison
-    from judge.cli.render import agreement_tables
+    from judge.cli.render import agreement_tables, order_tables
     from judge.runs.folder import translate_run_errors
 
     names = [*(engines or ()), *(more or ())]
@@ -252,7 +252,7 @@ def agree(
         return
     with translate_run_errors(run):
         if isinstance(result, PlannedComparison):
-            agreement_tables.print_decision(result, make_console())
+            order_tables.print_decision(result, make_console())
         else:
             agreement_tables.print_agreement(result, run, make_console(), measure)
 

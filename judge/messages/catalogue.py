@@ -39,6 +39,16 @@ class Message(str):
     def __getnewargs_ex__(self) -> tuple[tuple[str], Mapping[str, object]]:
         return (self.template,), self.values
 
+    def replace_value(self, name: str, value: object) -> Message:
+        """Return the message with another `value` of this name, also in the messages among its values."""
+        replaced = {
+            key: each.replace_value(name, value) if isinstance(each, Message) else each
+            for key, each in self.values.items()
+        }
+        if name in replaced:
+            replaced[name] = value
+        return Message(self.template, **replaced) if replaced else self
+
     def render(self, translator: Translator) -> str:
         """Return the message in the language of the translator, and so the messages among its values."""
         values = {name: getattr(value, "message", value) for name, value in self.values.items()}

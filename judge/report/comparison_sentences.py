@@ -16,15 +16,9 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval
-from judge.measure.sensitivity import (
-    OwnListReversal,
-    SegmentResult,
-)
+from judge.measure.sensitivity import OwnListReversal, SegmentResult
 from judge.messages import Translator, make_text
-from judge.report.display_text import (
-    count_queries,
-    format_interval,
-)
+from judge.report.display_text import count_queries, format_interval
 
 #: Below this many queries the simultaneous intervals are only approximate.
 _FEW_QUERIES = 10

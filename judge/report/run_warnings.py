@@ -7,12 +7,7 @@ from collections.abc import Iterator, Mapping
 from judge.analysis.summary import Summary
 from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.measure.measures import name_mean
-from judge.measure.sensitivity import (
-    MIN_DIFFERENCE,
-    FlaggedEffect,
-    FlaggedMeans,
-    FlaggedWinners,
-)
+from judge.measure.sensitivity import MIN_DIFFERENCE, FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import Translator
 from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences

@@ -15,12 +15,7 @@ from judge.cli.render.run_tables import (
     list_return_cells,
     make_engine_table,
 )
-from judge.cli.render.tables import (
-    escape_line,
-    make_table,
-    print_lines,
-    print_table,
-)
+from judge.cli.render.tables import escape_line, make_table, print_lines, print_table
 from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
 from judge.measure.measures import name_mean

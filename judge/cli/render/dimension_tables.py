@@ -10,12 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from judge.analysis.summary import DimensionMean, DimensionSummary
-from judge.cli.render.tables import (
-    escape_line,
-    make_table,
-    print_lines,
-    print_table,
-)
+from judge.cli.render.tables import escape_line, make_table, print_lines, print_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.report.display_text import format_plain_number, format_plain_range, name_dimension

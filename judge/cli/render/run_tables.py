@@ -12,13 +12,7 @@ from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.cli.render.dimension_tables import print_dimension
-from judge.cli.render.tables import (
-    escape_line,
-    make_table,
-    measure_width,
-    print_lines,
-    print_table,
-)
+from judge.cli.render.tables import escape_line, make_table, measure_width, print_lines, print_table
 from judge.cli.terminal import t
 from judge.flags import TEXT_MISSING
 from judge.measure.measures import MEASURE_KINDS, name_mean

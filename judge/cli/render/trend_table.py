@@ -9,13 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.tables import (
-    escape_line,
-    make_table,
-    measure_width,
-    print_lines,
-    print_table,
-)
+from judge.cli.render.tables import escape_line, make_table, measure_width, print_lines, print_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.nightly.night_texts import describe_nonsignificant_drops, format_plain, write_headline

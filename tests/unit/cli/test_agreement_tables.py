@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render.agreement_tables import print_agreement, print_decision
+from judge.cli.render.agreement_tables import print_agreement
+from judge.cli.render.order_tables import print_decision
 from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.measure.agreement import PUBLISHED_AGREEMENT
@@ -32,10 +33,14 @@ from tests.unit.analysis.labelled import (
 
 
 def render_tables(
-    result: Mapping[str, Any], measure: str | None = None, width: int = 200, t: Translator = ENGLISH
+    agreement: LabelAgreement | Mapping[str, Any],
+    measure: str | None = None,
+    width: int = 200,
+    t: Translator = ENGLISH,
 ) -> str:
     file = io.StringIO()
-    agreement = from_json(LabelAgreement, result, "agreement.json")
+    if not isinstance(agreement, LabelAgreement):
+        agreement = from_json(LabelAgreement, agreement, "agreement.json")
     with use_locale_language({"LANG": t.language}):
         print_agreement(
             agreement, Path("runs/a b"), Console(file=file, width=width, highlight=False), measure
@@ -171,18 +176,18 @@ def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
 def test_few_labels_say_what_is_missing() -> None:
     shown, truth, assessor = make_favouring_run(40)
     run = make_run(shown, assessor)
-    ten = render_tables(measure_agreement(run, make_people(run, label_first(10, truth))), width=400)
+    ten = render_tables(compare_with_labels(run, make_people(run, label_first(10, truth))), width=400)
     assert "No correction of nDCG@3: " in ten
     assert (
         "needs 20 wholly labelled queries and has 10; label 10 more: judge agree 'runs/a b' --plan 20" in ten
     )
     assert " draws 20 queries; with the same --seed, those drawn before are among them" in ten
     chinese = render_tables(
-        measure_agreement(run, make_people(run, label_first(10, truth))), width=400, t=CHINESE
+        compare_with_labels(run, make_people(run, label_first(10, truth))), width=400, t=CHINESE
     )
     assert "judge agree 'runs/a b' --plan 20 抽取 20 条查询" in chinese
     assert "With fewer than 20 queries, the 95% intervals are too narrow." in ten
-    thirty = render_tables(measure_agreement(run, make_people(run, label_first(30, truth))), width=400)
+    thirty = render_tables(compare_with_labels(run, make_people(run, label_first(30, truth))), width=400)
     assert "with fewer than 50, intervals can be slightly too narrow" in thirty
     assert "judge agree 'runs/a b' --plan 40 draws all 40 queries of the run" in thirty
     assert "fewer than 20 queries" not in thirty
