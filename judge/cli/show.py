@@ -14,10 +14,10 @@ from rich.text import Text
 
 from judge.cli.render.tables import escape_line
 from judge.cli.terminal import t
-from judge.errors import InputError
-from judge.messages import Bilingual, SeparatedNames
+from judge.errors import JUDGMENT_ERRORS, InputError
+from judge.flags import FLAGS
+from judge.messages import SeparatedNames
 from judge.report.display_text import escape_hidden, format_plain_number
-from judge.report.kind_names import ERRORS, FLAGS
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.record_json import check_version
 from judge.runs.results_file import (
@@ -160,13 +160,13 @@ def _describe_outcome(grade: int | None, error: str | None, verdict: str | None 
     """Return the grade with its verdict, or the kind of the failure with its text, where they have one."""
     if grade is not None:
         return f"{grade} {t(verdict)}" if verdict else f"{grade}"
-    return t("failed: {error}", error=_explain(error, ERRORS) if error else error)
+    return t("failed: {error}", error=_explain(error, JUDGMENT_ERRORS) if error else error)
 
 
-def _explain(name: str, texts: Mapping[str, Bilingual]) -> str:
+def _explain(name: str, texts: Mapping[str, str]) -> str:
     """Return `name` with its text in brackets, if it has one; a detail stands behind a colon in `name`."""
     text = texts.get(name.partition(":")[0])
-    return t("{name} ({text})", name=name, text=t(text.en)) if text else name
+    return t("{name} ({text})", name=name, text=t(text)) if text else name
 
 
 def _format_judgments(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:

@@ -19,6 +19,8 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
+from judge.errors import JUDGMENT_ERRORS
+from judge.flags import FLAGS
 from judge.messages import Bilingual, build_text, build_texts, make_text
 from judge.report import assessor_sentences, facts, page_tables, run_warnings, selftest_sentences
 from judge.report.charts import ChartData, draw_charts
@@ -40,7 +42,6 @@ from judge.report.display_text import (
     use_display_names,
 )
 from judge.report.facts import NightBanner, ReportExtras
-from judge.report.kind_names import ERRORS, FLAGS
 from judge.report.payload import PageLimits, dump_script_json, select_queries
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
@@ -186,8 +187,8 @@ def _describe_payload(run: str, summary: Summary) -> Markup:
         "deciding": summary.measures.index(deciding),
         "grades": GRADE_NAMES[summary.scale],
         "relevant_from": summary.relevant_from,
-        "errors": ERRORS,
-        "flags": FLAGS,
+        "errors": {kind: make_text(text) for kind, text in JUDGMENT_ERRORS.items()},
+        "flags": {flag: make_text(text) for flag, text in FLAGS.items()},
         "suspicious": sorted(INJECTION_FLAGS),
     }
     return dump_script_json(header)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from judge.analysis.summary import Summary
+from judge.errors import JUDGMENT_ERRORS
 from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.measure.measures import name_mean
 from judge.measure.sensitivity import MIN_DIFFERENCE, FlaggedEffect, FlaggedMeans, FlaggedWinners
@@ -13,7 +14,6 @@ from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
 from judge.report.display_text import count_queries, format_plain_number, translate_remark
-from judge.report.kind_names import ERRORS
 
 #: From this share of results without a text on, the field of the engine may have another name.
 _MISSING_TEXT = 0.5
@@ -86,7 +86,8 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
     if not missing:
         return ""
     counts = {
-        t(ERRORS[kind].en) if kind in ERRORS else kind: count for kind, count in summary.failures.items()
+        t(JUDGMENT_ERRORS[kind]) if kind in JUDGMENT_ERRORS else kind: count
+        for kind, count in summary.failures.items()
     }
     waiting = missing - sum(summary.failures.values())
     if waiting > 0:
