@@ -12,7 +12,6 @@ import typer
 
 from judge.cli.options import CommandGroup, GroupedCommand, JsonOption, RunFolderArgument, make_option
 from judge.cli.terminal import (
-    make_console,
     make_progress_listener,
     print_command,
     print_json,
@@ -166,7 +165,8 @@ def trend(
     ] = None,
 ) -> None:
     """Show engines and assessor night by night. It prints values, alarms and changes."""
-    from judge.cli.render.trend_table import print_trend
+    from judge.cli.render.tables import print_parts
+    from judge.cli.render.trend_table import list_trend_parts
     from judge.nightly.record_file import record_to_json
     from judge.nightly.trend import make_trend, read_history
     from judge.nightly.trend_page import write_trend_page
@@ -176,7 +176,7 @@ def trend(
     if json:
         print_json(record_to_json(result))
     else:
-        print_trend(result, make_console())
+        print_parts(list_trend_parts(result))
         last = result.nights[-1].date
         _warn_after_today(last, folder / last.isoformat())
     if html is not None:

@@ -18,7 +18,6 @@ import typer
 from judge.characters import split_lines
 from judge.cli.options import RunFolderArgument, list_typed_options, make_option, takes_options
 from judge.cli.terminal import (
-    make_console,
     make_progress_listener,
     parse_measure_names,
     print_command,
@@ -167,15 +166,16 @@ def run(context: typer.Context, config: _ConfigOption = None) -> None:
 def estimate(context: typer.Context, config: _ConfigOption = None) -> None:
     """Estimate the calls and the cost of a run, without a call."""
     from judge import pipeline
-    from judge.cli.render import assessor_tables
+    from judge.cli.render.assessor_tables import describe_estimate
+    from judge.cli.render.tables import print_parts
 
-    estimate = pipeline.estimate(_to_config(list_typed_options(context), config))
-    assessor_tables.print_run_estimate(estimate, make_console())
+    print_parts(describe_estimate(pipeline.estimate(_to_config(list_typed_options(context), config))))
 
 
 def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     from judge import pipeline
     from judge.cli.render import run_tables
+    from judge.cli.render.tables import print_parts
     from judge.client.cancel import raise_on_signals
 
     config = _to_config(typed, toml)
@@ -185,7 +185,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
             print_error(result.incomplete)
         # Tables of a run that stopped before its first grade are empty.
         if result.incomplete is None or run_tables.has_grades(result):
-            run_tables.print_run(result, make_console())
+            print_parts(run_tables.list_run_parts(result))
     if hint:
         print_wrapped(hint)
     if result.incomplete:
@@ -236,16 +236,17 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
     They cover prompt injection, strictness and format. Runs of the assessor show the result.
     """
     from judge.cli.render import assessor_tables
+    from judge.cli.render.tables import print_parts
     from judge.client.cancel import raise_on_signals
     from judge.selftest.selftest_run import check_testable, count_selftest_calls, run_selftest
 
     typed = list_typed_options(context)
     check_testable(typed.get("model", ""))
     options = _to_config(typed, config)
-    assessor_tables.print_plan(*count_selftest_calls(options), make_console())
+    print_parts([assessor_tables.describe_plan(*count_selftest_calls(options))])
     with raise_on_signals():
         result = run_selftest(options, make_progress_listener(), t)
-    assessor_tables.print_selftest(result, make_console())
+    print_parts(assessor_tables.list_selftest_parts(result))
     _report_incomplete(result.incomplete)
 
 
@@ -269,16 +270,15 @@ def sidebyside(
     """
     from judge import api, list_comparison
     from judge.cli.render import assessor_tables, dimension_tables
-    from judge.cli.render.tables import print_lines
+    from judge.cli.render.tables import print_parts
     from judge.client.cancel import raise_on_signals
 
     settings = api.add_model(_to_config(list_typed_options(context), config), run)
-    console = make_console()
     estimate = list_comparison.estimate_comparison(settings, run, a, b)
-    print_lines([assessor_tables.describe_questions("sidebyside", estimate)], console)
+    print_parts([assessor_tables.describe_questions("sidebyside", estimate)])
     with raise_on_signals():
         summary = list_comparison.add_comparison(settings, run, a, b, make_progress_listener())
-    dimension_tables.print_dimension(Message("sidebyside"), summary, (a, b), console)
+    print_parts(dimension_tables.list_dimension_parts(Message("sidebyside"), summary, (a, b)))
 
 
 @takes_options(model_path="judge.config.collect:CollectConfig")

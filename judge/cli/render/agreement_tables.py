@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.cli.render.order_tables import describe_orders, list_correction
-from judge.cli.render.tables import escape_line, make_table, print_lines
+from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
@@ -24,21 +23,12 @@ from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_s
 from judge.report.display_text import count_queries, format_interval, format_plain_number, format_plain_range
 
 
-def print_agreement(
-    agreement: LabelAgreement, run: Path, console: Console, measure: str | None = None
-) -> None:
-    """Print the answer, the table of grades, and what people's labels mean for the engines of a `run`.
+def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | None = None) -> Iterator[Part]:
+    """Yield the answer, the table of grades, and what people's labels mean for the engines of a `run`.
 
     `measure` chooses whose order and correction is shown. Raises InputError when it compares no engines.
     """
     deciding = _choose(agreement, measure)
-    print_lines(_list_parts(agreement, deciding, shlex.quote(str(run))), console)
-    console.print()
-    for line in _describe_references(agreement.references):
-        console.print(Text(line, style="dim"))
-
-
-def _list_parts(agreement: LabelAgreement, deciding: str | None, run: str) -> Iterator[str | Table]:
     yield from _describe_agreement(agreement)
     yield from _describe_favoured(agreement)
     yield _make_confusion_table(agreement)
@@ -54,7 +44,9 @@ def _list_parts(agreement: LabelAgreement, deciding: str | None, run: str) -> It
     if deciding is not None:
         yield from describe_orders(agreement, deciding)
         if deciding in agreement.calibration:
-            yield from list_correction(agreement, deciding, run)
+            yield from list_correction(agreement, deciding, shlex.quote(str(run)))
+    yield Text()
+    yield from (Text(line, style="dim") for line in _describe_references(agreement.references))
 
 
 def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:

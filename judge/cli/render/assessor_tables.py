@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10
 
-from rich.console import Console
-
 from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate, RunEstimate
 from judge.assess.prompts import CACHED_PREFIX
-from judge.cli.render.tables import escape_line, make_table, print_lines, print_table
+from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import t
 from judge.errors import ErrorKind
 from judge.measure.resampling import CountedShare
@@ -25,12 +23,8 @@ from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, PromptResult, 
 _MOST_PROBES = 8
 
 
-def print_run_estimate(estimate: RunEstimate, console: Console) -> None:
-    """Print what a run would ask of each assessor, what it would cost and how long it would take."""
-    print_lines(_describe_estimate(estimate), console)
-
-
-def _describe_estimate(estimate: RunEstimate) -> Iterator[str]:
+def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
+    """Yield what a run would ask of each assessor, what it would cost and how long it would take."""
     yield t(
         "{results}, {pairs}, {repeats}",
         results=t.translate_plural("{count:,} result", "{count:,} results", estimate.results),
@@ -204,39 +198,34 @@ def _format_duration(seconds: float) -> str:
     return t("{hours:.1f} h", hours=seconds / 3600)
 
 
-def print_plan(needed: int, to_pay: int, console: Console) -> None:
-    """Print how many calls a self-test takes."""
-    stored_part = t("; {count:,} of them known already", count=needed - to_pay) if to_pay < needed else ""
-    line = t(
+def describe_plan(needed: int, to_pay: int) -> str:
+    """Return how many calls a self-test takes."""
+    return t(
         "self-test: {count:,} calls, half of them with a plain prompt{stored}",
         count=needed,
-        stored=stored_part,
+        stored=t("; {count:,} of them known already", count=needed - to_pay) if to_pay < needed else "",
     )
-    print_lines([line], console)
 
 
-def print_selftest(selftest: SelfTest, console: Console) -> None:
-    """Print the figures of both prompts, the unexpected grades, the cost and the path of the result."""
+def list_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
+    """Yield the figures of both prompts, the unexpected grades, the cost and the path of the result."""
     result = selftest.result
-    prompts = {t(RUN_PROMPT.en): result.prompts["shipped"], t(PLAIN_PROMPT.en): result.prompts["plain"]}
-    heading = t(
+    shipped = result.prompts["shipped"]
+    prompts = {t(RUN_PROMPT.en): shipped, t(PLAIN_PROMPT.en): result.prompts["plain"]}
+    yield t(
         "{test.result.assessor}: {test.result.probes.count} probes, {calls}",
         test=selftest,
         calls=count_new_calls(t, selftest.calls_made),
     )
-    console.print(escape_line(heading))
     table = make_table("", *prompts)
     for label, shares in _list_rows(list(prompts.values())):
         table.add_row(label, *(_format_share(share) for share in shares))
-    print_table(table, console)
-    lines = [
-        *_describe_failures(prompts),
-        *_describe_surprises(result.prompts["shipped"]),
-        _describe_cost(add_costs([prompt.cost for prompt in prompts.values()])),
-        t("result: {path}", path=selftest.path),
-        *_describe_reliability(result.prompts["shipped"]),
-    ]
-    print_lines(lines, console)
+    yield table
+    yield from _describe_failures(prompts)
+    yield from _describe_surprises(shipped)
+    yield _describe_cost(add_costs([prompt.cost for prompt in prompts.values()]))
+    yield t("result: {path}", path=selftest.path)
+    yield from _describe_reliability(shipped)
 
 
 def _list_rows(prompts: Sequence[PromptResult]) -> Iterator[tuple[str, Sequence[CountedShare]]]:

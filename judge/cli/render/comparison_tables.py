@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +14,7 @@ from judge.cli.render.run_tables import (
     list_return_cells,
     make_engine_table,
 )
-from judge.cli.render.tables import escape_line, make_table, print_lines, print_table
+from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
 from judge.measure.measures import name_mean
@@ -43,45 +42,41 @@ from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
 from judge.report.run_warnings import warn_incomplete, warn_without_results
 
 
-def print_comparison(
-    summary: Summary, console: Console, measures: Iterable[str] | None, max_pairs: int
-) -> None:
-    """Print the answer, then the numbers behind it.
+def list_comparison_parts(summary: Summary, measures: Iterable[str] | None, max_pairs: int) -> Iterator[Part]:
+    """Yield the answer, then the numbers behind it, and a legend.
 
     At most `max_pairs` pairs are shown for each of `measures` (None: the first that engines are compared
     by). Raises InputError when the run has no such measure.
     """
     if summary.judgments and not summary.judged:
-        console.print(describe_no_grades(summary))
+        yield describe_no_grades(summary)
         return
     chosen = summary.choose_measures(measures)
-    print_lines(_describe_result(summary, chosen[0] if chosen else None, max_pairs), console)
-    parts: list[str | Table] = [
-        make_engine_table(t("what came back"), summary, list_return_cells(summary, COUNT_COLUMNS)),
-        make_engine_table(t("mean"), summary, list_mean_cells(summary, chosen or [summary.main_measure])),
-    ]
-    for measure in chosen:
-        parts += _list_comparisons(summary, measure, max_pairs)
-    parts += _describe_segments(summary, chosen[0] if chosen else summary.main_measure)
-    if summary.stability:
-        repeats = summary.stability.measures[summary.main_measure]
-        order = summary.sort_engines(summary.main_measure)
-        parts += [
-            _make_repeat_table(repeats, order),
-            assessor_sentences.describe_variance(t, repeats.variance),
-        ]
-    for part in parts:
-        if isinstance(part, Table):
-            print_table(part, console, {t("95% interval")})
-        else:
-            print_lines([part], console)
-    console.print()
+    yield from _describe_result(summary, chosen[0] if chosen else None, max_pairs)
+    parts = list(_list_tables(summary, chosen, max_pairs))
+    yield from parts
     tables = [part for part in parts if isinstance(part, Table)]
     outcomes = {
         each.outcome for measure in chosen for each in summary.select_comparisons(measure)[:max_pairs]
     }
-    for line in _explain_tables(tables, outcomes, len(summary.measures)):
-        console.print(Text(line, style="dim"))
+    yield Text()
+    legend = _explain_tables(tables, outcomes, len(summary.measures))
+    yield from (Text(line, style="dim") for line in legend)
+
+
+def _list_tables(summary: Summary, measures: Sequence[str], max_pairs: int) -> Iterator[Part]:
+    """Yield the tables behind the answer by `measures`, and sentences on segments and repeats."""
+    main = summary.main_measure
+    yield make_engine_table(t("what came back"), summary, list_return_cells(summary, COUNT_COLUMNS))
+    yield make_engine_table(t("mean"), summary, list_mean_cells(summary, measures or [main]))
+    for measure in measures:
+        yield from _list_comparisons(summary, measure, max_pairs)
+    yield from _describe_segments(summary, measures[0] if measures else main)
+    if summary.stability:
+        yield from assessor_sentences.describe_repeats(t, summary.stability, main)
+        repeats = summary.stability.measures[main]
+        yield _make_repeat_table(repeats, summary.sort_engines(main))
+        yield assessor_sentences.describe_variance(t, repeats.variance)
 
 
 def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures: int) -> Iterator[str]:
@@ -148,7 +143,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int) -> I
     yield from list_differences(t, summary.select_comparisons(measure), max_pairs)
 
 
-def _list_comparisons(summary: Summary, measure: str, max_pairs: int) -> Iterator[str | Table]:
+def _list_comparisons(summary: Summary, measure: str, max_pairs: int) -> Iterator[Part]:
     """Yield the tables of the pairs by one measure, and how many they leave out."""
     comparisons = summary.select_comparisons(measure)
     if comparisons:
@@ -204,8 +199,6 @@ def _describe_segments(summary: Summary, measure: str) -> Iterator[str]:
             measure=name_mean(measure),
             result=_describe_segment(segment, measure, summary),
         )
-    if summary.stability:
-        yield from assessor_sentences.describe_repeats(t, summary.stability, summary.main_measure)
 
 
 def _describe_segment(segment: SegmentResult, measure: str, summary: Summary) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console
+from rich.console import Group
 from rich.table import Table
 
 from judge.analysis.label_agreement import LabelAgreement, MissingCalibration
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render.tables import escape_line, make_table, print_lines
+from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.measure.engine_agreement import EngineOrders
 from judge.measure.measures import name_mean
@@ -27,10 +27,10 @@ _MOST_NAMES = 6
 _LONG_LIST = 10
 
 
-def print_decision(decision: PlannedComparison, console: Console) -> None:
-    """Print what labels on drawn pairs say of the order of engines."""
+def list_decision_parts(decision: PlannedComparison) -> Iterator[Part]:
+    """Yield what labels on drawn pairs say of the order of engines."""
     name = name_mean(decision.measure)
-    line = t(
+    yield t(
         "{name} by people's grades on all {queries:,} queries, estimated from {labels:,} labels on the"
         " pairs that decide the order:",
         name=name,
@@ -48,7 +48,9 @@ def print_decision(decision: PlannedComparison, console: Console) -> None:
             f"{row.labelled:,}",
             t(OUTCOMES[row.outcome].en),
         )
-    print_lines([line, table, *_describe_outcomes(decision.comparisons), *map(t, decision.warnings)], console)
+    yield Group(table)
+    yield from _describe_outcomes(decision.comparisons)
+    yield from map(t, decision.warnings)
 
 
 def _make_table(name: str, *others: str) -> Table:
@@ -107,7 +109,7 @@ def _explain_left_out(agreement: LabelAgreement, orders: EngineOrders) -> str:
     )
 
 
-def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterator[str | Table]:
+def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterator[Part]:
     """Yield the engines as people's grades would have them, with commands for the folder `run`."""
     calibration, name = agreement.calibration[measure], name_mean(measure)
     if isinstance(calibration, MissingCalibration):
@@ -126,7 +128,7 @@ def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterat
         left_out=left_out,
         labelled=labelled,
     )
-    yield _make_correction_table(calibration, name)
+    yield Group(_make_correction_table(calibration, name))
     yield t("This holds if the labelled queries were drawn at random (judge agree {run} --plan N).", run=run)
     yield from (_name_run(warning, run) for warning in calibration.warnings)
     if len(calibration.comparisons) > 1:

@@ -6,13 +6,12 @@ import shlex
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render.dimension_tables import print_dimension
-from judge.cli.render.tables import escape_line, make_table, measure_width, print_lines, print_table
+from judge.cli.render.dimension_tables import list_dimension_parts
+from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.flags import TEXT_MISSING
 from judge.measure.measures import MEASURE_KINDS, name_mean
@@ -72,27 +71,25 @@ def make_engine_table(title: str, summary: Summary, columns: Iterable[tuple[str,
     return table
 
 
-def print_run(result: RunResult, console: Console, *, saved: bool = True) -> None:
-    """Print what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
-    summary = result.summary
+def list_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
+    """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
+    summary, folder = result.summary, result.folder
     # What is missing stands first where it is too much.
     least = 1.0 if result.incomplete else MIN_COVERAGE
-    print_lines([warn_incomplete(t, summary, least), *_list_warnings(result)], console)
-    _print_engines(summary, console)
-    print_lines(assessor_sentences.describe_controls(t, summary), console)
+    yield warn_incomplete(t, summary, least)
+    yield from _list_warnings(result)
+    yield from _list_engine_tables(summary)
+    yield from assessor_sentences.describe_controls(t, summary)
     order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
-        print_dimension(name, dimension, order, console)
-    folder = result.folder
-    print_lines(_describe_result(summary, folder, least), console)
-    print_lines(selftest_sentences.describe_selftests(t, summary, shlex.quote(str(folder))), console)
-    if not saved:
-        console.print(
-            Text(t("the files in {folder} are unchanged; --save writes this to them", folder=folder))
-        )
-        return
-    console.print(Text(t("results: {file}", file=folder / "results.json")))
-    console.print(Text(t("report: {file}", file=folder / "report.html")))
+        yield from list_dimension_parts(name, dimension, order)
+    yield from _describe_result(summary, folder, least)
+    yield from selftest_sentences.describe_selftests(t, summary, shlex.quote(str(folder)))
+    if saved:
+        yield t("results: {file}", file=folder / "results.json")
+        yield t("report: {file}", file=folder / "report.html")
+    else:
+        yield t("the files in {folder} are unchanged; --save writes this to them", folder=folder)
 
 
 def has_grades(result: RunResult) -> bool:
@@ -102,16 +99,15 @@ def has_grades(result: RunResult) -> bool:
     return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
 
 
-def describe_no_grades(summary: Summary) -> Text:
+def describe_no_grades(summary: Summary) -> str:
     """Return the line that replaces the tables of a run without a grade."""
-    line = t(
+    return t(
         "no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
         count=summary.judgments,
         advice=t("add the missing texts to the dataset, and run it in another --out")
         if set(summary.failures) == {TEXT_MISSING}
         else t("run the judge run command of this run again"),
     )
-    return escape_line(line)
 
 
 def _list_warnings(result: RunResult) -> Iterator[str]:
@@ -161,19 +157,18 @@ def _describe_cost(cost: RunCost) -> str:
     return text + facts.describe_unclear_calls(t, cost)
 
 
-def _print_engines(summary: Summary, console: Console) -> None:
-    """Print one row an engine, best first: means and what came back, in two tables where one is too wide."""
+def _list_engine_tables(summary: Summary) -> Iterator[Part]:
+    """Yield one row an engine, best first: means and what came back, in two tables where one is too wide."""
     means = list(list_mean_cells(summary, [summary.main_measure]))
     came_back = list(list_return_cells(summary, _COUNTS))
-    table = make_engine_table(t("engine"), summary, [*means, *came_back])
-    if came_back and measure_width(table, console) > console.width:
-        print_table(make_engine_table(t("engine"), summary, means), console, {t("95% interval")})
-        table = make_engine_table(t("what came back"), summary, came_back)
-    print_table(table, console, {t("95% interval")})
+    of_means = make_engine_table(t("engine"), summary, means)
+    if came_back:
+        whole = make_engine_table(t("engine"), summary, [*means, *came_back])
+        yield whole, of_means, make_engine_table(t("what came back"), summary, came_back)
+    else:
+        yield of_means
     titles = {title for title, _ in came_back}
-    for title in _EXPLAINED:
-        if t(title) in titles:
-            console.print(Text(t(COLUMN_NOTES[title].en), style="dim"))
+    yield from (Text(t(COLUMN_NOTES[title].en), style="dim") for title in _EXPLAINED if t(title) in titles)
 
 
 def _describe_result(summary: Summary, folder: Path, least: float) -> Iterator[str]:
@@ -196,11 +191,11 @@ def _describe_result(summary: Summary, folder: Path, least: float) -> Iterator[s
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
 
 
-def print_measures(console: Console) -> None:
-    """Print every measure that exists."""
+def make_measure_table() -> Table:
+    """Return every measure that exists."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in (t("measure"), t("what it says of one query"), t("source")):
         table.add_column(title, overflow="fold")
     for kind in MEASURE_KINDS.values():
         table.add_row(Text(kind.syntax), t(kind.meaning), t(kind.source))
-    console.print(table)
+    return table

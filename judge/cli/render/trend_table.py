@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.tables import escape_line, make_table, measure_width, print_lines, print_table
+from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.nightly.night_texts import describe_nonsignificant_drops, format_plain, write_headline
@@ -41,13 +40,11 @@ _NAMED_CHANGES: Mapping[Status, Change] = {"assessor drift": "assessor", "querie
 _REASON_LENGTH = 300
 
 
-def print_trend(trend: Trend, console: Console) -> None:
-    """Print the trend."""
-    print_lines(_describe_trend(trend), console)
-    whole, *parts = _make_tables(trend)
-    for table in (whole,) if measure_width(whole, console) <= console.width else parts:
-        print_table(table, console)
-    print_lines(_list_notes(trend), console)
+def list_trend_parts(trend: Trend) -> Iterator[Part]:
+    """Yield the trend: what it shows, the engines night by night, and what happened."""
+    yield from _describe_trend(trend)
+    yield _make_tables(trend)
+    yield from _list_notes(trend)
 
 
 def _describe_trend(trend: Trend) -> Iterator[str]:

@@ -13,8 +13,9 @@ from rich.console import Console
 
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render.agreement_tables import print_agreement
-from judge.cli.render.order_tables import print_decision
+from judge.cli.render.agreement_tables import list_agreement_parts
+from judge.cli.render.order_tables import list_decision_parts
+from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.measure.agreement import PUBLISHED_AGREEMENT
@@ -42,9 +43,8 @@ def render_tables(
     if not isinstance(agreement, LabelAgreement):
         agreement = from_json(LabelAgreement, agreement, "agreement.json")
     with use_locale_language({"LANG": t.language}):
-        print_agreement(
-            agreement, Path("runs/a b"), Console(file=file, width=width, highlight=False), measure
-        )
+        parts = list_agreement_parts(agreement, Path("runs/a b"), measure)
+        print_parts(parts, Console(file=file, width=width, highlight=False))
     return file.getvalue()
 
 
@@ -409,7 +409,7 @@ def test_the_order_by_drawn_pairs_fits_into_eighty_columns() -> None:
     )
     decision = PlannedComparison(2, "sDCG@10", 15, 60, (row,), ())
     file = io.StringIO()
-    print_decision(decision, Console(file=file, width=80, highlight=False))
+    print_parts(list_decision_parts(decision), Console(file=file, width=80, highlight=False))
     assert max(map(len, file.getvalue().splitlines())) <= 80
     assert "first        +0.134     +0.186  +0.080 to +0.292" in file.getvalue()
 
