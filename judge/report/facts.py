@@ -10,7 +10,7 @@ from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
-from judge.messages import CHINESE, ENGLISH, Bilingual, Translator, build_text, build_texts, make_text
+from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, selftest_sentences
@@ -89,17 +89,13 @@ def list_facts(
         if values := _escape(build_texts(describe, summary)):
             yield title, values
     if extras.agreement:
-        warnings = _translate(extras.agreement.warnings)
+        warnings = _escape(map(make_text, extras.agreement.warnings))
         yield make_text("agreement with people"), [*_describe_agreement(extras.agreement), *warnings]
     if extras.order:
-        warnings = _translate(extras.order.warnings)
+        warnings = _escape(map(make_text, extras.order.warnings))
         yield make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings]
     if summary.cost:
         yield make_text("cost"), [build_text(_describe_cost, summary.cost)]
-
-
-def _translate(messages: Iterable[str]) -> list[Bilingual]:
-    return _escape([Bilingual(ENGLISH(message), CHINESE(message)) for message in messages])
 
 
 def _escape(texts: Iterable[Bilingual]) -> list[Bilingual]:

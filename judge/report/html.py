@@ -121,7 +121,7 @@ def render_report(
         night_banner=extras.night.banner or extras.night.band,
         incomplete=build_text(run_warnings.warn_incomplete, named_summary, extras.min_coverage),
         without_results=build_texts(run_warnings.warn_without_results, named_summary),
-        headline=_describe_headline(named_summary),
+        headline=build_text(choose_headline, named_summary),
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=[
             build_text(run_warnings.warn_flagged, named_summary),
@@ -147,20 +147,6 @@ def render_report(
         header=_describe_payload(run, summary),
         # The queries are packed as JSON that is safe inside a script.
         queries=Markup(",\n".join(page_data.lines)),  # noqa: S704
-    )
-
-
-def _describe_headline(summary: Summary) -> Bilingual:
-    """Return the answer in a sentence, or why there is nothing to compare."""
-    if summary.deciding_measure:
-        return build_text(choose_headline, summary)
-    count = len(summary.engines)
-    if count > 1:
-        return make_text("{count} engines, and no measure that can compare engines.", count=count)
-    return build_text(
-        lambda t: t.translate_plural(
-            "{count} engine: nothing to compare.", "{count} engines: nothing to compare.", count
-        )
     )
 
 

@@ -317,10 +317,8 @@ def _draw_prices(prices: Mapping[str, tuple[float, ValueRange]], measure: str) -
     up = plot.make_axis(number for engine in engines for number in prices[engine][1].numbers)
     yield svg.draw_text(measure, "head", 0, 12)
     yield svg.draw_legend(32, *plot.MEAN_LEGEND)
-    for tick in up.ticks:
-        y = _find_height(up, tick)
-        yield svg.draw_line(_LEFT, _LEFT + _WIDTH, y, y, "grid")
-        yield svg.draw_text(up.format_tick(tick), "tick", _LEFT - 0.015, y + 4, "end")
+    area = PlotArea(up, _LEFT, _WIDTH, _PLOT_TOP, _PLOT_BOTTOM)
+    yield area.draw_levels()
     for tick in across.ticks:
         x = _LEFT + _WIDTH * across.locate(tick)
         yield svg.draw_text(across.format_tick(tick), "tick", x, _PLOT_BOTTOM + 16, "middle")
@@ -329,9 +327,7 @@ def _draw_prices(prices: Mapping[str, tuple[float, ValueRange]], measure: str) -
     for engine in engines:
         usd, mean = prices[engine]
         x = _LEFT + _WIDTH * across.locate(usd)
-        y, low, high = (
-            _find_height(up, number) for number in (mean.value, *(mean.interval or (mean.value,) * 2))
-        )
+        y, low, high = map(area.find_height, (mean.value, *(mean.interval or (mean.value,) * 2)))
         points.append(_Point(engine, x, y, high, low))
         marks = [svg.draw_line(x, x, low, high, "whisker")] if mean.interval else []
         title = f"{measure} {format_number(mean.value)} ({format_range(mean.interval)})"
@@ -347,10 +343,6 @@ def _draw_prices(prices: Mapping[str, tuple[float, ValueRange]], measure: str) -
         labels.append((point.x, y))
         yield _draw_label(svg.shorten_name(point.engine, 20, engines), point.x, y, points)
     yield from svg.note_omitted_engines(len(prices), _PLOT_BOTTOM + 32)
-
-
-def _find_height(axis: Axis, value: float) -> float:
-    return _PLOT_BOTTOM - (_PLOT_BOTTOM - _PLOT_TOP) * axis.locate(value)
 
 
 def _draw_label(name: str, x: float, y: float, points: Sequence[_Point]) -> Markup:

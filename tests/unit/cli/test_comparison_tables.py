@@ -200,6 +200,7 @@ def test_engines_that_return_the_same_have_no_interval(tmp_path: Path) -> None:
 def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     output = render_tables(summarise_run(tmp_path / "run", make_rows(("alone",))))
     assert "1 engine," in output
+    assert "\n1 engine: nothing to compare.\n" in output
     assert "\nlang en (5 queries), nDCG@5: alone 1.000\n" in output
     assert "contains the true mean." in output
     assert "true differences" not in output
