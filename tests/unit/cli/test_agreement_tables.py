@@ -324,7 +324,7 @@ def test_the_chinese_sentence_says_which_engine_is_favoured(unfair_agreement: di
     cell = {"value": 1.0, "ci95": [0, 2], "why": None}
     gap = {**unfair_agreement["widest_gap"], "difference": cell}
     text = render_tables({**unfair_agreement, "widest_gap": gap}, t=CHINESE)
-    assert "差距最大的一对引擎中，评测员更偏向 B，与 A 相差 1.000" in text
+    assert "差距最大的一对引擎中，评测员更偏向 B，按每条结果的等级计，与 A 相差 1.000" in text
 
 
 def test_two_that_people_hardly_tell_apart_get_no_range_and_a_reason(
