@@ -322,22 +322,23 @@ def _draw_for_labelling(
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     """Draw queries for people to label, write them to a file, and print what to do with it."""
     from judge.measure.ppi import MIN_LABELLED
+    from judge.report.display_text import count_pairs, count_queries
     from judge.runs.labelling_plan import plan_labels
 
     plan = plan_labels(run, count, seed, out)
-    size = t.translate_plural("{count:,} query", "{count:,} queries", plan.count)
+    size = count_queries(t, plan.count)
     more = ""
     if plan.reserve:
         more = t(
             " + {plan.reserve:,} in reserve ({pairs})",
             plan=plan,
-            pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.reserve_pairs),
+            pairs=count_pairs(t, plan.reserve_pairs),
         )
     print_message(
         "{path}: {size} ({pairs}){more}; fill in the column 'grade', then: {command}",
         path=plan.path,
         size=size,
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.pairs),
+        pairs=count_pairs(t, plan.pairs),
         more=more,
         command=f"judge agree {run} --qrels {plan.path}",
     )
@@ -363,14 +364,14 @@ def _plan_pairs(
     run: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
 ) -> None:
     """Draw pairs for people to label, write them to a file, and print what to do with it."""
-    from judge.report.display_text import count_queries
+    from judge.report.display_text import count_pairs, count_queries
     from judge.runs.labelling_plan import make_design_path, plan_pair_labels
 
     path, plan = plan_pair_labels(run, engines, measure, size, out)
     print_message(
         "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",
         path=path,
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.labels),
+        pairs=count_pairs(t, plan.labels),
         queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
         command=f"judge agree {run} --qrels {path} --plan {path}",
     )

@@ -15,12 +15,12 @@ from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, selftest_sentences
 from judge.report.display_text import (
+    count_calls,
     count_pairs,
     count_queries,
     describe_unanswered_calls,
     escape_hidden,
     fit_on_line,
-    format_call_count,
     format_interval,
     format_number,
     format_run_cost,
@@ -151,7 +151,7 @@ def _describe_cost(t: Translator, cost: RunCost) -> str:
     calls = t(
         "{calls}, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
         " {cost.completion_tokens:,} out",
-        calls=format_call_count(t, cost.calls),
+        calls=count_calls(t, cost.calls),
         cost=cost,
     )
     price = t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else ""
@@ -175,13 +175,14 @@ def describe_sample(page_data: PageData) -> Bilingual | None:
 
 
 def describe_dataset(t: Translator, summary: Summary) -> str:
-    """Return the numbers of queries, engines, results and pairs."""
+    """Return the numbers of queries, engines, results, and pairs to judge, or all if people graded some."""
+    to_judge = t.translate_plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs)
     return t(
         "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)",
         queries=count_queries(t, summary.queries),
         engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
         results=t.translate_plural("{count:,} result", "{count:,} results", summary.results),
-        pairs=count_pairs(t, summary),
+        pairs=count_pairs(t, summary.pairs) if summary.labels else to_judge,
         saved=summary.dedup_saving,
     )
 

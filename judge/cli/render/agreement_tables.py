@@ -20,7 +20,13 @@ from judge.measure.measures import parse_measure
 from judge.measure.resampling import StatisticValue
 from judge.messages import Message, SeparatedNames
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
-from judge.report.display_text import count_queries, format_interval, format_plain_number, format_plain_range
+from judge.report.display_text import (
+    count_pairs,
+    count_queries,
+    format_interval,
+    format_plain_number,
+    format_plain_range,
+)
 
 
 def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | None = None) -> Iterator[Part]:
@@ -68,7 +74,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
     yield t(
         "{pairs} of {queries} have a grade from people ({scale}) and one from {assessor}; of {whole} people"
         " graded every pair",
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", agreement.pairs),
+        pairs=count_pairs(t, agreement.pairs),
         queries=count_queries(t, agreement.queries),
         scale=t("0 to 3") if graded else t("yes or no"),
         assessor=agreement.assessor,

@@ -33,6 +33,7 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import (
     OUTCOME_SIGNS,
+    count_pairs,
     count_queries,
     format_p_value,
     format_plain_number,
@@ -121,7 +122,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int) -> I
     yield warn_incomplete(t, summary)
     yield from warn_without_results(t, summary)
     yield from map(t, summary.remarks)
-    judged = t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
+    judged = count_pairs(t, summary.pairs)
     yield t(
         "{queries}, {engines}, judged down to rank {run.depth} by {assessor}, {repeats}; {pairs},"
         " {run.coverage:.1%} judged",
