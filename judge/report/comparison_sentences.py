@@ -81,10 +81,13 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
         return t("{count} engines, and no measure that can compare engines.", count=engines)
     measure = measure or summary.deciding_measure
     comparisons = summary.select_comparisons(measure)
-    if not comparisons:
-        return ""
-    if summary.runs:
+    if comparisons and summary.runs:
         return _describe_changes(t, comparisons, measure)
+    return _name_best(t, summary, comparisons, measure) if comparisons else ""
+
+
+def _name_best(t: Translator, summary: Summary, comparisons: Sequence[PairComparison], measure: str) -> str:
+    """Return which of the engines of a run is best, or why none is."""
     order = summary.sort_engines(measure)
     wins = Counter(each.winner for each in comparisons)
     others = len(order) - 1

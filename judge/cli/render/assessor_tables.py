@@ -124,6 +124,11 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
         )
     if estimate.examples:
         yield _describe_examples(estimate.examples)
+    yield from _describe_duration(estimate)
+
+
+def _describe_duration(estimate: AssessorEstimate) -> Iterator[str]:
+    """Yield how long the calls would take, and what they would cost in batches."""
     duration = _format_duration(estimate.seconds)
     if estimate.pace:
         yield t(
