@@ -90,7 +90,13 @@ def list_facts(
             yield title, values
     if extras.agreement:
         warnings = _escape(map(make_text, extras.agreement.warnings))
-        yield make_text("agreement with people"), [*_describe_agreement(extras.agreement), *warnings]
+        counts = make_text(
+            "{pairs} with labels of {source}",
+            pairs=build_text(count_pairs, extras.agreement.pairs),
+            source=fit_on_line(extras.agreement.labels),
+        )
+        kappa = build_texts(assessor_sentences.describe_kappa, extras.agreement)
+        yield make_text("agreement with people"), [counts, *kappa, *warnings]
     if extras.order:
         warnings = _escape(map(make_text, extras.order.warnings))
         yield make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings]
@@ -100,26 +106,6 @@ def list_facts(
 
 def _escape(texts: Iterable[Bilingual]) -> list[Bilingual]:
     return [Bilingual(*map(escape_hidden, each)) for each in texts]
-
-
-def _describe_agreement(agreement: LabelAgreement) -> Iterator[Bilingual]:
-    kappa, same = agreement.kappa_relevant, agreement.same_verdict
-    source = fit_on_line(agreement.labels)
-    if kappa.value is None or same.value is None:
-        why = build_text(assessor_sentences.explain_missing, kappa)
-        yield make_text("unknown ({source}): {why}", source=source, why=why)
-        return
-    yield make_text(
-        "relevant or not: the same on {same:.1%} of {pairs:,} pairs ({source}), kappa"
-        " {kappa:.3f}{interval}; 0 is chance, 1 is perfect",
-        same=same.value,
-        pairs=agreement.pairs,
-        source=source,
-        kappa=kappa.value,
-        interval=build_text(format_interval, kappa.ci95, "z.3f"),
-    )
-    if kappa.ci95 and agreement.queries < assessor_sentences.FEW_FOR_BCA:
-        yield build_text(assessor_sentences.warn_narrow_intervals)
 
 
 #: Names of the outcomes of an order by labels.
