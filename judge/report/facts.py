@@ -11,7 +11,7 @@ from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
 from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
-from judge.pricing.costs import RunCost
+from judge.pricing.costs import Cost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, selftest_sentences
 from judge.report.display_text import (
@@ -101,7 +101,7 @@ def list_facts(
         warnings = _escape(map(make_text, extras.order.warnings))
         yield make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings]
     if summary.cost:
-        yield make_text("cost"), [build_text(_describe_cost, summary.cost)]
+        yield make_text("cost"), [build_text(describe_cost, summary.cost)]
 
 
 def _escape(texts: Iterable[Bilingual]) -> list[Bilingual]:
@@ -132,7 +132,8 @@ def _describe_order(order: PlannedComparison) -> Iterator[Bilingual]:
         )
 
 
-def _describe_cost(t: Translator, cost: RunCost) -> str:
+def describe_cost(t: Translator, cost: Cost) -> str:
+    """Return calls, tokens and the price, and the calls with an unknown cost."""
     amount = format_run_cost(t, cost)
     calls = t(
         "{calls}, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
@@ -173,7 +174,7 @@ def describe_dataset(t: Translator, summary: Summary) -> str:
     )
 
 
-def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
+def describe_unclear_calls(t: Translator, cost: Cost) -> str:
     """Return the number of calls with an unknown cost, to follow the cost of a run."""
     uncounted = maybe_billed = ""
     if cost.uncounted:

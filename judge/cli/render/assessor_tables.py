@@ -12,15 +12,15 @@ from judge.cli.terminal import t
 from judge.errors import ErrorKind
 from judge.measure.resampling import CountedShare
 from judge.messages import make_text
-from judge.pricing.costs import Cost, add_costs
+from judge.pricing.costs import add_costs
 from judge.pricing.prices import FREE_PRICE
 from judge.report.display_text import (
     count_calls,
     count_new_calls,
     count_pairs,
-    format_run_cost,
     format_share,
 )
+from judge.report.facts import describe_cost
 from judge.report.selftest_sentences import MOST_WRONG, list_wrong_grades
 from judge.selftest.probes import RELEVANT_KINDS
 from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, PromptResult, SelfTest
@@ -234,7 +234,8 @@ def list_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
     yield table
     yield from _describe_failures(prompts)
     yield from _describe_surprises(shipped)
-    yield _describe_cost(add_costs([prompt.cost for prompt in prompts.values()]))
+    cost = add_costs([prompt.cost for prompt in prompts.values()])
+    yield t("in all {cost}", cost=describe_cost(t, cost))
     yield t("result: {path}", path=selftest.path)
     yield from _describe_reliability(shipped)
 
@@ -322,13 +323,3 @@ def _describe_reliability(prompt: PromptResult) -> Iterator[str]:
             " assessor with people: judge agree RUN --plan 20.",
             most=MOST_WRONG,
         )
-
-
-def _describe_cost(cost: Cost) -> str:
-    amount = format_run_cost(t, cost)
-    return t(
-        "in all {calls}, {cost.prompt_tokens:,} tokens in, {cost.completion_tokens:,} out{price}",
-        calls=count_calls(t, cost.calls),
-        cost=cost,
-        price=t("; price unknown") if amount is None else f"; {amount}" if amount else "",
-    )
