@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -340,7 +341,7 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
         size=size,
         pairs=count_pairs(t, plan.pairs),
         more=more,
-        command=f"judge agree {run} --qrels {plan.path}",
+        command=shlex.join(["judge", "agree", str(run), "--qrels", str(plan.path)]),
     )
     if plan.count < MIN_LABELLED:
         print_message(
@@ -373,7 +374,7 @@ def _plan_pairs(
         path=path,
         pairs=count_pairs(t, plan.labels),
         queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
-        command=f"judge agree {run} --qrels {path} --plan {path}",
+        command=shlex.join(["judge", "agree", str(run), "--qrels", str(path), "--plan", str(path)]),
     )
     print_message(
         "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"
