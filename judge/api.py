@@ -34,7 +34,7 @@ from judge.dataset import trec
 from judge.dataset.label_files import read_feedback, read_labels
 from judge.dataset.labels import choose_label_scale, match_labels
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
-from judge.dimensions.dimension_table import DimensionOptions
+from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError, Interrupted
 from judge.finished_run import load_current_summary, rescore, write_current_report
 from judge.measure.measures import resolve_measures

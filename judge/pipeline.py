@@ -28,9 +28,9 @@ from judge.completeness import check_run
 from judge.config.run import Config
 from judge.dataset.label_files import read_feedback
 from judge.dataset.stored_dataset import PooledDataset
+from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.dimension_table import (
     DIMENSIONS,
-    DimensionOptions,
     ask_questions,
     count_questions,
     measure_dimensions,
@@ -245,14 +245,14 @@ def estimate(config: Config) -> RunEstimate:
             )
             for plan in plans
         }
-        options = DimensionOptions(explain_queries=config.explain_queries)
-        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         estimator = factory.build_question_estimator(config, store)
+        options = DimensionOptions(explain_queries=config.explain_queries, asker=estimator)
+        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             judgments = [find_known_judgments(plan, store) for plan in plans]
             judged = _make_judged_run(config, prepared, selection, judgments)
-            ask_questions(judged, names, estimator, options)
+            ask_questions(judged, names, options)
         questions: dict[str, QuestionEstimate] = {}
         for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
             each = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import Field, PlainSerializer
 
 from judge.measure.measures import name_mean
-from judge.messages import Message, Text, Translator
+from judge.messages import Bilingual, Message, Translator
 
 NIGHT_SCHEMA_VERSION: Final = 2
 Status = Literal[
@@ -35,7 +35,9 @@ RegressionVerdict = Literal["fine", "regression", "improvement", "incomplete"]
 QUARANTINED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 #: A text in the banner above the night's report; pydantic reads a named tuple from an object, too.
-_StoredText = Annotated[Text, PlainSerializer(Text._asdict, return_type=dict[Literal["en", "zh"], str])]
+_StoredText = Annotated[
+    Bilingual, PlainSerializer(Bilingual._asdict, return_type=dict[Literal["en", "zh"], str])
+]
 _DriftedStorePath = Annotated[str, Field(pattern=rf"^\.\.[/\\]{QUARANTINED_STORE.pattern}$")]
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from judge.errors import InputError
 from judge.measure.measures import name_mean
-from judge.messages import Text, Translator, build_text, make_text
+from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly import night_texts, trend, trend_texts
 from judge.nightly.night_texts import SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
@@ -96,7 +96,7 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
     )
 
 
-def _describe_drops(night: NightRecord) -> tuple[Text, ...]:
+def _describe_drops(night: NightRecord) -> tuple[Bilingual, ...]:
     """Return the sentence about the drops of a fine night, nothing without any."""
     text = build_text(night_texts.describe_nonsignificant_drops, night)
     return (text,) if text.en else ()
@@ -124,7 +124,7 @@ def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Ch
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     picture = draw_rows(_make_keys(rows, kind), timeline, rows, kind, same_span=True)
     form = choose_number_format(kind)
-    heads = ((Text(row.engine, row.engine), svg.INTERVAL, Text("n", "n")) for row in rows)
+    heads = ((Bilingual.repeat(row.engine), svg.INTERVAL, Bilingual.repeat("n")) for row in rows)
     table = tuple(
         (night.date.isoformat(), *(cell for row in rows for cell in _format_cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
@@ -191,7 +191,7 @@ def _make_engine_row(
     )
 
 
-def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Text]]:
+def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Bilingual]]:
     """Return the marks of the picture with their meaning."""
     keys = [
         (_DOT, make_text("a night")),

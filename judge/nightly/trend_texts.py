@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from judge.measure.resampling import MIN_DIFFERING
-from judge.messages import Text, Translator, build_text, make_text
+from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly.record import NightRecord
 from judge.nightly.trend import Change, Kind
 
 #: The letter and the text of each change from one night to the next.
-CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
+CHANGE_TEXTS: Mapping[Change, tuple[str, Bilingual]] = {
     "model": ("M", make_text("another model")),
     "prompt": ("P", make_text("another prompt")),
     "scale": ("S", make_text("another scale, depth or number of repeats")),
@@ -26,7 +26,7 @@ def describe_unfinished(t: Translator, day: str) -> str:
     return t("{day} was begun and not finished: {command}", day=day, command=command)
 
 
-def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:
+def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Bilingual | None:
     """Return which nights the charts show, None when they show all."""
     if (left_out := len(nights) - most) <= 0:
         return None
@@ -40,7 +40,7 @@ def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | No
 
 def describe_trend(
     mean: str, kind: Kind, changes: Sequence[Sequence[Change]], *, lacks_intervals: bool
-) -> Text:
+) -> Bilingual:
     """Return the description of the chart of a measure, whose mean is called `mean`.
 
     It says why some points have no interval, where one `lacks_intervals`.
@@ -70,7 +70,7 @@ def describe_trend(
     )
 
 
-def describe_letters(changes: Sequence[Sequence[Change]]) -> Text:
+def describe_letters(changes: Sequence[Sequence[Change]]) -> Bilingual:
     """Return the meaning of the letters of the changes that occur, empty without any."""
     return build_text(_write_letters, {change for changed in changes for change in changed})
 
