@@ -11,8 +11,8 @@ from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from judge.analysis.dimension_summary import DimensionResult
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult
 from judge.dataset.clean import clean_query
 from judge.dataset.label_files import Feedback
 from judge.errors import InputError

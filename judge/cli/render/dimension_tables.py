@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from judge.analysis.summary import DimensionMean, DimensionSummary
+from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
 from judge.cli.render.tables import (
     escape_line,
     format_decimal,
