@@ -1,7 +1,4 @@
-"""A dataset with its pool on the disk: a line for each query, then one for the dataset.
-
-The remarks about missing texts and dates that differ are written here, too.
-"""
+"""A dataset with its pool on the disk: a line for each query, then one for the dataset."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, islice, pairwise
+from itertools import chain, islice, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
@@ -18,8 +15,7 @@ import msgspec
 
 from judge.dataset.pool import make_pair, pool_query
 from judge.dataset.read import QueryReader
-from judge.flags import TEXT_MISSING
-from judge.messages import Message
+from judge.dataset.remarks import PoolRemarks
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
 from judge.stored_records import (
     QueryResults,
@@ -153,28 +149,25 @@ class _StoredContent:
         return PooledDataset(dataset, pool, footer.fingerprint, self.lines)
 
 
-def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | None) -> PooledDataset:
-    """Return the dataset of `reader` with its pool down to `depth`, in a temporary file in `folder`.
-
-    `source` names the file of the texts, for messages.
-    """
+def store_dataset(reader: QueryReader, depth: int, folder: Path | None) -> PooledDataset:
+    """Return the dataset of `reader` with its pool down to `depth`, in a temporary file in `folder`."""
     lines = TemporaryLines(folder)
     content = _StoredContent(lines, depth)
+    dates = reader.options.dates
+    remarks = PoolRemarks(depth, dates=dates)
     starts: list[int] = []
     for query, rankings in reader.read(folder):
         stored = _make_stored_query(query, rankings, depth)
         content.add(stored)
+        remarks.add(rankings)
         starts.append(lines.size)
         lines.append([encode_line(stored)])
     ranges = dict(zip(content.queries, pairwise([*starts, lines.size]), strict=True))
-    footer = _Footer("", tuple(reader.warnings), reader.dates)
-    dataset = content.open(footer).dataset
-    missing = describe_missing(dataset.rankings, depth, source) if reader.lacks_text else ()
-    warnings = (*footer.warnings, *missing, *describe_differing_dates(dataset, depth))
     in_order = (decode_line(_query_decoder, lines.read(*ranges[query_id])) for query_id in sorted(ranges))
-    footer = _Footer(_hash_dataset(content.queries, in_order), warnings, reader.dates)
+    fingerprint = _hash_dataset(content.queries, in_order)
+    footer = _Footer(fingerprint, (*reader.warnings, *remarks.describe(reader.texts_file)), dates)
     # In the file as plain texts, because msgspec encodes no messages.
-    lines.append([encode_line(replace(footer, warnings=tuple(map(str, warnings))))])
+    lines.append([encode_line(replace(footer, warnings=tuple(map(str, footer.warnings))))])
     return content.open(footer)
 
 
@@ -224,65 +217,3 @@ def load_pooled(lines: StoredLines, depth: int, cache_key: str) -> PooledDataset
             return content.open(decode_line(_footer_decoder, line), cache_key)
         content.add(decode_line(_query_decoder, line))
     raise ValueError("no line ends the dataset")
-
-
-def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> Iterator[str]:
-    """Yield one line if results down to `depth` have no text in the file `source`."""
-    count, first, documents = 0, None, set[str]()
-    for ranking in rankings:
-        for rank, snippet in enumerate(ranking.snippets[:depth], start=1):
-            if TEXT_MISSING in snippet.flags:
-                count += 1
-                first = first or (ranking, rank, snippet.docno)
-                documents.add(snippet.docno)
-    if first is None:
-        return
-    ranking, rank, docno = first
-    if docno:
-        lack = (
-            Message("{count:,} documents have no text in {source}", count=len(documents), source=source)
-            if len(documents) > 1
-            else Message("1 document has no text in {source}", source=source)
-        )
-        which = Message("document {docno!r} of query {query_id!r}", docno=docno, query_id=ranking.query_id)
-    else:
-        lack = (
-            Message("{count:,} results have no text or title in {source}", count=count, source=source)
-            if count > 1
-            else Message("1 result has no text or title in {source}", source=source)
-        )
-        which = Message(
-            "rank {rank} of engine {engine!r} for query {query_id!r}",
-            rank=rank,
-            engine=ranking.engine,
-            query_id=ranking.query_id,
-        )
-    yield Message(
-        "{lack}, first {first}: the assessor does not judge a missing text, which is not grade 0",
-        lack=lack,
-        first=which,
-    )
-
-
-def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
-    """Yield one line if prompts show dates and pairs of a query down to `depth` differ only in the date."""
-    if not dataset.dates:
-        return
-    more = 0
-    for _, rankings in groupby(dataset.rankings, attrgetter("query_id")):
-        ids: dict[tuple[str, str], set[str]] = {}
-        for snippet in chain.from_iterable(ranking.snippets[:depth] for ranking in rankings):
-            if TEXT_MISSING not in snippet.flags:
-                ids.setdefault((snippet.title, snippet.text), set()).add(snippet.id)
-        more += sum(len(same_text) - 1 for same_text in ids.values())
-    if more == 1:
-        yield Message(
-            "1 pair differs from another one only in the date, which prompts show (--dates or --as-of): each"
-            " is judged"
-        )
-    elif more:
-        yield Message(
-            "{count:,} pairs differ from another one only in the date, which prompts show (--dates or"
-            " --as-of): each is judged",
-            count=more,
-        )

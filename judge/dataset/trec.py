@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from judge.dataset import validation
-from judge.dataset.rows import InputRow, convert_values, parse_object, read_nonblank_lines
+from judge.dataset.json_lines import parse_object, read_nonblank_lines
+from judge.dataset.rows import InputRow, convert_values
 from judge.dataset.text_files import Warn, read_lines
 from judge.errors import InputError
 from judge.messages import SeparatedNames
@@ -48,6 +49,7 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -
     return (
         InputRow(
             location,
+            {},
             {"query": queries[query_id], "query_id": query_id, "engine": engine}
             | texts.get(docno, {"snippet": None})
             | {"docno": docno},
@@ -106,7 +108,7 @@ def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, 
 
 
 def _parse_topic_object(location: str, line: str) -> tuple[str, str]:
-    record = convert_values(parse_object(location, line), {})
+    record = convert_values(parse_object(location, line))
     ids = [record[name] for name in _TOPIC_ID_NAMES if record.get(name) is not None]
     texts = [record[name] for name in ("query", "text", "title") if record.get(name)]
     if not (ids and texts):
@@ -279,7 +281,7 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
                 "{place}: is a header; write documents as id, tab, text, or as JSON lines", place=location
             )
         return docno.strip(), {"snippet": text}
-    record = convert_values(parse_object(location, line), {})
+    record = convert_values(parse_object(location, line))
     ids = [record[name] for name in _ID_NAMES if record.get(name) is not None]
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
     if not (ids and texts):
