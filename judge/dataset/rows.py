@@ -226,6 +226,9 @@ def convert_values(record: Mapping[str, Any], rank: str = "rank") -> dict[str, A
     """
     converted = {}
     for name, value in record.items():
+        if type(value) is str:  # most are
+            converted[str(name)] = value
+            continue
         if hasattr(value, "tolist") and hasattr(value, "dtype"):
             value = value.tolist()
         if isinstance(value, float):

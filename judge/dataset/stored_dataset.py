@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -64,10 +65,16 @@ class _StoredQuery(msgspec.Struct, array_like=True):
     lists: list[_StoredList]
     pooled: list[_Number]
 
-    def __post_init__(self) -> None:
+    def check(self, depth: int) -> None:
+        """Raise ValueError where a snippet is missing, a part is there twice, or documents do not fit."""
         numbers = chain(self.pooled, *(each.numbers for each in self.lists))
         if max(numbers, default=-1) >= len(self.snippets):
             raise ValueError("a snippet is missing")
+        engines = {each.engine for each in self.lists}
+        if len(engines) < len(self.lists) or len(set(self.pooled)) < len(self.pooled):
+            raise ValueError("an engine or a pair is there twice")
+        if any(len(each.documents) != min(depth, len(each.numbers)) for each in self.lists):
+            raise ValueError("a list has other documents")
 
     def make_results(self) -> QueryResults:
         """Return the rankings of the query, and their documents."""
@@ -100,75 +107,24 @@ _FOOTER_START = b"{"
 _query_decoder, _footer_decoder = msgspec.json.Decoder(_StoredQuery), msgspec.json.Decoder(_Footer)
 
 
-@dataclass(slots=True)
-class _StoredContent:
-    """The queries of `lines` so far, the engines, and how many rankings, results and pairs there are."""
-
-    lines: StoredLines
-    depth: int
-    queries: dict[str, Query] = field(default_factory=dict)
-    engines: set[str] = field(default_factory=set)
-    rankings: int = 0
-    results: int = 0
-    pairs: int = 0
-
-    def add(self, stored: _StoredQuery) -> None:
-        """Add the next query; raise ValueError where parts are there twice, or documents do not fit."""
-        engines = {each.engine for each in stored.lists}
-        is_new = stored.query.id not in self.queries
-        if not is_new or len(engines) < len(stored.lists) or len(set(stored.pooled)) < len(stored.pooled):
-            raise ValueError("a query, an engine of it or a pair is there twice")
-        self.queries[stored.query.id] = stored.query
-        self.engines |= engines
-        for each in stored.lists:
-            if len(each.documents) != min(self.depth, len(each.numbers)):
-                raise ValueError("a list has other documents")
-            self.results += len(each.documents)
-        self.rankings += len(stored.lists)
-        self.pairs += len(stored.pooled)
-
-    def open(self, footer: _Footer, cache_key: str = "") -> PooledDataset:
-        """Return the dataset, which reads rankings and pairs from the lines, and its pool."""
-        queries = self.queries
-
-        def read_stored() -> Iterator[_StoredQuery]:
-            return (decode_line(_query_decoder, line) for line in islice(self.lines, len(queries)))
-
-        def read_rankings() -> Iterator[QueryResults]:
-            return (stored.make_results() for stored in read_stored())
-
-        def read_pairs() -> Iterator[Pair]:
-            for stored in read_stored():
-                for number in stored.pooled:
-                    yield make_pair(dataset, stored.query.id, stored.snippets[number])
-
-        rankings: StoredRankings[None] = StoredRankings(read_rankings, self.rankings)
-        dataset = Dataset(queries, rankings, tuple(sorted(self.engines)), footer.warnings, footer.dates)
-        pairs = StoredRecords(read_pairs, self.pairs)
-        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_rankings), cache_key)
-        return PooledDataset(dataset, pool, footer.fingerprint, self.lines)
-
-
 def store_dataset(reader: QueryReader, depth: int, folder: Path | None) -> PooledDataset:
     """Return the dataset of `reader` with its pool down to `depth`, in a temporary file in `folder`."""
     lines = TemporaryLines(folder)
-    content = _StoredContent(lines, depth)
-    dates = reader.options.dates
-    remarks = PoolRemarks(depth, dates=dates)
-    starts: list[int] = []
+    remarks = PoolRemarks(depth, dates=reader.options.dates)
+    queries: list[Query] = []
+    starts = [0]
     for query, rankings in reader.read(folder):
-        stored = _make_stored_query(query, rankings, depth)
-        content.add(stored)
+        lines.append([encode_line(_make_stored_query(query, rankings, depth))])
         remarks.add(rankings)
+        queries.append(query)
         starts.append(lines.size)
-        lines.append([encode_line(stored)])
-    ranges = dict(zip(content.queries, pairwise([*starts, lines.size]), strict=True))
+    ranges = {query.id: places for query, places in zip(queries, pairwise(starts), strict=True)}
     in_order = (decode_line(_query_decoder, lines.read(*ranges[query_id])) for query_id in sorted(ranges))
-    fingerprint = _hash_dataset(content.queries, in_order)
-    footer = _Footer(fingerprint, (*reader.warnings, *remarks.describe(reader.texts_file)), dates)
-    # In the file as plain texts, because msgspec encodes no messages.
-    lines.append([encode_line(replace(footer, warnings=tuple(map(str, footer.warnings))))])
-    return content.open(footer)
+    # As plain texts, because msgspec encodes no messages.
+    warnings = tuple(map(str, (*reader.warnings, *remarks.describe(reader.texts_file))))
+    footer = _Footer(_hash_dataset(queries, in_order), warnings, reader.options.dates)
+    lines.append([encode_line(footer)])
+    return load_pooled(lines, depth)
 
 
 def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) -> _StoredQuery:
@@ -188,10 +144,10 @@ def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) ->
     return _StoredQuery(query, list(snippets.values()), lists, [numbers[id(each)] for each in pooled])
 
 
-def _hash_dataset(queries: Mapping[str, Query], stored: Iterable[_StoredQuery]) -> str:
+def _hash_dataset(queries: Iterable[Query], stored: Iterable[_StoredQuery]) -> str:
     """Return a hash of the dataset as it was read; `stored` are sorted by the ids of the queries."""
     digest = hashlib.sha256()
-    for query in queries.values():
+    for query in queries:
         extra = sorted(query.extra.items())
         record: tuple[object, ...] = ("query", query.id, query.raw_text, query.lang, query.reference, extra)
         expected = () if query.expected is None else (query.expected,)
@@ -209,11 +165,46 @@ def _hash_dataset(queries: Mapping[str, Query], stored: Iterable[_StoredQuery]) 
     return digest.hexdigest()[:16]
 
 
-def load_pooled(lines: StoredLines, depth: int, cache_key: str) -> PooledDataset:
-    """Return the dataset in `lines`, and its pool with `cache_key`; raise ValueError for other lines."""
-    content = _StoredContent(lines, depth)
+def load_pooled(lines: StoredLines, depth: int, cache_key: str = "") -> PooledDataset:
+    """Return the dataset in `lines`, and its pool with `cache_key`; raise ValueError for other lines.
+
+    Rankings and pairs are read from the lines whenever they are used.
+    """
+    queries: dict[str, Query] = {}
+    engines: set[str] = set()
+    counts = Counter[str]()
+    footer = None
     for line in lines:
         if line.startswith(_FOOTER_START):
-            return content.open(decode_line(_footer_decoder, line), cache_key)
-        content.add(decode_line(_query_decoder, line))
-    raise ValueError("no line ends the dataset")
+            footer = decode_line(_footer_decoder, line)
+            break
+        stored = decode_line(_query_decoder, line)
+        stored.check(depth)
+        if stored.query.id in queries:
+            raise ValueError("a query is there twice")
+        queries[stored.query.id] = stored.query
+        engines.update(each.engine for each in stored.lists)
+        counts.update(
+            rankings=len(stored.lists),
+            results=sum(len(each.documents) for each in stored.lists),
+            pairs=len(stored.pooled),
+        )
+    if footer is None:
+        raise ValueError("no line ends the dataset")
+
+    def read_stored() -> Iterator[_StoredQuery]:
+        return (decode_line(_query_decoder, line) for line in islice(lines, len(queries)))
+
+    def read_results() -> Iterator[QueryResults]:
+        return (stored.make_results() for stored in read_stored())
+
+    def read_pairs() -> Iterator[Pair]:
+        for stored in read_stored():
+            for number in stored.pooled:
+                yield make_pair(dataset, stored.query.id, stored.snippets[number])
+
+    rankings: StoredRankings[None] = StoredRankings(read_results, counts["rankings"])
+    dataset = Dataset(queries, rankings, tuple(sorted(engines)), footer.warnings, footer.dates)
+    pairs = StoredRecords(read_pairs, counts["pairs"])
+    pool = Pool(depth, counts["results"], pairs, StoredDocuments(read_results), cache_key)
+    return PooledDataset(dataset, pool, footer.fingerprint, lines)
