@@ -10,9 +10,8 @@ from typing import Any
 from judge.characters import SURROGATE
 from judge.dataset import clean
 from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
-from judge.dataset.json_lines import parse_object, read_nonblank_lines
 from judge.dataset.rows import convert_values
-from judge.dataset.text_files import Warn, check_is_file, find_format
+from judge.dataset.text_files import Warn, check_is_file, find_format, parse_object, read_nonblank_lines
 from judge.dataset.validation import make_query_id, parse_optional_identifier
 from judge.errors import InputError
 from judge.messages import Message

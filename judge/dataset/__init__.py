@@ -13,7 +13,7 @@ A file becomes a dataset in these steps:
 
 The other modules:
 
-    text_files, json_lines     read lines in any encoding, and JSON in them
+    text_files                 read lines in any encoding, and JSON in them
     csv_tables, workbooks      read the records of CSV and of XLSX
     validation                 check and parse single values: identifiers and texts
     clean, markup              clean texts as prompts show them; remove HTML

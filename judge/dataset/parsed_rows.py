@@ -19,8 +19,8 @@ import msgspec
 
 from judge.dataset import clean
 from judge.dataset.clean import RawSnippet
-from judge.dataset.json_lines import parse_row_json
 from judge.dataset.rows import InputRow, LocatedRow
+from judge.dataset.text_files import parse_json
 from judge.dataset.validation import (
     make_query_id,
     normalise_text,
@@ -241,7 +241,7 @@ def _parse_expected(row: InputRow) -> tuple[str, ...] | None:
         return None
     if isinstance(value, str):
         value = (
-            parse_row_json(row.locate_field("expected"), value)
+            parse_json(row.locate_field("expected"), value)
             if value.lstrip().startswith("[")
             else value.split()
         )

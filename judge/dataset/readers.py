@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 
-from judge.dataset import json_lines, text_files
+from judge.dataset import text_files
 from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
 from judge.dataset.rows import InputRow, RowFormat, convert_values
 from judge.dataset.text_files import Warn
@@ -45,14 +45,14 @@ def read_rows(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[
 
 
 def _read_jsonl(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[InputRow]:
-    for location, text in json_lines.read_nonblank_lines(path, warn):
-        yield from row_format.expand_record(location, json_lines.parse_object(location, text))
+    for location, text in text_files.read_nonblank_lines(path, warn):
+        yield from row_format.expand_record(location, text_files.parse_object(location, text))
 
 
 def _read_json(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[InputRow]:
     """Yield the rows of a JSON array of records, as test frameworks write it."""
     text = text_files.read_text_file(path, warn)
-    records = json_lines.parse_row_json(str(path), text) if text.strip() else []
+    records = text_files.parse_json(str(path), text) if text.strip() else []
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
     if not isinstance(records, list):
