@@ -19,9 +19,9 @@ from judge.analysis.dimension_summary import DimensionResult
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
+from judge.dataset.cells import escape_cell, escape_column
 from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import read_query_results
-from judge.dataset.validation import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import make_file_name
 from judge.json_text import dump_json
