@@ -82,6 +82,11 @@ class CanaryCheck:
     accepted: tuple[str, ...] = ()
     shares_canaries: bool = False
 
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        """The summaries of the night's runs of canaries, the last one first."""
+        return self.run.summary, *self.earlier
+
 
 def make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
     """Return the options of a canary run in `folder`, with the assessor of `config`.

@@ -32,15 +32,10 @@ from judge.nightly.assessor_drift import (
     load_canary_grades,
 )
 from judge.nightly.record import QUARANTINED_STORE, BaselineReference, EngineSettings, NightRecord
-from judge.nightly.record_file import (
-    NIGHT_FILE,
-    parse_record,
-    read_record,
-    read_record_if_there,
-    record_to_json,
-)
+from judge.nightly.record_file import NIGHT_FILE, read_record, read_record_if_there
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config
+from judge.runs.record_json import from_json, to_json
 
 #: The command that makes a run the baseline.
 SET_BASELINE_COMMAND = "judge baseline set RUN"
@@ -109,7 +104,7 @@ def read_collection(folder: RunFolder) -> CollectionInfo:
     values = folder.read_if_there(COLLECTION_FILE) or {}
     # Version 1 calls the settings "asked".
     values = {"engine_settings": values.get("asked"), **values}
-    return parse_record(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
+    return from_json(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
 
 
 def make_set_command(night: Path) -> str:
@@ -149,7 +144,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     for file, text in texts.items():
         _write_copy(text, folder / pointer.id / file)
     _load_baseline(folder, pointer)  # first: with a copy that cannot be read, no later night could run
-    RunFolder(folder).write_json(_POINTER_FILE, record_to_json(pointer))
+    RunFolder(folder).write_json(_POINTER_FILE, to_json(pointer))
     return pointer
 
 
@@ -233,10 +228,8 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
         return None
     # Version 1 calls the store "apart".
     values["quarantined_store"] = values.get("quarantined_store") or values.get("apart")
-    try:
-        return parse_record(BaselinePointer, values, str(path))
-    except InputError as error:
-        raise _make_unreadable_error(nights, error) from error
+    advice = Message("set the baseline again: {command}", command=_format_set_command(nights))
+    return from_json(BaselinePointer, values, str(path), advice)
 
 
 def show_baseline(nights: Path) -> BaselinePointer:
@@ -258,12 +251,8 @@ def load_baseline(nights: Path) -> Baseline | None:
         problem: object = error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = Message("{folder}: is damaged ({error!r})", folder=folder / pointer.id, error=error)
-    raise _make_unreadable_error(nights, problem)
-
-
-def _make_unreadable_error(nights: Path, problem: object) -> InputError:
     command = _format_set_command(nights)
-    return InputError("{error}; set the baseline again: {command}", error=problem, command=command)
+    raise InputError("{error}; set the baseline again: {command}", error=problem, command=command)
 
 
 def _format_set_command(nights: Path) -> str:

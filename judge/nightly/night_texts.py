@@ -27,8 +27,8 @@ from judge.messages import (
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
     EXIT_CODES,
-    CallCost,
     CanaryResults,
+    NightCost,
     NightRecord,
     RegressionOutcome,
     RegressionTest,
@@ -318,23 +318,22 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
     return text + (t(", the assessor has drifted") if canaries.drift else "")
 
 
-def _describe_cost(cost: CallCost, t: Translator) -> str:
+def _describe_cost(cost: NightCost, t: Translator) -> str:
     """Return what this night itself paid: the verdicts of earlier nights cost nothing again."""
-    number = cost.calls or 0
-    calls = t.translate_plural("{count:,} call", "{count:,} calls", number)
+    calls = t.translate_plural("{count:,} call", "{count:,} calls", cost.calls)
     if cost.lost:
         calls = t(
             "{least:,} to {calls} (a process ended early: {unanswered})",
-            least=number - cost.lost,
+            least=cost.calls - cost.lost,
             calls=calls,
             unanswered=describe_unanswered_calls(t, cost.lost),
         )
     amount = format_cost(
         t,
         cost.usd,
-        calls=number,
-        tokens=(cost.prompt_tokens or 0) + (cost.completion_tokens or 0),
-        unclear=(cost.uncounted or 0) + (cost.maybe_billed or 0),
+        calls=cost.calls,
+        tokens=cost.prompt_tokens + cost.completion_tokens,
+        unclear=cost.uncounted + cost.maybe_billed,
     )
     price = t(": price unknown") if amount is None else t(": {amount}", amount=amount) if amount else ""
     return t("this night made {calls}, canaries included{price}", calls=calls, price=price)

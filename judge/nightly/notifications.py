@@ -50,9 +50,9 @@ from judge.nightly.night_texts import (
     make_message,
 )
 from judge.nightly.record import EXIT_CODES, NightRecord, RegressionVerdict
-from judge.nightly.record_file import record_to_json
 from judge.report.display_text import fit_on_line
 from judge.runs.folder import RunFolder
+from judge.runs.record_json import to_json
 
 #: The last message sent to the webhook; the same message is not sent twice.
 _SENT_FILE = "webhook.txt"
@@ -363,7 +363,7 @@ def _sign(key: str, text: str) -> str:
 
 #: What makes the address to post to and the JSON body; a signature is of the current time.
 FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str, Any]]]] = {
-    "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": record_to_json(record)}),
+    "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": to_json(record)}),
     "feishu": _make_feishu_message,
     "dingtalk": _make_dingtalk_message,
     "wecom": _make_wecom_message,

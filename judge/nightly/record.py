@@ -6,14 +6,15 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field, PlainSerializer
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from judge.measure.measures import name_mean
+from judge.measure.resampling import Interval
 from judge.messages import Message, Text, Translator
+from judge.pricing.costs import Cost
 
-NIGHT_SCHEMA_VERSION: Final = 2
 Status = Literal[
     "fine",
     "regression",
@@ -34,8 +35,13 @@ RegressionVerdict = Literal["fine", "regression", "improvement", "incomplete"]
 #: The names of stores in the folder of nights: that of an assessor that had drifted, and those of all nights.
 QUARANTINED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
-#: A text in the banner above the night's report; pydantic reads a named tuple from an object, too.
-_StoredText = Annotated[Text, PlainSerializer(Text._asdict, return_type=dict[Literal["en", "zh"], str])]
+#: A text is stored as an object.
+_StoredText = Annotated[
+    Text,
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}, "required": ["en", "zh"]}),
+]
+#: Early files of version 1 do not have the count, which stands for 0.
+_Count = Annotated[int, BeforeValidator(lambda count: count or 0)]
 _DriftedStorePath = Annotated[str, Field(pattern=rf"^\.\.[/\\]{QUARANTINED_STORE.pattern}$")]
 
 
@@ -47,7 +53,7 @@ class NightMean:
     """
 
     mean: float | None
-    ci95: tuple[float, float] | None
+    ci95: Interval | None
     n: int
     pool_free: bool
 
@@ -117,7 +123,7 @@ class RegressionOutcome:
         return name_mean(self.measure)
 
     @property
-    def ci95(self) -> tuple[float, float] | None:
+    def ci95(self) -> Interval | None:
         """The interval of the change, None where it is unknown or says nothing.
 
         Where few queries differ it is the whole range: -1 to 1, wider for DCG.
@@ -174,7 +180,7 @@ class CanaryResults(GradeComparison):
     mean_grade: float | None
     flips: float | None = None
     drift: bool
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,21 +216,12 @@ class QueryDrift:
     uncovered: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallCost:
-    """Calls, tokens and US dollars; an amount is None where a part of it is unknown.
+@dataclass(frozen=True, slots=True)
+class NightCost(Cost):
+    """A cost; `lost` calls have no answer because a process ended early; they may not have been sent."""
 
-    `uncounted` calls were answered without a token count, `maybe_billed` may have been billed without an
-    answer. `lost` calls have no answer because a process ended early; they may not have been sent.
-    """
-
-    calls: int | None
-    prompt_tokens: int | None
-    cached_tokens: int | None
-    completion_tokens: int | None
-    usd: float | None
-    uncounted: int | None = None
-    maybe_billed: int | None = None
+    uncounted: _Count = 0
+    maybe_billed: _Count = 0
     lost: int = 0
 
 
@@ -257,7 +254,7 @@ class NightRecord:
     the store with the verdicts of an assessor that drifted, relative to the night's folder.
     """
 
-    schema: Literal[2] = NIGHT_SCHEMA_VERSION
+    schema: Literal[2]
     date: datetime.date
     status: Status
     exit: int
@@ -286,8 +283,8 @@ class NightRecord:
     query_drift: QueryDrift | None
     engine_settings: EngineSettings | None = None
     quarantined_store: _DriftedStorePath | None = None
-    cost: CallCost
-    cost_total: CallCost | None = None
+    cost: NightCost
+    cost_total: NightCost | None = None
     banner: tuple[_StoredText, ...] = ()
 
     @property
