@@ -163,7 +163,7 @@ def _compare_measures(
     sides = np.where(swapped, [[two], [one]], [[one], [two]])
     named = zip(sides[0], sides[1], indexes, strict=True)
     bounds = [scores.bound_differences(one, two, index) for one, two, index in named]
-    bounded = [_bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)]
+    bounded = [bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)]
     mean, least, most = ranges = np.stack(bounded, axis=1)
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
     tests = compare_means(
@@ -240,7 +240,7 @@ def _compare_pairs(
         yield replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
 
 
-def _bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+def bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
     """Return (3, pairs): the means of (pairs, queries) differences and their lowest and highest values.
 
     Queries count that have or may get a value.

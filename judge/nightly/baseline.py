@@ -31,8 +31,15 @@ from judge.nightly.assessor_drift import (
     list_finished_canary_runs,
     load_canary_grades,
 )
-from judge.nightly.record import QUARANTINED_STORE, BaselineReference, EngineSettings, NightRecord
-from judge.nightly.record_file import NIGHT_FILE, read_record, read_record_if_there
+from judge.nightly.record import (
+    NIGHT_FILE,
+    QUARANTINED_STORE,
+    BaselineReference,
+    EngineSettings,
+    NightRecord,
+    read_record,
+    read_record_if_there,
+)
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config
 from judge.runs.record_json import from_json, to_json
@@ -73,8 +80,7 @@ class BaselinePointer:
 class Baseline:
     """The run that nights are compared with, and what their records say of it.
 
-    `canaries` is None when it was judged without any, `engine_settings` where they are unknown. `short_lists`
-    are those of `CollectionInfo`.
+    `canaries` is None when it was judged without any.
     """
 
     pointer: BaselinePointer
@@ -83,13 +89,12 @@ class Baseline:
     identity: RunIdentity
     reference: BaselineReference
     canaries: CanaryGrades | None
-    engine_settings: EngineSettings | None = None
-    short_lists: Mapping[str, str] = field(default_factory=dict)
+    collection: CollectionInfo
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """The content of collected.json: the remarks of a collection, and the settings of the engines.
+    """The content of collected.json: the remarks of a collection, and the settings of the engines, if known.
 
     `short_lists` has a sentence for each engine that returned fewer results than the depth for every query.
     """
@@ -271,7 +276,6 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
         RunFolder(path).check_no_link()
     summary, config = load_summary(folder), read_config(folder)
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
-    collection = read_collection(folder)
     served = list_served_models(summary) | (canaries.served if canaries else frozenset())
     return Baseline(
         pointer=pointer,
@@ -287,8 +291,7 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
             queries=pointer.queries,
         ),
         canaries=canaries,
-        engine_settings=collection.engine_settings,
-        short_lists=collection.short_lists,
+        collection=read_collection(folder),
     )
 
 

@@ -10,7 +10,7 @@ import re
 import socket
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from os import getpid
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +30,11 @@ from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, Translator, join_messages
 from judge.models.server import redact_url
 from judge.nightly.baseline import COLLECTION_FILE, Baseline, CollectionInfo, read_collection, read_pointer
-from judge.nightly.record import EngineSettings, EngineSource, NightRecord
-from judge.nightly.record_file import NIGHT_FILE
+from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
+from judge.runs.record_json import to_json
 
 if TYPE_CHECKING:
     from judge.config.collect import CollectConfig
@@ -55,8 +55,7 @@ _FIRST_TOML = Message(
 class NightContext:
     """The day of a night, its folder, the options of its run, and the options of its decision.
 
-    `remarks` tell what a reader must know of the dataset. `engine_settings` are None where they are
-    unknown, `baseline` is None when there is none.
+    `collection` is empty where the night did not ask engines, `baseline` is None when there is none.
     """
 
     day: str
@@ -65,8 +64,7 @@ class NightContext:
     rules: NightlyConfig
     measures: tuple[Measure, ...]
     baseline: Baseline | None = None
-    remarks: tuple[str, ...] = ()
-    engine_settings: EngineSettings | None = None
+    collection: CollectionInfo = field(default_factory=CollectionInfo)
 
     @property
     def nights(self) -> Path:
@@ -265,8 +263,9 @@ def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> li
     """Return how engines are asked, or judged, differently than at the baseline, as far as this is known."""
     depths = {"depth": baseline.run.pool.depth}, {"depth": context.config.depth}
     changed = list(describe_differences(*depths))
-    if context.engine_settings is not None and baseline.engine_settings is not None:
-        changed += _describe_engine_settings(context.engine_settings, baseline.engine_settings)
+    now, before = context.collection.engine_settings, baseline.collection.engine_settings
+    if now is not None and before is not None:
+        changed += _describe_engine_settings(now, before)
     if not changed:
         return []
     changes = join_messages(dict.fromkeys(changed))
@@ -306,12 +305,10 @@ def collect_dataset(toml: Path, context: NightContext) -> NightContext:
         collected = collect(config)
         remarks = (*collected.wrong_paths, *collected.remarks)
         new = CollectionInfo(remarks, _read_engine_settings(config), dict(collected.short_lists))
-        folder.write_json(COLLECTION_FILE, asdict(new))
-    config_of_run, info = replace(context.config, data=str(path)), read_collection(folder)
-    # The nights of a baseline have the same short lists; they are named once.
-    known = context.baseline.short_lists if context.baseline else {}
-    remarks = (*info.remarks, *(text for engine, text in info.short_lists.items() if engine not in known))
-    return replace(context, config=config_of_run, remarks=remarks, engine_settings=info.engine_settings)
+        folder.write_json(COLLECTION_FILE, to_json(new))
+    return replace(
+        context, config=replace(context.config, data=str(path)), collection=read_collection(folder)
+    )
 
 
 def _read_engine_settings(config: CollectConfig) -> EngineSettings:

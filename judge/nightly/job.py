@@ -54,14 +54,15 @@ from judge.nightly.evidence import (
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,
+    NIGHT_FILE,
     QUARANTINED_STORE,
     NightCost,
     NightEngineResult,
     NightMean,
     NightRecord,
     RegressionTest,
+    read_record_if_there,
 )
-from judge.nightly.record_file import NIGHT_FILE, read_record_if_there
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -306,7 +307,7 @@ def _make_record(
         regression_test=test if evidence.query_drift else None,
         canaries=assessor_drift.summarise_canaries(check) if check else None,
         query_drift=evidence.query_drift,
-        engine_settings=context.engine_settings,
+        engine_settings=context.collection.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
         cost=stores.add_night_costs([part.cost for part in summaries if part.cost]),
         cost_total=cost_total,

@@ -1,4 +1,4 @@
-"""The record of a night (`night.json`) as frozen, typed records; `record_file` reads and writes it."""
+"""The record of a night, the content of night.json. Version 1, with other words, is read, too."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from judge.analysis.summary import SCHEMA_VERSION
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval
 from judge.messages import Message, Text, Translator
 from judge.pricing.costs import Cost
+from judge.runs.folder import RunFolder
+from judge.runs.record_json import RenamedKey, check_version, from_json, rename_keys
 
+NIGHT_FILE = "night.json"
 Status = Literal[
     "fine",
     "regression",
@@ -43,6 +47,21 @@ _StoredText = Annotated[
 #: Early files of version 1 do not have the count, which stands for 0.
 _Count = Annotated[int, BeforeValidator(lambda count: count or 0)]
 _DriftedStorePath = Annotated[str, Field(pattern=rf"^\.\.[/\\]{QUARANTINED_STORE.pattern}$")]
+
+_STATUSES_OF_VERSION_1 = {
+    "judge drift": "assessor drift",
+    "different queries": "queries changed",
+    "asked otherwise": "engine settings changed",
+}
+_KEYS_OF_VERSION_1 = (
+    RenamedKey((), "because", "reasons"),
+    RenamedKey((), "whole", "complete"),
+    RenamedKey((), "paid", "cost_total"),
+    RenamedKey((), "apart", "quarantined_store"),
+    RenamedKey((), "gate", "regression_test"),
+    RenamedKey((), "band", "banner"),
+    RenamedKey(("canaries",), "because", "reasons"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,3 +361,27 @@ def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
     stored = [sentence.zh for sentence in night.banner[1:]]
     pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
     return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in pairs)
+
+
+def record_from_json(values: dict[str, Any], place: str) -> NightRecord:
+    """Return the record in the JSON object `values`; raise InputError, which names `place` and the key."""
+    if check_version(values, place) == 1:
+        rename_keys(values, _KEYS_OF_VERSION_1)
+        status = values.get("status")
+        values = {
+            "complete": values.get("finished", False),
+            **values,
+            "status": _STATUSES_OF_VERSION_1.get(str(status), status),
+            "schema": SCHEMA_VERSION,
+        }
+    return from_json(NightRecord, values, place)
+
+
+def read_record(folder: RunFolder) -> NightRecord:
+    """Return the record of the night in `folder`; raise InputError where there is none or it is damaged."""
+    return record_from_json(folder.read(NIGHT_FILE), str(folder.path / NIGHT_FILE))
+
+
+def read_record_if_there(folder: RunFolder) -> NightRecord | None:
+    """Return the record of the night in `folder`, None where there is none; raise InputError when damaged."""
+    return read_record(folder) if (folder.path / NIGHT_FILE).exists() else None

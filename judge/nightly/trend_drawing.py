@@ -19,8 +19,7 @@ from markupsafe import Markup
 from judge.messages import Text, Translator, build_text, make_text
 from judge.nightly.night_texts import STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import Change, Kind, TrendValue, find_changes, make_axes
-from judge.nightly.trend_texts import CHANGE_TEXTS
+from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_changes, make_axes
 from judge.report.charts import svg
 from judge.report.charts.plot import Axis
 from judge.report.charts.svg import Picture

@@ -15,11 +15,12 @@ from markupsafe import Markup
 
 from judge.errors import InputError
 from judge.measure.measures import name_mean
+from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Text, Translator, build_text, make_text
-from judge.nightly import night_texts, trend, trend_texts
+from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import History, Kind, TrendValue
+from judge.nightly.trend import CHANGE_TEXTS, Change, History, Kind, TrendValue
 from judge.nightly.trend_drawing import Timeline, TrendRow, choose_number_format, draw_rows
 from judge.report import display_text
 from judge.report.charts import svg
@@ -78,13 +79,13 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
         headline=night_texts.make_headline(nights),
         reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
         drops=_describe_drops(nights[-1]) if nights else (),
-        shown_nights=trend_texts.describe_shown_nights(nights, _MAX_NIGHTS_ON_PAGE),
+        shown_nights=describe_shown_nights(nights, _MAX_NIGHTS_ON_PAGE),
         charts=[chart for chart in (*charts, _draw_canaries(nights)) if chart],
         nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
         prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
         exit_codes=EXIT_CODES,
         status_texts=STATUS_TEXTS,
-        change_texts=trend_texts.CHANGE_TEXTS,
+        change_texts=CHANGE_TEXTS,
         describe_reasons=night_texts.describe_reasons,
         describe_drops=_describe_drops,
         format_number=format_number,
@@ -92,7 +93,7 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
             text.en == text.zh for night in nights for text in night_texts.describe_reasons(night)
         ),
         damaged=[build_text(_shorten, sentence) for sentence in history.damaged],
-        unfinished=[build_text(trend_texts.describe_unfinished, day) for day in history.begun],
+        unfinished=[build_text(trend.describe_unfinished, day) for day in history.begun],
     )
 
 
@@ -129,8 +130,7 @@ def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Ch
         (night.date.isoformat(), *(cell for row in rows for cell in _format_cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
     )
-    lacks_intervals = any(value.ci95 is None for row in rows for value in row.measured)
-    desc = trend_texts.describe_trend(mean, kind, timeline.changes, lacks_intervals=lacks_intervals)
+    desc = _describe_chart(mean, kind, rows, timeline)
     return make_chart(id_, title, desc, picture, (_NIGHT, *chain.from_iterable(heads)), table)
 
 
@@ -143,7 +143,7 @@ def _draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         "The same pairs, graded again every night. When their grades change, the assessor has changed, not"
         " an engine. Top: the share with the same grade as in the baseline; bottom: the mean"
         " grade.{letters}",
-        letters=trend_texts.describe_letters(timeline.changes),
+        letters=build_text(_list_letters, timeline.changes),
     )
     labels = make_text("graded as in the baseline"), make_text("mean grade")
     shares = [night.unchanged if night else None for night in canaries]
@@ -209,3 +209,50 @@ def _format_cells(value: TrendValue | None, form: str) -> tuple[str, str, str]:
     if value is None:
         return NOTHING, NOTHING, NOTHING
     return format_number(value.value, form), format_range(value.ci95, form), f"{value.n:,}"
+
+
+def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:
+    """Return which nights the charts show, None when they show all."""
+    if (left_out := len(nights) - most) <= 0:
+        return None
+    return make_text(
+        "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",
+        most=most,
+        nights=len(nights),
+        first=nights[left_out],
+    )
+
+
+def _describe_chart(mean: str, kind: Kind, rows: Sequence[TrendRow], timeline: Timeline) -> Text:
+    if kind == "change":
+        description = make_text(
+            "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
+            " night's difference from the baseline, both on one pool.",
+            mean=mean,
+        )
+    else:
+        description = make_text(
+            "Mean {mean} of each engine; this measure does not depend on the pool, so nights of one assessor"
+            " can be compared.",
+            mean=mean,
+        )
+    return make_text(
+        "{description}{intervals} Equal slopes mean equal changes.{letters}",
+        description=description,
+        intervals=make_text(
+            " A point has no interval where fewer than {fewest} queries changed, or all by the same.",
+            fewest=MIN_DIFFERING,
+        )
+        if kind == "change" and any(value.ci95 is None for row in rows for value in row.measured)
+        else "",
+        letters=build_text(_list_letters, timeline.changes),
+    )
+
+
+def _list_letters(t: Translator, changes: Sequence[Sequence[Change]]) -> str:
+    """Return the meaning of the letters of the changes that occur, empty without any."""
+    present = {change for changed in changes for change in changed}
+    meanings = [
+        f"{letter} {t(meaning.en)}" for change, (letter, meaning) in CHANGE_TEXTS.items() if change in present
+    ]
+    return t(" Dotted lines: {letters}.", letters=t(", ").join(meanings)) if meanings else ""

@@ -9,8 +9,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from judge.nightly.record import NightRecord
-from judge.nightly.record_file import record_from_json
+from judge.nightly.record import NightRecord, record_from_json
 from judge.runs.record_json import build_adapter
 
 ENGINES = {"bing": 0.61, "baidu": 0.57, "searx": 0.48}

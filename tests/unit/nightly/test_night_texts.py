@@ -7,7 +7,7 @@ from typing import Any
 from judge.messages import Text
 from judge.nightly.night_texts import describe_reasons, make_headline
 from judge.nightly.record import NightRecord
-from judge.nightly.trend_texts import describe_shown_nights
+from judge.nightly.trend_page import describe_shown_nights
 from tests.support.cases import check_each
 from tests.unit.nightly.records import make_night, make_regression, parse_record
 

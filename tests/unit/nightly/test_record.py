@@ -14,8 +14,14 @@ import pytest
 from judge.errors import InputError
 from judge.messages import Text
 from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
-from judge.nightly.record import EngineSettings, EngineSource
-from judge.nightly.record_file import NIGHT_FILE, read_record, read_record_if_there, record_from_json
+from judge.nightly.record import (
+    NIGHT_FILE,
+    EngineSettings,
+    EngineSource,
+    read_record,
+    read_record_if_there,
+    record_from_json,
+)
 from judge.nightly.stores import count_night_calls
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
