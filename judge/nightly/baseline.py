@@ -129,7 +129,10 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     Raises InputError when `run` is not a finished run, misses too much or was judged by more than one
     assessor, StoreError when the disk does not take the copy.
     """
-    quarantined_store = _check_run(run, read_record_if_there(RunFolder(run)))
+    record = read_record_if_there(RunFolder(run))
+    if problem := _find_problem(run, record):
+        raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
+    store = record.quarantined_store if record else None
     loaded = load_run(RunFolder(run))
     texts = _read_files(run)
     if canaries := list_finished_canary_runs(run):  # the last one is of the assessor that ended the night
@@ -143,7 +146,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
         queries=len(loaded.data.queries),
         engines=tuple(loaded.data.engines),
         canaries=bool(canaries),
-        quarantined_store=quarantined_store,
+        quarantined_store=Path(store).name if store else None,
     )
     folder = nights / _BASELINE_FOLDER
     for file, text in texts.items():
@@ -162,25 +165,6 @@ def _write_copy(text: str, path: Path) -> None:
             "{folder}: cannot be made: {error}", folder=path.parent, error=explain_error(error)
         ) from error
     RunFolder(path.parent).write(path.name, [text])
-
-
-def _check_run(run: Path, record: NightRecord | None) -> str | None:
-    """Return the name of the store with the verdicts of a drifted assessor, None for another run.
-
-    Raises InputError when the run cannot be the baseline.
-    """
-    if problem := _find_problem(run, record):
-        raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
-    if record is None or record.quarantined_store is None:
-        return None
-    store = run / record.quarantined_store
-    if not store.exists():
-        raise InputError(
-            "{run}: its verdicts are in {store}, which does not exist; set a later night",
-            run=run,
-            store=store,
-        )
-    return store.name
 
 
 def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
@@ -208,6 +192,8 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     if record and record.status == "assessor drift" and record.quarantined_store is None:
         # The first reason ends with the advice which night to set.
         return Message("its verdicts can be of two assessors: {reason}", reason=Message(record.reasons[0]))
+    if record and record.quarantined_store and not (store := run / record.quarantined_store).exists():
+        return Message("its verdicts are in {store}, which does not exist; set a later night", store=store)
     return None
 
 

@@ -59,13 +59,8 @@ _NAME = re.compile(f"{ISOLATE}(.*?){END}")
 _ESCAPED = re.compile(rf"{_NAME.pattern}|[\\`*_\[\]<>&~#|]")
 
 
-def make_headline(nights: Sequence[NightRecord | NightTrend]) -> Text:
-    """Return the status of the last night, for how long nights are fine, and the last regression."""
-    return build_text(write_headline, nights)
-
-
 def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) -> str:
-    """Return the headline in the language of `t`."""
+    """Return the status of the last night, for how long nights are fine, and the last regression."""
     if not nights:
         return t("No night can be read.")
     last = nights[-1]
@@ -129,13 +124,10 @@ def make_banner(night: NightRecord) -> tuple[Text, ...]:
 
     They are stored in night.json, so that a report that is drawn again has them.
     """
-    return _make_night_headline(night), *describe_reasons(night), *build_texts(_describe_comparison, night)
-
-
-def _make_night_headline(night: NightRecord) -> Text:
-    """Return the status of a night, and on the same line which engines to look at."""
-    headline, look = make_headline([night]), build_text(describe_nonsignificant_drops, night)
-    return join_sentences([headline, make_text("{sentence}.", sentence=look)]) if look.en else headline
+    headline, look = build_text(write_headline, [night]), build_text(describe_nonsignificant_drops, night)
+    if look.en:
+        headline = join_sentences([headline, make_text("{sentence}.", sentence=look)])
+    return headline, *describe_reasons(night), *build_texts(_describe_comparison, night)
 
 
 def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:

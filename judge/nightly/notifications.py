@@ -352,11 +352,6 @@ def _make_dingtalk_message(webhook: Webhook, text: str, _: NightRecord) -> tuple
     return url, {"msgtype": "text", "text": {"content": text}}
 
 
-def _make_wecom_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
-    # <@all> notifies all members.
-    return webhook.url, {"msgtype": "markdown", "markdown": {"content": re.sub("<+@", "@", text)}}
-
-
 def _sign(key: str, text: str) -> str:
     return base64.b64encode(hmac.new(key.encode(), text.encode(), hashlib.sha256).digest()).decode()
 
@@ -366,6 +361,10 @@ FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str,
     "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": to_json(record)}),
     "feishu": _make_feishu_message,
     "dingtalk": _make_dingtalk_message,
-    "wecom": _make_wecom_message,
+    # <@all> notifies all members.
+    "wecom": lambda webhook, text, _: (
+        webhook.url,
+        {"msgtype": "markdown", "markdown": {"content": re.sub("<+@", "@", text)}},
+    ),
     "slack": lambda webhook, text, _: (webhook.url, {"text": escape(text, quote=False)}),
 }

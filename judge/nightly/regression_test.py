@@ -210,26 +210,21 @@ def measure_changes(scores: Scores, sides: Mapping[str, tuple[str, str]], alpha:
     `sides` gives the names of each engine in `scores`: at the baseline and tonight. There are enough
     resamples for a p that passes Holm's first step at `alpha`.
     """
-    columns = [at for at, measure in enumerate(scores.measures) if measure.compares_engines]
-    resamples = max(RESAMPLES, ceil(len(sides) * len(columns) / alpha))
+    resamples = max(RESAMPLES, ceil(len(sides) * len(scores.measures) / alpha))
     value = scores.average_repeats()
     before, now = np.array([[scores.engines.index(name) for name in names] for names in sides.values()]).T
-    ranges = {
-        column: bound_mean_differences(
+    ranges = [
+        bound_mean_differences(
             value[now, :, column] - value[before, :, column], scores.bound_differences(now, before, column)
         )
-        for column in columns
-    }
+        for column in range(len(scores.measures))
+    ]
     return tuple(
         _measure_change(
-            engine,
-            str(scores.measures[column]),
-            value[[before[row], now[row]], :, column],
-            ranges[column][:, row],
-            resamples,
+            engine, str(measure), value[[before[row], now[row]], :, column], ranges[column][:, row], resamples
         )
         for row, engine in enumerate(sides)
-        for column in columns
+        for column, measure in enumerate(scores.measures)
     )
 
 

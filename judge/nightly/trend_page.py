@@ -5,7 +5,7 @@ The same nights give the same bytes. Names are untrusted: text is escaped where 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from os.path import relpath
 from pathlib import Path
@@ -20,7 +20,7 @@ from judge.messages import Text, Translator, build_text, make_text
 from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import CHANGE_TEXTS, Change, History, Kind, TrendValue
+from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue
 from judge.nightly.trend_drawing import Timeline, TrendRow, choose_number_format, draw_rows
 from judge.report import display_text
 from judge.report.charts import svg
@@ -42,7 +42,7 @@ TREND_SCRIPTS = (
 
 
 #: The most nights that a picture shows.
-_MAX_NIGHTS_ON_PAGE = 366
+MAX_NIGHTS_ON_PAGE = 366
 _NIGHT = make_text("night")
 _DOT = make_tag("circle", cx=9, cy=0, r=3, class_="dot")
 _HOLLOW = make_tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
@@ -61,25 +61,20 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         raise InputError(
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
         )
-    text = _render_trend_page(trend.read_history(folder), relpath(folder, path.parent))
-    return RunFolder(path.parent).write(path.name, text)
-
-
-def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[str]:
-    """Return the text of trend.html in pieces; `nights_folder` is relative to the page."""
-    nights = history.nights
+    history = trend.read_history(folder)
+    nights, nights_folder = history.nights, relpath(folder, path.parent)
     charts = [
         _draw_measure(nights, measure, kind) for measure, kind in trend.list_trend_measures(nights).items()
     ]
-    return render_page(
+    text = render_page(
         "judge.nightly",
         "trend.html.jinja",
         _STYLE,
         TREND_SCRIPTS,
-        headline=night_texts.make_headline(nights),
+        headline=build_text(night_texts.write_headline, nights),
         reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
         drops=_describe_drops(nights[-1]) if nights else (),
-        shown_nights=describe_shown_nights(nights, _MAX_NIGHTS_ON_PAGE),
+        shown_nights=describe_shown_nights(nights),
         charts=[chart for chart in (*charts, _draw_canaries(nights)) if chart],
         nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
         prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
@@ -95,6 +90,7 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
         damaged=[build_text(_shorten, sentence) for sentence in history.damaged],
         unfinished=[build_text(trend.describe_unfinished, day) for day in history.begun],
     )
+    return RunFolder(path.parent).write(path.name, text)
 
 
 def _describe_drops(night: NightRecord) -> tuple[Text, ...]:
@@ -112,7 +108,7 @@ def _shorten(t: Translator, sentence: str) -> str:
 
 def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Chart | None:
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
-    timeline = Timeline(nights[-_MAX_NIGHTS_ON_PAGE:])
+    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     engines = trend.list_engines(timeline.nights)
     rows = [_make_engine_row(timeline.nights, engine, engines, measure, kind) for engine in engines]
     rows = [row for row in rows if row.measured]
@@ -136,7 +132,7 @@ def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Ch
 
 def _draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     """Return the chart of the canaries: the unchanged share and the mean grade; None without any grade."""
-    timeline = Timeline(nights[-_MAX_NIGHTS_ON_PAGE:])
+    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     canaries = [night.canaries for night in timeline.nights]
     title = make_text("The assessor: canaries")
     desc = make_text(
@@ -211,15 +207,15 @@ def _format_cells(value: TrendValue | None, form: str) -> tuple[str, str, str]:
     return format_number(value.value, form), format_range(value.ci95, form), f"{value.n:,}"
 
 
-def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:
+def describe_shown_nights(nights: Sequence[NightRecord]) -> Text | None:
     """Return which nights the charts show, None when they show all."""
-    if (left_out := len(nights) - most) <= 0:
+    if len(nights) <= MAX_NIGHTS_ON_PAGE:
         return None
     return make_text(
         "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",
-        most=most,
+        most=MAX_NIGHTS_ON_PAGE,
         nights=len(nights),
-        first=nights[left_out],
+        first=nights[-MAX_NIGHTS_ON_PAGE],
     )
 
 
