@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from judge.measure.formulas import TIE, Floats, Ints, convert_non_finite
-from judge.measure.resampling import MIN_DIFFERING, Interval, make_finite_interval
+from judge.measure.resampling import MIN_DIFFERING, Interval, hide_whole_range, make_finite_interval
 from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 from judge.measure.simultaneous import (
     MIN_QUERIES,
@@ -85,8 +85,7 @@ class PairComparison:
     @property
     def interval(self) -> Interval | None:
         """The interval, None for the whole range of the measure, which `ci95` is without a test."""
-        low, high = self.ci95 or (0.0, 0.0)
-        return None if high == -low >= 1 else self.ci95
+        return hide_whole_range(self.ci95)
 
 
 def describe_outcome(t: Translator, comparison: PairComparison) -> str:

@@ -200,13 +200,12 @@ def describe_ignored_changes(
     folder = context.folder.path
     changed = _describe_changed_options(context.folder, context.config)
     if test := record.regression_test:
-        before = {"alpha": test.alpha, "min_drop": test.min_drop}
-        now = {"alpha": context.rules.alpha, "min_drop": context.rules.min_drop}
-        changed += describe_differences(before, now)
+        changed += run_identity.describe_option_change("alpha", test.alpha, context.rules.alpha)
+        changed += run_identity.describe_option_change("min_drop", test.min_drop, context.rules.min_drop)
     pointer = read_pointer(context.nights)
     if pointer and pointer.name != context.day:
-        before_name = record.baseline.name if record.baseline else None
-        changed += describe_differences({"baseline": before_name}, {"baseline": pointer.name})
+        before = record.baseline.name if record.baseline else None
+        changed += run_identity.describe_option_change("baseline", before, pointer.name)
     if changed:
         yield t(
             "{file}, its dataset or the baseline has changed since: {changes}; the night stays as it is;"
@@ -261,32 +260,31 @@ def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -
 
 def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> list[str]:
     """Return how engines are asked, or judged, differently than at the baseline, as far as this is known."""
-    depths = {"depth": baseline.run.pool.depth}, {"depth": context.config.depth}
-    changed = list(describe_differences(*depths))
+    before_depth, depth = baseline.run.pool.depth, context.config.depth
+    changed = list(run_identity.describe_option_change("depth", before_depth, depth))
     now, before = context.collection.engine_settings, baseline.collection.engine_settings
-    if now is not None and before is not None:
-        changed += _describe_engine_settings(now, before)
+    if now and before:
+        changed += describe_differences(asdict(before), asdict(now), free={"engines"})
+        for engine in sorted(before.engines.keys() & now.engines.keys()):
+            changed += _describe_engine_source(engine, before.engines[engine], now.engines[engine])
     if not changed:
         return []
     changes = join_messages(dict.fromkeys(changed))
     return [Message("engine settings changed since the baseline: {changes}", changes=changes)]
 
 
-def _describe_engine_settings(tonight: EngineSettings, baseline: EngineSettings) -> Iterator[str]:
-    yield from describe_differences(asdict(baseline), asdict(tonight), free={"engines"})
-    for engine in sorted(baseline.engines.keys() & tonight.engines.keys()):
-        before, now = baseline.engines[engine], tonight.engines[engine]
-        if before.address != now.address:
-            yield Message(
-                "{engine}'s address was {before.address}, now {now.address}",
-                engine=engine,
-                before=before,
-                now=now,
-            )
-        parts = sorted(before.table.keys() | now.table.keys())
-        if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
-            names = NameList(different)
-            yield Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
+def _describe_engine_source(engine: str, before: EngineSource, now: EngineSource) -> Iterator[str]:
+    if before.address != now.address:
+        yield Message(
+            "{engine}'s address was {before.address}, now {now.address}",
+            engine=engine,
+            before=before,
+            now=now,
+        )
+    parts = sorted(before.table.keys() | now.table.keys())
+    if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
+        names = NameList(different)
+        yield Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
 
 
 def collect_dataset(toml: Path, context: NightContext) -> NightContext:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.measure.measures import name_mean
-from judge.measure.resampling import Interval
+from judge.measure.resampling import Interval, hide_whole_range
 from judge.messages import Message, Text, Translator
 from judge.pricing.costs import Cost
 from judge.runs.folder import RunFolder
@@ -143,13 +143,8 @@ class RegressionOutcome:
 
     @property
     def ci95(self) -> Interval | None:
-        """The interval of the change, None where it is unknown or says nothing.
-
-        Where few queries differ it is the whole range: -1 to 1, wider for DCG.
-        """
-        if self.low is None or self.high is None or self.high == -self.low >= 1:
-            return None
-        return self.low, self.high
+        """The interval of the change, None where it is unknown or the whole range."""
+        return None if self.low is None or self.high is None else hide_whole_range((self.low, self.high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
