@@ -17,7 +17,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import judge
-from judge.analysis.summary import DimensionSummary, Summary
+from judge.analysis.dimension_summary import DimensionSummary
+from judge.analysis.summary import Summary
 from judge.cli.main import app
 from judge.collect.collection import collect
 from judge.collect.engines import SLOTS
@@ -36,7 +37,7 @@ from judge.nightly.record import EXIT_CODES
 from judge.pricing.prices import SHIPPED_PRICES
 from judge.records import Judgment
 from judge.run_identity import CHANGEABLE_OPTIONS
-from judge.runs.results_file import EngineEntry, JudgmentEntry, MemberJudgment, QueryEntry, SnippetEntry
+from judge.runs.results_file import EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
 from judge.runs.run_result import RunResult
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
@@ -295,7 +296,7 @@ def test_every_file_and_key_of_a_night_is_documented(language: str, nights: Path
 def test_every_field_of_the_files_of_a_run_is_documented(language: str) -> None:
     text = find_page(language, "formats").text
     records = (
-        *(QueryEntry, EngineEntry, SnippetEntry, JudgmentEntry, MemberJudgment),
+        *(QueryEntry, EngineEntry, SnippetEntry, JudgmentEntry),
         *(Judgment, Summary, PairComparison, DimensionSummary),
     )
     names = {field.name for record in records for field in fields(record)}

@@ -139,12 +139,12 @@ def show(
 ) -> None:
     """Show which run is the baseline."""
     from judge.nightly.baseline import show_baseline
-    from judge.nightly.record_file import record_to_json
     from judge.report.display_text import count_queries
+    from judge.runs.record_json import to_json
 
     pointer = show_baseline(folder)
     if json:
-        print_json(record_to_json(pointer))
+        print_json(to_json(pointer))
     else:
         print_message(
             "{pointer.name} ({queries}, {pointer.assessor}), stored as {pointer.id}",
@@ -167,14 +167,14 @@ def trend(
     """Show engines and assessor night by night. It prints values, alarms and changes."""
     from judge.cli.render.tables import print_parts
     from judge.cli.render.trend_table import list_trend_parts
-    from judge.nightly.record_file import record_to_json
     from judge.nightly.trend import make_trend, read_history
     from judge.nightly.trend_page import write_trend_page
+    from judge.runs.record_json import to_json
 
     translator = ENGLISH if json else t
     result = make_trend(read_history(folder), engine, measure, translator)
     if json:
-        print_json(record_to_json(result))
+        print_json(to_json(result))
     else:
         print_parts(list_trend_parts(result))
         last = result.nights[-1].date

@@ -12,8 +12,14 @@ from typing import Literal
 
 import numpy as np
 
+from judge.analysis.dimension_summary import (
+    DimensionMean,
+    DimensionResult,
+    QueryValues,
+    make_note,
+    summarise_dimension,
+)
 from judge.analysis.judged_run import JudgedRun, score_lists
-from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.question_assessor import QuestionKind
 from judge.characters import estimate_tokens
 from judge.dimensions.dimension import (

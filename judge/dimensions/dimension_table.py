@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from judge.analysis.dimension_summary import DimensionResult
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
 from judge.dimensions.answers import count_answer_questions, measure_answers
 from judge.dimensions.dimension import DimensionOptions, QuestionCount

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean
 
+from judge.analysis.dimension_summary import DimensionResult, summarise_dimension
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.label_files import Feedback, FeedbackKind
 from judge.dataset.labels import Label, match_labels
 from judge.dimensions.dimension import DimensionOptions

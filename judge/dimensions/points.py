@@ -14,8 +14,14 @@ from typing import Literal
 
 import numpy as np
 
+from judge.analysis.dimension_summary import (
+    DimensionNote,
+    DimensionResult,
+    QueryValues,
+    make_note,
+    summarise_dimension,
+)
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionNote, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.prompts import make_object_schema
 from judge.assess.question_assessor import QuestionKind
 from judge.characters import estimate_tokens

@@ -13,8 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, score_run
-from judge.analysis.summary import (
+from judge.analysis.dimension_summary import (
     DimensionNote,
     DimensionResult,
     DimensionSummary,
@@ -22,6 +21,7 @@ from judge.analysis.summary import (
     make_note,
     summarise_dimension,
 )
+from judge.analysis.judged_run import JudgedRun, score_run
 from judge.assess.question_assessor import QuestionKind
 from judge.dimensions.dimension import DimensionOptions, QuestionCount, is_readable, make_question_pair
 from judge.measure.score import compute_nan_mean

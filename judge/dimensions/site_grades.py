@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, get_args
 
+from judge.analysis.dimension_summary import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.assess.question_assessor import QuestionKind
 from judge.dimensions.dimension import DimensionOptions, QuestionCount, make_question_pair
 from judge.dimensions.sources import (

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from judge.analysis.summary import DimensionMean, DimensionNote, Summary
+from judge.analysis.dimension_summary import DimensionMean, DimensionNote
+from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean

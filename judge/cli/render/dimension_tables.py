@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from judge.analysis.summary import DimensionMean, DimensionSummary
+from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
 from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean

@@ -8,7 +8,8 @@ from itertools import chain, pairwise
 
 from markupsafe import Markup
 
-from judge.analysis.summary import PRICE, Summary
+from judge.analysis.dimension_summary import PRICE
+from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean, parse_measure
 from judge.measure.stability import RepeatStability
 from judge.messages import Bilingual, Translator, build_text, join_sentences, make_text
