@@ -261,7 +261,7 @@ def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -
 def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> list[str]:
     """Return how engines are asked, or judged, differently than at the baseline, as far as this is known."""
     before_depth, depth = baseline.run.pool.depth, context.config.depth
-    changed = list(run_identity.describe_option_change("depth", before_depth, depth))
+    changed: list[str] = [*run_identity.describe_option_change("depth", before_depth, depth)]
     now, before = context.collection.engine_settings, baseline.collection.engine_settings
     if now and before:
         changed += describe_differences(asdict(before), asdict(now), free={"engines"})

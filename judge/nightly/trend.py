@@ -21,7 +21,7 @@ from judge.nightly.record import (
     NightRecord,
     RegressionOutcome,
     Status,
-    read_record,
+    read_night,
     translate_reasons,
 )
 from judge.report.charts.plot import Axis, make_axis
@@ -124,15 +124,7 @@ def read_history(folder: Path) -> History:
     nights, damaged = [], []
     for path in sorted(folder.glob(f"*/{NIGHT_FILE}")):
         try:
-            record = read_record(RunFolder(path.parent))
-            if record.date.isoformat() != path.parent.name:
-                raise InputError(
-                    "{file}: is the record of {day}, not of {other_day}",
-                    file=path,
-                    day=record.date,
-                    other_day=path.parent.name,
-                )
-            nights.append(record)
+            nights += filter(None, [read_night(RunFolder(path.parent))])
         except InputError as error:
             damaged.append(error.message)
     begun = tuple(

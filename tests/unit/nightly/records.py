@@ -249,7 +249,7 @@ def make_month() -> list[dict[str, Any]]:
 
 def parse_record(values: Mapping[str, Any]) -> NightRecord:
     """The values as the record that they are."""
-    return record_from_json(values, "night.json")
+    return record_from_json(dict(values), "night.json")
 
 
 def write_nights(folder: Path, records: list[dict[str, Any]]) -> Path:
