@@ -124,7 +124,8 @@ def read_history(folder: Path) -> History:
     nights, damaged = [], []
     for path in sorted(folder.glob(f"*/{NIGHT_FILE}")):
         try:
-            nights += filter(None, [read_night(RunFolder(path.parent))])
+            if record := read_night(RunFolder(path.parent)):
+                nights.append(record)
         except InputError as error:
             damaged.append(error.message)
     begun = tuple(
@@ -143,7 +144,7 @@ def read_history(folder: Path) -> History:
         raise InputError(
             "{folder}: contains no finished night; make one with: judge nightly judge.toml", folder=folder
         )
-    return History(tuple(sorted(nights, key=lambda record: record.date)), tuple(damaged), begun)
+    return History(tuple(nights), tuple(damaged), begun)
 
 
 def describe_unfinished(t: Translator, day: str) -> str:
