@@ -134,7 +134,7 @@ class RegressionOutcome:
     p: float | None
     sd: float | None = None
     p_holm: float | None = None
-    verdict: RegressionVerdict = "incomplete"
+    verdict: RegressionVerdict = field(kw_only=True)
     detectable: float | None = None
 
     @property
