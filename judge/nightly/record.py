@@ -340,9 +340,9 @@ class NightRecord:
         return any(mean.pool_free for mean in means if mean)
 
     @property
-    def regressed(self) -> frozenset[str]:
-        """The engines that became worse than at the baseline."""
-        return frozenset(row.engine for row in self.select_outcomes("regression"))
+    def regressed(self) -> tuple[str, ...]:
+        """The engines that became worse than at the baseline, by name."""
+        return tuple(sorted({row.engine for row in self.select_outcomes("regression")}))
 
 
 def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:

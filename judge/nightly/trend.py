@@ -177,7 +177,7 @@ def make_trend(
             NightTrend(
                 date=night.date,
                 status=night.status,
-                regressed=tuple(sorted(night.regressed)),
+                regressed=night.regressed,
                 changed=changed,
                 reasons=translate_reasons(night, t),
                 cost_total_usd=night.cost_total.usd if night.cost_total else None,
