@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from judge import api, finished_run
-from judge.analysis.judged_run import analyse_run
+from judge.analysis.analyse_run import analyse_run
 from judge.cli.show import find_query
 from judge.errors import InputError
 from judge.runs.folder import RunFolder

@@ -17,7 +17,7 @@ from judge.measure.resampling import count_fewest_queries
 from judge.messages import (
     CHINESE,
     ENGLISH,
-    Text,
+    Bilingual,
     Translator,
     build_text,
     build_texts,
@@ -48,7 +48,7 @@ from judge.report.display_text import (
     truncate_with_ellipsis,
 )
 
-STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in EXIT_CODES}
+STATUS_TEXTS: Mapping[Status, Bilingual] = {status: make_text(status) for status in EXIT_CODES}
 #: The most characters of a stored sentence that are shown on the page, and of one in a message.
 SENTENCE_LENGTH = 300
 _MESSAGE_SENTENCE_LENGTH = 500
@@ -103,23 +103,23 @@ def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend
     )
 
 
-def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
+def describe_reasons(night: NightRecord) -> tuple[Bilingual, ...]:
     """Return the reasons of the night; both texts are the same where only the English sentence is known.
 
     Regressions come first; their Chinese is made from the record's data, with the engine's name isolated.
     """
     texts = [
-        Text(*(truncate_with_ellipsis(reason, SENTENCE_LENGTH) for reason in both))
+        Bilingual(*(truncate_with_ellipsis(reason, SENTENCE_LENGTH) for reason in both))
         for both in zip(night.reasons, translate_reasons(night, CHINESE), strict=True)
     ]
     for position, drop in enumerate(night.select_outcomes("regression")[: len(texts)]):
         if None not in (drop.baseline, drop.tonight, drop.p_holm):
             message = describe_drop(replace(drop, engine=isolate(drop.engine)))
-            texts[position] = Text(texts[position].en, CHINESE(message))
+            texts[position] = Bilingual(texts[position].en, CHINESE(message))
     return tuple(texts)
 
 
-def make_banner(night: NightRecord) -> tuple[Text, ...]:
+def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
     """Return the sentences above the report of the night: its status, each reason, what was compared.
 
     They are stored in night.json, so that a report that is drawn again has them.

@@ -14,7 +14,7 @@ from judge.analysis.summary import SCHEMA_VERSION
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval, hide_whole_range
-from judge.messages import Message, Text, Translator
+from judge.messages import Bilingual, Message, Translator
 from judge.pricing.costs import Cost
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import RenamedKey, check_version, from_json, rename_keys
@@ -42,7 +42,7 @@ QUARANTINED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.s
 STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 #: A text is stored as an object.
 _StoredText = Annotated[
-    Text,
+    Bilingual,
     WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}, "required": ["en", "zh"]}),
 ]
 #: Early files of version 1 do not have the count, which stands for 0.

@@ -15,7 +15,7 @@ from typing import Literal
 from judge.config.option_checks import is_day
 from judge.errors import InputError
 from judge.measure.measures import name_mean
-from judge.messages import ENGLISH, Message, NameList, Text, Translator, join_messages, make_text
+from judge.messages import ENGLISH, Bilingual, Message, NameList, Translator, join_messages, make_text
 from judge.nightly.record import (
     NIGHT_FILE,
     NightRecord,
@@ -29,7 +29,7 @@ from judge.runs.folder import RunFolder
 
 Change = Literal["model", "prompt", "scale", "assessor", "baseline", "queries"]
 #: The letter and the text of each change from one night to the next.
-CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
+CHANGE_TEXTS: Mapping[Change, tuple[str, Bilingual]] = {
     "model": ("M", make_text("another model")),
     "prompt": ("P", make_text("another prompt")),
     "scale": ("S", make_text("another scale, depth or number of repeats")),

@@ -16,7 +16,7 @@ from statistics import median
 
 from markupsafe import Markup
 
-from judge.messages import Text, Translator, build_text, make_text
+from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly.night_texts import STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_changes, make_axes
@@ -113,7 +113,7 @@ class _Point:
 
 
 def draw_rows(
-    keys: Sequence[tuple[Markup, Text]],
+    keys: Sequence[tuple[Markup, Bilingual]],
     timeline: Timeline,
     rows: Sequence[TrendRow],
     kind: Kind,

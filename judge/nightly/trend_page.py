@@ -16,7 +16,7 @@ from markupsafe import Markup
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.measure.resampling import MIN_DIFFERING
-from judge.messages import Text, Translator, build_text, make_text
+from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
@@ -93,7 +93,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
     return RunFolder(path.parent).write(path.name, text)
 
 
-def _describe_drops(night: NightRecord) -> tuple[Text, ...]:
+def _describe_drops(night: NightRecord) -> tuple[Bilingual, ...]:
     """Return the sentence about the drops of a fine night, nothing without any."""
     text = build_text(night_texts.describe_nonsignificant_drops, night)
     return (text,) if text.en else ()
@@ -121,7 +121,7 @@ def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Ch
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     picture = draw_rows(_make_keys(rows, kind), timeline, rows, kind, same_span=True)
     form = choose_number_format(kind)
-    heads = ((Text(row.engine, row.engine), svg.INTERVAL, Text("n", "n")) for row in rows)
+    heads = ((Bilingual.repeat(row.engine), svg.INTERVAL, Bilingual.repeat("n")) for row in rows)
     table = tuple(
         (night.date.isoformat(), *(cell for row in rows for cell in _format_cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
@@ -187,7 +187,7 @@ def _make_engine_row(
     )
 
 
-def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Text]]:
+def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Bilingual]]:
     """Return the marks of the picture with their meaning."""
     keys = [
         (_DOT, make_text("a night")),
@@ -207,7 +207,7 @@ def _format_cells(value: TrendValue | None, form: str) -> tuple[str, str, str]:
     return format_number(value.value, form), format_range(value.ci95, form), f"{value.n:,}"
 
 
-def describe_shown_nights(nights: Sequence[NightRecord]) -> Text | None:
+def describe_shown_nights(nights: Sequence[NightRecord]) -> Bilingual | None:
     """Return which nights the charts show, None when they show all."""
     if len(nights) <= MAX_NIGHTS_ON_PAGE:
         return None
@@ -219,7 +219,7 @@ def describe_shown_nights(nights: Sequence[NightRecord]) -> Text | None:
     )
 
 
-def _describe_chart(mean: str, kind: Kind, rows: Sequence[TrendRow], timeline: Timeline) -> Text:
+def _describe_chart(mean: str, kind: Kind, rows: Sequence[TrendRow], timeline: Timeline) -> Bilingual:
     if kind == "change":
         description = make_text(
             "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"

@@ -121,6 +121,10 @@ class RunFolder:
             with self.lock():
                 pass
 
+    def check_finished(self) -> None:
+        """Raise InputError for a folder that is not a finished run's: `lock` would write a file into it."""
+        self.read("summary.json")
+
     def check_no_link(self) -> None:
         """Raise InputError when the folder is a symbolic link, which can lead out of a folder of nights."""
         if self.path.is_symlink():

@@ -17,7 +17,7 @@ import msgspec
 
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.errors import EXPECTED_TYPES, InputError
-from judge.messages import Message, Text
+from judge.messages import Bilingual, Message
 from judge.runs.folder import make_damage_error
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _to_values(value: Any) -> Any:  # noqa: ANN401  # any record or JSON value
         return value
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Text):
+    if isinstance(value, Bilingual):
         return value._asdict()
     if isinstance(value, Mapping):
         return {key: _to_values(item) for key, item in value.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from judge.messages import Text, build_text
+from judge.messages import Bilingual, build_text
 from judge.nightly.night_texts import describe_reasons, write_headline
 from judge.nightly.record import NightRecord
 from judge.nightly.trend_page import describe_shown_nights
@@ -65,7 +65,7 @@ def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
         "\u2068bing\u2069：sDCG@10 下降 0.022，从 0.610 到 0.588，按 100 条查询和两晚的合并池计算"
         "（p（Holm 校正）0.0008）"
     )
-    assert broke == Text("baidu: broke", "baidu: broke")
+    assert broke == Bilingual("baidu: broke", "baidu: broke")
 
 
 def test_it_is_said_when_charts_leave_nights_out() -> None:

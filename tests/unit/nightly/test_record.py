@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from judge.errors import InputError
-from judge.messages import Text
+from judge.messages import Bilingual
 from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
 from judge.nightly.record import (
     NIGHT_FILE,
@@ -51,7 +51,7 @@ def test_a_record_of_version_1_is_read_with_the_words_of_version_2() -> None:
     assert record.reasons == tuple(values["because"])
     assert (record.complete, record.finished, record.stopped) == (True, True, False)
     assert record.quarantined_store == "../verdicts.drifted-2026-05-09.sqlite"
-    assert record.banner == (Text(en="2026-05-09: judge drift.", zh="2026-05-09：评测员漂移。"),)
+    assert record.banner == (Bilingual(en="2026-05-09: judge drift.", zh="2026-05-09：评测员漂移。"),)
     assert record.cost_total is not None
     assert (record.cost_total.calls, record.cost_total.usd, record.cost.calls) == (240, 0.0412, 3240)
     assert record.canaries is not None
