@@ -198,7 +198,7 @@ def run_night(
         evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
     record = _make_record(context, identity, run, evidence, check, cost_total)
     record = replace(record, banner=make_banner(record))
-    context.folder.write_json(NIGHT_FILE, to_json(record))
+    context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
     if run:
         store_files.remove_store(stores.make_night_store_path(context.nights, context.day))
     return record

@@ -354,7 +354,10 @@ def _sign(key: str, text: str) -> str:
 
 #: What makes the address to post to and the JSON body; a signature is of the current time.
 FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str, Any]]]] = {
-    "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": to_json(record)}),
+    "json": lambda webhook, text, record: (
+        webhook.url,
+        {"text": text, "night": to_json(record, with_defaults=True)},
+    ),
     "feishu": _make_feishu_message,
     "dingtalk": _make_dingtalk_message,
     # <@all> notifies all members.
