@@ -30,8 +30,7 @@ from judge.analysis.label_agreement import (
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.summary import Summary
 from judge.dataset import trec
-from judge.dataset.label_files import load_labels, read_feedback, read_labels
-from judge.dataset.labels import LabelSet, choose_label_scale
+from judge.dataset.label_files import load_grades, load_labels, read_feedback
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.dimensions.dimension_table import DimensionOptions
 from judge.errors import InputError, Interrupted
@@ -203,13 +202,9 @@ def agree_label_files(
     `labels_scale` is that of `labels`. Raises InputError when a file cannot be read, or the two files of
     grades have no query in common.
     """
-    sides, warnings = [], list[str]()
-    for path, scale in ((assessor, None), (labels, labels_scale)):
-        table = read_labels(path, warnings.append)
-        grades = {(label.query_id, label.item): label.grade for label in table}
-        sides.append(LabelSet(grades, choose_label_scale(grades.values(), None, scale, table), path.name))
+    given, people = load_grades(assessor), load_grades(labels, labels_scale)
+    warnings = [*given.warnings, *people.warnings]
     lists = trec.read_trec_rankings(runs, warnings.append) if runs else ()
-    given, people = sides
     loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
     shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
     unmatched = tuple(key for key in people.grades if key not in shared)

@@ -17,6 +17,7 @@ from judge.measure.measures import resolve_measures
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_summary
+from judge.runs.query_entries import list_query_entries
 from judge.runs.record_json import is_outdated, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
 from judge.runs.run_result import RunResult
@@ -52,7 +53,7 @@ def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = N
         return
     from judge.report.html import write_report  # most commands on finished runs write no page
 
-    entries = StoredEntries(folder.path, export.list_queries(result))
+    entries = StoredEntries(folder.path, list_query_entries(result))
     paths = export.write_tables(folder, result, entries.read())
     paths.append(write_report(folder, result.summary, entries.read))
     paths.append(folder.write("results.json", entries.format_chunks(folder.path.name, result.summary)))

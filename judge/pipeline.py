@@ -243,11 +243,11 @@ def estimate(config: Config) -> RunEstimate:
     of_examples = dict.fromkeys(
         remark for each in assessors if each.prompts.examples for remark in each.remarks
     )
-    remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, pooled, selection))
+    remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, selection))
     return RunEstimate(to_judge.results, len(to_judge.pairs), config.repeats, remarks, estimates, questions)
 
 
-def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[str]:
+def _list_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
     """Yield the warnings of labels, which pairs options take out or add, and costs that are left out."""
     if selection.labels:
         yield from selection.labels.warnings
@@ -264,10 +264,10 @@ def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelectio
             count=len(selection.mismatched),
         )
     if (config.diversity_embeddings or "lsa").partition(":")[0] not in ("lsa", "local"):
-        texts = (f"{pair.snippet.title}\n{pair.snippet.text}" for pair in pooled.pool.pairs)
+        texts = (f"{pair.snippet.title}\n{pair.snippet.text}" for pair in selection.pool.pairs)
         yield Message(
             "{name} embeds up to {count:,} texts (about {tokens:,.0f} tokens), which no cost here contains.",
             name=config.diversity_embeddings,
-            count=len(pooled.pool.pairs),
+            count=len(selection.pool.pairs),
             tokens=sum(map(estimate_tokens, texts)),
         )

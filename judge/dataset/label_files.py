@@ -13,7 +13,7 @@ from typing import Literal
 from judge.characters import detect_query_language, find_majority_language
 from judge.dataset import clean, csv_tables
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.dataset.labels import Label, LabelSet, match_labels
+from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labels
 from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.readers import read_rows
 from judge.dataset.text_files import Warn, read_text_file
@@ -70,6 +70,15 @@ def load_labels(
     rows = read_labels(path, warnings.append)
     labels = match_labels(rows, dataset, pool, run_scale, scale_name, source=path.name)
     return replace(labels, warnings=(*warnings, *labels.warnings))
+
+
+def load_grades(path: Path, scale_name: ScaleName | None = None) -> LabelSet:
+    """Return the labels in a file by (query id, item), without a run; raise InputError as `load_labels`."""
+    warnings: list[str] = []
+    rows = read_labels(path, warnings.append)
+    grades = {(row.query_id, row.item): row.grade for row in rows}
+    scale = choose_label_scale(grades.values(), None, scale_name, rows)
+    return LabelSet(grades, scale, path.name, warnings=tuple(warnings))
 
 
 def _read_qrels(path: Path, text: str) -> Iterator[tuple[str, str, str, str]]:

@@ -92,7 +92,7 @@ def make_row(query: Query, snippet: Snippet, grade: str = "", comment: str = "")
     return (query.id, query.text, query.reference or "", snippet.id, *texts, grade, comment)
 
 
-def write(
+def write_plan(
     path: Path,
     data: Dataset,
     pool: Pool,
@@ -157,7 +157,7 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     without, measure = count_queries_without_value(loaded)
     more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
     drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
-    file = write(
+    file = write_plan(
         out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed, reserve=frozenset(drawn[count:])
     )
     sizes = sum(pairs[each] for each in drawn[:count]), sum(pairs[each] for each in drawn[count:])
@@ -182,7 +182,7 @@ def plan_pair_labels(
     if os.path.lexists(design):
         raise InputError("{file}: exists; name another file", file=design)
     query_ids = list(dict.fromkeys(query_id for query_id, _ in plan.drawn))
-    write(file, loaded.data, loaded.pool, query_ids, plan.seed, set(plan.drawn))
+    write_plan(file, loaded.data, loaded.pool, query_ids, plan.seed, set(plan.drawn))
     RunFolder(file.parent).write(design.name, [dump_json(to_json(plan)), "\n"])
     return file, plan
 

@@ -197,10 +197,10 @@ def _load(
         scale,
         summary.repeats,
         measures,
-        summary.cost,
-        summary.selftest,
-        summary.labels,
-        summary.controls,
+        cost=summary.cost,
+        selftest=summary.selftest,
+        labels=summary.labels,
+        controls=summary.controls,
     )
     read: Callable[[], Iterator[Judgment]] = partial(read_judgments, folder)
     if in_memory:
