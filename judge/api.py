@@ -30,7 +30,7 @@ from judge.analysis.label_agreement import (
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.summary import Summary
 from judge.dataset import trec
-from judge.dataset.label_files import load_grades, load_labels, read_feedback
+from judge.dataset.label_files import load_label_file, match_label_file, read_feedback
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.dimensions.dimension_table import DimensionOptions
 from judge.errors import InputError, Interrupted
@@ -181,7 +181,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     folder = RunFolder(_to_path("run", run))
     path = _to_path("qrels", qrels)
     loaded = _load_without_labels(folder)
-    labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
+    labels = match_label_file(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, labels), grades=load_summary(folder).grades)
@@ -202,7 +202,7 @@ def agree_label_files(
     `labels_scale` is that of `labels`. Raises InputError when a file cannot be read, or the two files of
     grades have no query in common.
     """
-    given, people = load_grades(assessor), load_grades(labels, labels_scale)
+    given, people = load_label_file(assessor), load_label_file(labels, labels_scale)
     warnings = [*given.warnings, *people.warnings]
     lists = trec.read_trec_rankings(runs, warnings.append) if runs else ()
     loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
@@ -312,7 +312,7 @@ def decide_order(
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = _load_without_labels(folder)
     designs = [read_design(file, loaded) for file in files]
-    labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
+    labels = match_label_file(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         order = replace(decide_planned_order(loaded, designs, labels), grades=load_summary(folder).grades)
     write_record(folder, "labelled_order.json", order)

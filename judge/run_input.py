@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from judge.cache import FileCache, hash_file, make_cache_path, make_key
 from judge.config.run import Config
-from judge.dataset.label_files import load_labels
+from judge.dataset.label_files import match_label_file
 from judge.dataset.labels import LabelSet, draw_sample, label_expected
 from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
@@ -19,7 +19,7 @@ from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_datas
 from judge.errors import InputError, suggest_name
 from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, NameList, OptionName, SeparatedNames
-from judge.records import EXPECTED, Dataset, LangChoice, Pool
+from judge.records import EXPECTED, LangChoice
 from judge.run_identity import choose_store_path
 
 #: Reading smaller files, in bytes, takes less than a second and is not cached.
@@ -65,21 +65,25 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
     Raises InputError when the dataset is invalid.
     """
     with config.source.name_keys_in_errors():
-        reader = open_reader(config, rows)
-        source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
-        paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
-        if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
-            return store_dataset(reader, config.depth, source, None)
-        cache = FileCache(make_cache_path(choose_store_path(config)))
-        key = _make_dataset_key(config, paths)
-        if key and (lines := cache.read(key)) is not None:
-            with suppress(ValueError, RecursionError):
-                return load_pooled(lines, config.depth, key)
-        pooled = store_dataset(reader, config.depth, source, cache.make_folder())
-        if key is None or key != _make_dataset_key(config, paths):  # a file changed while it was read
-            return pooled
-        cache.write(key, pooled.lines)
-        return replace(pooled, pool=replace(pooled.pool, cache_key=key))
+        return _load_pooled_dataset(config, rows)
+
+
+def _load_pooled_dataset(config: Config, rows: DatasetRows | None) -> PooledDataset:
+    reader = open_reader(config, rows)
+    source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
+    paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
+    if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
+        return store_dataset(reader, config.depth, source, None)
+    cache = FileCache(make_cache_path(choose_store_path(config)))
+    key = _make_dataset_key(config, paths)
+    if key and (lines := cache.read(key)) is not None:
+        with suppress(ValueError, RecursionError):
+            return load_pooled(lines, config.depth, key)
+    pooled = store_dataset(reader, config.depth, source, cache.make_folder())
+    if key is None or key != _make_dataset_key(config, paths):  # a file changed while it was read
+        return pooled
+    cache.write(key, pooled.lines)
+    return replace(pooled, pool=replace(pooled.pool, cache_key=key))
 
 
 def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
@@ -183,7 +187,7 @@ def choose_measures(config: Config) -> tuple[Measure, ...]:
         return resolve_measures(config.measures, config.depth, config.grading)
 
 
-def load_run_labels(config: Config, dataset: Dataset, pool: Pool) -> LabelSet | None:
+def load_labels(config: Config, pooled: PooledDataset) -> LabelSet | None:
     """Return the labels that are grades of the run: of `--qrels`, or with `-m expected` of the dataset.
 
     None without either. Raises InputError when the file cannot be read, no label is about the dataset, the
@@ -191,7 +195,7 @@ def load_run_labels(config: Config, dataset: Dataset, pool: Pool) -> LabelSet | 
     """
     if config.model == EXPECTED:
         try:
-            return label_expected(dataset, pool)
+            return label_expected(pooled.dataset, pooled.pool)
         except InputError as error:
             if config.data is None:
                 raise
@@ -199,7 +203,7 @@ def load_run_labels(config: Config, dataset: Dataset, pool: Pool) -> LabelSet | 
     if config.qrels is None:
         return None
     (path,) = list_existing_files(config, "qrels")
-    labels = load_labels(path, dataset, pool, config.grading)
+    labels = match_label_file(path, pooled.dataset, pooled.pool, config.grading)
     grades, scale = labels.grades, labels.scale
     if scale != config.grading:
         raise InputError(

@@ -59,7 +59,7 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     return labels
 
 
-def load_labels(
+def match_label_file(
     path: Path, dataset: Dataset, pool: Pool, run_scale: Scale, scale_name: ScaleName | None = None
 ) -> LabelSet:
     """Return the labels in a file that are about pairs of `pool`, with all warnings.
@@ -72,8 +72,11 @@ def load_labels(
     return replace(labels, warnings=(*warnings, *labels.warnings))
 
 
-def load_grades(path: Path, scale_name: ScaleName | None = None) -> LabelSet:
-    """Return the labels in a file by (query id, item), without a run; raise InputError as `load_labels`."""
+def load_label_file(path: Path, scale_name: ScaleName | None = None) -> LabelSet:
+    """Return the labels in a file by (query id, item), without a run.
+
+    Raise InputError as `read_labels` and `choose_label_scale` do.
+    """
     warnings: list[str] = []
     rows = read_labels(path, warnings.append)
     grades = {(row.query_id, row.item): row.grade for row in rows}

@@ -191,7 +191,7 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
 
 def find_identity(config: Config, pooled: PooledDataset) -> RunIdentity:
     """Return the identity of a run of `pooled`: its options, its dataset and its labels."""
-    labels = run_input.load_run_labels(config, pooled.dataset, pooled.pool)
+    labels = run_input.load_labels(config, pooled)
     return run_identity.make_identity(config, pooled, factory.build_assessors(config), labels)
 
 
