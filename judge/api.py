@@ -20,10 +20,8 @@ import numpy as np
 
 from judge.analysis.analyse_run import analyse_run
 from judge.analysis.combine_runs import combine_runs
-from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import (
     LabelAgreement,
-    check_without_labels,
     compare_with_labels,
     run_from_labels,
 )
@@ -45,6 +43,7 @@ from judge.runs.load import (
     RecordedOptions,
     find_store,
     load_run,
+    load_run_without_labels,
     load_runs,
     load_summary,
     read_config_if_there,
@@ -180,7 +179,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     """
     folder = RunFolder(_to_path("run", run))
     path = _to_path("qrels", qrels)
-    loaded = _load_without_labels(folder)
+    loaded = load_run_without_labels(folder)
     labels = match_label_file(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
@@ -310,20 +309,13 @@ def decide_order(
     files = [_to_path("plans", plan) for plan in ([plans] if isinstance(plans, str | PathLike) else plans)]
     if not files:
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
-    loaded = _load_without_labels(folder)
+    loaded = load_run_without_labels(folder)
     designs = [read_design(file, loaded) for file in files]
     labels = match_label_file(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         order = replace(decide_planned_order(loaded, designs, labels), grades=load_summary(folder).grades)
     write_record(folder, "labelled_order.json", order)
     return order
-
-
-def _load_without_labels(folder: RunFolder) -> JudgedRun:
-    """Return the run in `folder`; raise InputError when labels of people are grades of it."""
-    loaded = load_run(folder)
-    check_without_labels(loaded, folder.path)
-    return loaded
 
 
 def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:

@@ -24,9 +24,14 @@ from judge.runs.run_result import RunResult
 from judge.selftest import update_selftests
 
 
-def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> RunResult:
-    """Return the scores of a run and its `summary`, which is computed where it is None."""
-    scores, summary = analyse_run(run) if summary is None else (None, summary)
+def measure_run(folder: RunFolder, run: JudgedRun, cache: FileCache | None = None) -> RunResult:
+    """Return the scores and the summary of a run; with a `cache`, its judgments must be written."""
+    key = export.make_summary_key(folder, run) if cache else None
+    scores, summary = None, export.read_cached_summary(cache, key) if cache and key else None
+    if summary is None:
+        scores, summary = analyse_run(run)
+        if cache and key:
+            cache.write(key, export.dump_summary(summary))
     summary = replace(summary, dimensions={name: each.summary for name, each in run.dimensions.items()})
     return RunResult(
         run.data,
@@ -35,7 +40,7 @@ def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> R
         run.spec,
         run.members,
         run.dimensions,
-        folder=path,
+        folder=folder.path,
         summary=summary,
         computed_scores=scores,
     )
@@ -87,7 +92,7 @@ def rescore(
             loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
             measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
             loaded = replace(loaded, dimensions=measured)
-            result = measure_run(path, loaded)
+            result = measure_run(folder, loaded)
         if save:
             export.write_judgments(folder, result)
             export_run(folder, result)

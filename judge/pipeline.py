@@ -100,7 +100,7 @@ def run(
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
-        result = _measure_with_cache(folder, replace(judged, spec=spec, dimensions=dimensions), cache)
+        result = measure_run(folder, replace(judged, spec=spec, dimensions=dimensions), cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
     if incomplete:
@@ -190,16 +190,6 @@ def _compute_cost(
     """Return the cost of a run: `costs`, and those of its dimensions."""
     own = make_run_cost(add_costs(costs), find_common_price(member.client.price for member in panel))
     return combine_costs(own, filter(None, (each.summary.cost for each in dimensions.values())))
-
-
-def _measure_with_cache(folder: RunFolder, run: JudgedRun, cache: FileCache) -> RunResult:
-    """Return the result of a run whose judgments are written; its summary may be in `cache`."""
-    key = export.make_summary_key(folder, run)
-    summary = export.read_cached_summary(cache, key)
-    result = measure_run(folder.path, run, summary=summary)
-    if key and summary is None:
-        cache.write(key, export.dump_summary(result.summary))
-    return result
 
 
 def estimate(config: Config) -> RunEstimate:

@@ -57,11 +57,10 @@ def make_summary_key(folder: RunFolder, run: JudgedRun) -> str | None:
     return make_key("summary", run.pool.cache_key, to_json(run.spec), _hash_files(folder, _JUDGMENTS))
 
 
-def read_cached_summary(cache: FileCache, key: str | None) -> Summary | None:
+def read_cached_summary(cache: FileCache, key: str) -> Summary | None:
     """Return the summary that is cached under `key`, None if there is none."""
-    lines = cache.read(key) if key else None
     with suppress(InputError, LookupError, TypeError, ValueError):
-        return summary_from_json(json.loads(b"".join(lines or ())), "the cached summary")
+        return summary_from_json(json.loads(b"".join(cache.read(key) or ())), "the cached summary")
     return None
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.label_agreement import check_without_labels, count_queries_without_value
+from judge.analysis.label_agreement import count_queries_without_value
 from judge.analysis.pair_plan import DrawSize, PairPlan, check_plan, plan_pairs
 from judge.dataset.labels import select_labellable
 from judge.dataset.validation import escape_cell, protect_cell
@@ -27,7 +27,7 @@ from judge.measure import ppi
 from judge.measure.measures import parse_measure
 from judge.records import Dataset, PairKey, Pool, Query, Snippet
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import load_run
+from judge.runs.load import load_run, load_run_without_labels
 from judge.runs.record_json import from_json, to_json
 
 COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
@@ -172,8 +172,7 @@ def plan_pair_labels(
     `measure` None takes sDCG@10, or down to the depth of the run. Raises InputError as
     `judge.analysis.pair_plan.plan_pairs`, and when the file exists already.
     """
-    loaded = load_run(RunFolder(path))
-    check_without_labels(loaded, path)
+    loaded = load_run_without_labels(RunFolder(path))
     chosen = parse_measure(measure or f"sDCG@{min(10, loaded.pool.depth)}")
     with translate_run_errors(path):
         plan = plan_pairs(loaded, engines, chosen, size)
