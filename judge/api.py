@@ -28,9 +28,9 @@ from judge.analysis.label_agreement import (
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.summary import Summary
 from judge.dataset import trec
-from judge.dataset.label_files import load_label_file, match_label_file, read_feedback
+from judge.dataset.label_files import load_label_file, load_labels, read_feedback
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
-from judge.dimensions.dimension_table import DimensionOptions
+from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError, Interrupted
 from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
@@ -180,7 +180,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     folder = RunFolder(_to_path("run", run))
     path = _to_path("qrels", qrels)
     loaded = load_run_without_labels(folder)
-    labels = match_label_file(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
+    labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, labels), grades=load_summary(folder).grades)
@@ -311,7 +311,7 @@ def decide_order(
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = load_run_without_labels(folder)
     designs = [read_design(file, loaded) for file in files]
-    labels = match_label_file(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
+    labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         order = replace(decide_planned_order(loaded, designs, labels), grades=load_summary(folder).grades)
     write_record(folder, "labelled_order.json", order)

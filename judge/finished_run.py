@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -12,7 +12,7 @@ from judge.analysis.analyse_run import analyse_run
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache
-from judge.dimensions.dimension_table import DimensionOptions, measure_dimensions
+from judge.dimensions.dimension import DimensionOptions
 from judge.measure.measures import resolve_measures
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -70,7 +70,7 @@ def rescore(
     path: Path,
     measures: Iterable[str] | None = None,
     *,
-    dimensions: Iterable[str] = (),
+    dimensions: Collection[str] = (),
     options: DimensionOptions | None = None,
     store: str | Path | None = None,
     save: bool = False,
@@ -90,8 +90,13 @@ def rescore(
         with translate_run_errors(path):
             selftests = update_selftests(Path(store or folder.own_store), loaded.spec.selftest)
             loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
-            measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
-            loaded = replace(loaded, dimensions=measured)
+            if dimensions:
+                from judge.dimensions.dimension_table import (
+                    measure_dimensions,  # it imports what asks a model
+                )
+
+                measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
+                loaded = replace(loaded, dimensions=measured)
             result = measure_run(folder, loaded)
         if save:
             export.write_judgments(folder, result)

@@ -35,7 +35,7 @@ from judge.client.cancel import CancelToken
 from judge.completeness import check_answers, describe_unanswered_questions
 from judge.config.run import Config
 from judge.config.run_checks import check_text_model
-from judge.dimensions.dimension_table import is_readable, make_question_pair, show_snippets
+from judge.dimensions.dimension import is_readable, make_question_pair, show_snippets
 from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
 from judge.measure.resampling import MIN_DIFFERING

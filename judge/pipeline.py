@@ -29,9 +29,9 @@ from judge.config.run import Config
 from judge.dataset.label_files import read_feedback
 from judge.dataset.labels import LabelSet
 from judge.dataset.stored_dataset import PooledDataset
+from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.dimension_table import (
     DIMENSIONS,
-    DimensionOptions,
     ask_questions,
     count_questions,
     measure_dimensions,
@@ -133,7 +133,7 @@ def _prepare(
     measures = run_input.choose_measures(config)
     pooled = run_input.load_pooled_dataset(config, rows)
     _check_prices(config, pooled)
-    labels = run_input.load_labels(config, pooled)
+    labels = run_input.load_run_labels(config, pooled)
     assessors = factory.build_assessors(config, needs_key=needs_key)
     folder, identity = run_identity.choose_run_folder(config, pooled, assessors, labels)
     store_file = run_identity.choose_store_path(config)
@@ -218,14 +218,14 @@ def estimate(config: Config) -> RunEstimate:
             )
             for plan in plans
         }
-        options = DimensionOptions(explain_queries=config.explain_queries)
-        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         estimator = factory.build_question_estimator(config, store)
+        options = DimensionOptions(explain_queries=config.explain_queries, asker=estimator)
+        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             judgments = [find_known_judgments(plan, store) for plan in plans]
             judged = make_judged_run(config, selection, assessors, judgments, prepared.measures)
-            ask_questions(judged, names, estimator, options)
+            ask_questions(judged, names, options)
         questions: dict[str, QuestionEstimate] = {}
         for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
             each = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)

@@ -27,14 +27,15 @@ from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.option_checks import list_fields, list_keys, list_options
 from judge.config.run import Config
+from judge.errors import JUDGMENT_ERRORS
 from judge.example import find_dataset as example
+from judge.flags import FLAGS
 from judge.measure.compare import PairComparison
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
 from judge.nightly.notifications import FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.pricing.prices import SHIPPED_PRICES
 from judge.records import Judgment
-from judge.report.kind_names import ERRORS, FLAGS
 from judge.run_identity import CHANGEABLE_OPTIONS
 from judge.runs.results_file import EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
 from judge.runs.run_result import RunResult
@@ -259,7 +260,7 @@ def test_every_measure_and_parameter_is_documented(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_error_and_flag_is_documented(language: str) -> None:
-    assert {*ERRORS, *FLAGS} <= list_first_cells(find_page(language, "formats"))
+    assert {*JUDGMENT_ERRORS, *FLAGS} <= list_first_cells(find_page(language, "formats"))
 
 
 @pytest.fixture(scope="module")

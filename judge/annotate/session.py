@@ -18,8 +18,8 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import compare_with_labels
 from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.dataset import csv_tables, text_files
+from judge.dataset.cells import unescape_candidates
 from judge.dataset.labels import LabelSet, select_labellable
-from judge.dataset.validation import unescape_candidates
 from judge.errors import InputError
 from judge.json_text import hash_parts
 from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label

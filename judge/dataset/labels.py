@@ -7,8 +7,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from judge.dataset.cells import escape_column, unescape_candidates
 from judge.dataset.pool import canonicalise_url, read_query_results
-from judge.dataset.validation import escape_column, unescape_candidates
 from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
 from judge.messages import Message

@@ -24,7 +24,7 @@ from judge.analysis.dimension_summary import (
     summarise_dimension,
 )
 from judge.analysis.judged_run import JudgedRun, score_lists
-from judge.dimensions.dimension_table import DimensionOptions
+from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.sources import find_site
 from judge.errors import InputError
 from judge.measure.engine_agreement import rbo

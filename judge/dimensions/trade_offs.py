@@ -22,7 +22,7 @@ from judge.analysis.dimension_summary import (
     summarise_dimension,
 )
 from judge.analysis.judged_run import JudgedRun, score_lists
-from judge.dimensions.dimension_table import DimensionOptions
+from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
 from judge.measure.formulas import find_largest_value
 from judge.measure.measures import Measure

@@ -17,8 +17,8 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
+from judge.dataset.cells import escape_cell, escape_column
 from judge.dataset.labels import list_unreturned
-from judge.dataset.validation import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import make_file_name
 from judge.json_text import dump_json
