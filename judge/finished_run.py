@@ -91,9 +91,8 @@ def rescore(
             selftests = update_selftests(Path(store or folder.own_store), loaded.spec.selftest)
             loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
             if dimensions:
-                from judge.dimensions.dimension_table import (
-                    measure_dimensions,  # it imports what asks a model
-                )
+                # It imports what asks a model.
+                from judge.dimensions.dimension_table import measure_dimensions
 
                 measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
                 loaded = replace(loaded, dimensions=measured)
