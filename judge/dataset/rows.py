@@ -194,7 +194,7 @@ class RowFormat:
         for engine, results in engines.items():
             location = f"{parent}: engine {engine!r}"
             answer = results if isinstance(results, dict) else {}
-            values = {**query_values, "engine": engine}
+            values: dict[str, Any] = {**query_values, "engine": engine}
             if isinstance(error := answer.get("error"), str) and error:
                 if answer.get("results"):
                     raise InputError(
@@ -224,7 +224,7 @@ def convert_values(record: Mapping[str, Any], rank: str = "rank") -> dict[str, A
     Missing values are NaN, NA and NaT, which do not equal themselves. NaN and Infinity in JSON are not JSON
     values, and are missing, too. Such a value of the field `rank` stays, as an error.
     """
-    converted = {}
+    converted: dict[str, Any] = {}
     for name, value in record.items():
         if type(value) is str:  # most are
             converted[str(name)] = value

@@ -48,8 +48,8 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -
     return (
         InputRow(
             location,
-            {},
-            {"query": queries[query_id], "query_id": query_id, "engine": engine}
+            columns={},
+            values={"query": queries[query_id], "query_id": query_id, "engine": engine}
             | texts.get(docno, {"snippet": None})
             | {"docno": docno},
         )
