@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.cache import FileCache, hash_file, make_cache_path, make_key
 from judge.config.run import Config
 from judge.dataset.clean import TextOptions
-from judge.dataset.label_files import read_labels
-from judge.dataset.labels import choose_label_scale, label_expected, match_labels
+from judge.dataset.label_files import load_labels
+from judge.dataset.labels import LabelSet, draw_sample, label_expected
 from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS, FIELDS, RowFormat
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
@@ -181,7 +180,7 @@ def choose_measures(config: Config) -> tuple[Measure, ...]:
         return resolve_measures(config.measures, config.depth, config.grading)
 
 
-def load_labels(config: Config, pooled: PooledDataset) -> RunLabels | None:
+def load_run_labels(config: Config, pooled: PooledDataset) -> LabelSet | None:
     """Return the labels that are grades of the run: of `--qrels`, or with `-m expected` of the dataset.
 
     None without either. Raises InputError when the file cannot be read, no label is about the dataset, the
@@ -189,21 +188,16 @@ def load_labels(config: Config, pooled: PooledDataset) -> RunLabels | None:
     """
     if config.model == EXPECTED:
         try:
-            expected = label_expected(pooled.dataset, pooled.pool)
+            return label_expected(pooled.dataset, pooled.pool)
         except InputError as error:
             if config.data is None:
                 raise
             raise InputError("{file}: {error}", file=config.data, error=error) from None
-        return RunLabels(
-            expected.grades, EXPECTED, unreturned=expected.unreturned, warnings=expected.warnings
-        )
     if config.qrels is None:
         return None
     (path,) = list_existing_files(config, "qrels")
-    warnings: list[str] = []
-    labels = read_labels(path, warnings.append)
-    matched = match_labels(labels, pooled.dataset, pooled.pool)
-    scale = choose_label_scale(matched.grades.values(), config.grading, None, labels)
+    labels = load_labels(path, pooled.dataset, pooled.pool, config.grading)
+    grades, scale = labels.grades, labels.scale
     if scale != config.grading:
         raise InputError(
             "{file}: the labels are {labels} (0-{labels_top}) and the run is {scale} (0-{top}); add {option}",
@@ -214,10 +208,9 @@ def load_labels(config: Config, pooled: PooledDataset) -> RunLabels | None:
             scale=config.grading.name,
             top=config.grading.top,
         )
-    if scale.name == "graded" and max(matched.grades.values(), default=2) < 2:
-        warnings.append(Message("no label is above 1; if people said yes or no, add --scale binary"))
-    fits = config.rerank_thresholds is None and config.has_reranker
-    warnings += matched.warnings
+    if scale.name == "graded" and max(grades.values()) < 2:
+        note = Message("no label is above 1; if people said yes or no, add --scale binary")
+        labels = replace(labels, warnings=(*labels.warnings, note))
     # Thresholds are fitted on the labelled pairs that have a score.
-    sample = draw_sample(matched.grades, config.check or (len(matched.grades) if fits else 0))
-    return RunLabels(matched.grades, path.name, len(matched.unmatched), sample, warnings=tuple(warnings))
+    fits = config.rerank_thresholds is None and config.has_reranker
+    return replace(labels, sample=draw_sample(grades, config.check or (len(grades) if fits else 0)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,7 @@ from judge.dataset import clean, csv_tables
 from judge.dataset.cells import unescape_candidates
 from judge.dataset.clean import RawSnippet, TextOptions
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.dataset.labels import Label
+from judge.dataset.labels import Label, LabelSet, match_labels
 from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.query_rows import choose_language
 from judge.dataset.readers import read_rows
@@ -22,7 +22,7 @@ from judge.dataset.rows import RowFormat
 from judge.dataset.text_files import Warn, read_text_file
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames, join_messages
-from judge.records import BINARY, Example, Pair, Query, Scale
+from judge.records import BINARY, Dataset, Example, Pair, Pool, Query, Scale, ScaleName
 
 #: Columns of a CSV that can name the labelled item; the first one in the file counts.
 _ITEM_COLUMNS = ("snippet_id", "document", "docno")
@@ -59,6 +59,19 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
             "{file}: contains no label; fill in the column 'grade', then run the command again", file=path
         )
     return labels
+
+
+def load_labels(
+    path: Path, dataset: Dataset, pool: Pool, run_scale: Scale, scale_name: ScaleName | None = None
+) -> LabelSet:
+    """Return the labels in a file that are about pairs of `pool`, with all warnings.
+
+    Raise InputError as `read_labels`, `match_labels` and `choose_label_scale` do.
+    """
+    warnings: list[str] = []
+    rows = read_labels(path, warnings.append)
+    labels = match_labels(rows, dataset, pool, run_scale, scale_name, source=path.name)
+    return replace(labels, warnings=(*warnings, *labels.warnings))
 
 
 def _read_qrels(path: Path, text: str) -> Iterator[tuple[str, str, str, str]]:

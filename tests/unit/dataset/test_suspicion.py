@@ -6,9 +6,9 @@ import pytest
 
 from judge.dataset.clean import RawSnippet, clean_snippet
 from judge.dataset.injection_patterns import INJECTION_FLAGS
+from judge.flags import FLAGS
 from judge.measure.columns import tabulate_results
 from judge.records import Ranking
-from judge.report.kind_names import FLAGS
 from tests.benchmarks.suspicion import FORMS, count_flagged, count_flagged_in_form, is_held_out
 from tests.support import hostile_text
 from tests.support.cases import check_each
