@@ -194,7 +194,7 @@ class RowFormat:
         for engine, results in engines.items():
             location = f"{parent}: engine {engine!r}"
             answer = results if isinstance(results, dict) else {}
-            values = {**query_values, "engine": engine}
+            values: dict[str, Any] = {**query_values, "engine": engine}
             if isinstance(error := answer.get("error"), str) and error:
                 if answer.get("results"):
                     raise InputError(
