@@ -7,7 +7,7 @@ package is built. Values stand in braces and keep their names in both languages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from gettext import GNUTranslations, NullTranslations
 from math import floor, log10
 from typing import Any, Self
@@ -131,14 +131,10 @@ class Translator:
         names = [self._translate_read_text(name, depth) for name in names]
         return self.join(names) if has_and else self.list_names(names)
 
-    @cached_property
+    @property
     def _index(self) -> MessageIndex:
         # English is not in a catalogue of its own: a text in it stays, unless its template is to be edited.
-        catalogue = self._catalogue if self.edit_template is str else CHINESE._catalogue
-        # gettext has no other way to list the messages of a catalogue. One with a context has that before it.
-        keys = [key for key in getattr(catalogue, "_catalog", {}) if isinstance(key, str)]
-        names = [key.removeprefix("measure\x04") for key in keys if key.startswith("measure\x04")]
-        return MessageIndex([key for key in keys if "\x04" not in key], names)
+        return _index_messages(self._catalogue if self.edit_template is str else CHINESE._catalogue)
 
     def translate_plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
         """Return the message for `count` things, which stands in it as `{count}`."""
@@ -225,6 +221,15 @@ def join_messages(messages: Iterable[str], template: str = "{left}; {right}") ->
     """Return one message of one or more: `a; b; c`. The template joins two."""
     parts = (each if isinstance(each, Message) else Message(each) for each in messages)
     return reduce(lambda left, right: Message(template, left=left, right=right), parts)
+
+
+@lru_cache(maxsize=4)
+def _index_messages(catalogue: NullTranslations) -> MessageIndex:
+    """Return the index of a catalogue, which all its translators share: to make one takes milliseconds."""
+    # gettext has no other way to list the messages of a catalogue. One with a context has that before it.
+    keys = [key for key in getattr(catalogue, "_catalog", {}) if isinstance(key, str)]
+    names = [key.removeprefix("measure\x04") for key in keys if key.startswith("measure\x04")]
+    return MessageIndex([key for key in keys if "\x04" not in key], names)
 
 
 def _read_chinese() -> NullTranslations:
