@@ -36,6 +36,14 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
         ".parquet": _read_parquet,
     }
     text_files.check_is_file(path)
+    if text_files.find_format(path) == ".txt":
+        raise InputError(
+            "{file}: a .txt file can hold queries, but no results; get the results of queries first:"
+            " {command}. A dataset is {types}, or TREC files (--topics, --docs, --run)",
+            file=path,
+            command="judge collect FILE --engine NAME",
+            types=FILE_TYPES,
+        )
     if text_files.find_format(path) not in readers:
         raise InputError(
             "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files (--topics, --docs,"
@@ -92,10 +100,15 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
         required.pop("snippet", None)
     missing = {field: name for field, name in {**columns, **required}.items() if name not in cells}
     if missing:
+        option = f"--columns {','.join(f'{field}=NAME' for field in missing)}"
+        if list(missing.values()) == ["snippet"] and (
+            queries := rows.explain_missing_snippets(location, list(filter(None, cells)), option)
+        ):
+            raise InputError(queries)
         advice = Message(
             "Rename the right one (upper case, lower case and blanks count), or say which one it is:"
             " {option}",
-            option=OptionName(f"--columns {','.join(f'{field}=NAME' for field in missing)}"),
+            option=OptionName(option),
         )
         raise make_header_error(location, NameList(map(repr, missing.values())), cells, advice)
     return cells

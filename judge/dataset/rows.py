@@ -15,7 +15,7 @@ from typing import Any
 from judge.dataset.text_files import Warn, read_lines
 from judge.errors import InputError
 from judge.json_text import RepeatedKey, make_object
-from judge.messages import Message, OptionName
+from judge.messages import Message, OptionName, SeparatedNames
 
 _FIELDS = frozenset(
     {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
@@ -221,14 +221,35 @@ def _check_field(field: str, location: str, record: Mapping[str, Any], columns: 
     """Raise InputError, which lists the fields of the record, when it does not have `field`."""
     name = columns.get(field, field)
     if name not in record:
+        option = f"--columns {field}=NAME"
+        if name == "snippet" and (queries := explain_missing_snippets(location, record, option)):
+            raise InputError(queries)
         raise InputError(
             "{place}: field {name!r} is missing; the row has the fields {fields!r:.160}. Rename the right"
             " one (upper case, lower case and blanks count), or say which one it is: {option}",
             place=location,
             name=name,
             fields=list(record)[:20],
-            option=OptionName(f"--columns {field}=NAME"),
+            option=OptionName(option),
         )
+
+
+def explain_missing_snippets(location: str, fields: Collection[str], option: str) -> Message | None:
+    """Return the message about a file without any field of results, which may hold queries; else None.
+
+    `option` is the one that names the field with the snippets.
+    """
+    has_result = {*_RESULT_FIELDS, "engine", "rank", "error"}.intersection(fields)
+    if "query" not in fields or has_result or re.search("[，；]", "".join(fields)):
+        return None
+    return Message(
+        "{place}: there is no field 'snippet', only {fields}. If one of them holds the texts of results, name"
+        " it: {option}. If the file holds queries only, get their results first: {command}",
+        place=location,
+        fields=SeparatedNames(f"{field!r:.60}" for field in list(fields)[:20]),
+        option=OptionName(option),
+        command="judge collect FILE --engine NAME",
+    )
 
 
 def _read_nested(parent: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
