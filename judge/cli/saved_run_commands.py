@@ -56,10 +56,9 @@ def score(
         save=save,
     )
     with translate_run_errors(run):
-        if run_tables.has_grades(result):
-            run_tables.print_run(result, make_console(), get_ui_translator(), saved=save)
-        else:
-            make_console().print(run_tables.describe_no_grades(result.summary, get_ui_translator()))
+        if not run_tables.has_grades(result):
+            raise run_tables.explain_no_grades(result.summary)
+        run_tables.print_run(result, make_console(), get_ui_translator(), saved=save)
 
 
 def compare(
@@ -72,20 +71,23 @@ def compare(
 ) -> None:
     """Compare engines, in one run or across runs."""
     from judge import api
-    from judge.cli.render import comparison_tables
+    from judge.cli.render import comparison_tables, run_tables
     from judge.runs.folder import translate_run_errors
 
     names = parse_measure_names(measures)
     summary = api.compare(*runs, measures=names or ())
+    has_no_grade = bool(summary.judgments) and not summary.judged
     with translate_run_errors(runs[0]):
-        if not json:
+        if json:
+            if names is not None:
+                chosen = summary.choose_measures(names)
+                comparisons = tuple(each for each in summary.comparisons if each.measure in chosen)
+                summary = replace(summary, comparisons=comparisons)
+            print_json(summary)
+        elif not has_no_grade:
             comparison_tables.print_comparison(summary, make_console(), get_ui_translator(), names, pairs)
-            return
-        if names is not None:
-            chosen = summary.choose_measures(names)
-            comparisons = tuple(each for each in summary.comparisons if each.measure in chosen)
-            summary = replace(summary, comparisons=comparisons)
-        print_json(summary)
+    if has_no_grade:
+        raise run_tables.explain_no_grades(summary)
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))
@@ -326,13 +328,15 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
             pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.reserve_pairs),
         )
     print_message(
-        "{path}: {size} ({pairs}){more}; fill in the column 'grade', then: {command}",
+        "{path}: {size} ({pairs}){more}; fill in the column 'grade' with {grades}, then: {command}",
         path=plan.path,
         size=size,
         pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.pairs),
         more=more,
+        grades=_list_grades(run),
         command=f"judge agree {run} --qrels {plan.path}",
     )
+    print_message("Or label on a page: {command}", command=f"judge annotate {run} --plan {plan.path}")
     if plan.count < MIN_LABELLED:
         print_message(
             "Fewer than {least} labelled queries measure agreement, but do not correct the scores of"
@@ -351,6 +355,16 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
         )
 
 
+def _list_grades(run: Path) -> str:
+    """Return the grades that people can give to pairs of the run."""
+    from judge.runs.folder import RunFolder
+    from judge.runs.load import load_summary
+
+    if load_summary(RunFolder(run)).scale == "binary":
+        return get_ui_translator()("yes or no")
+    return get_ui_translator()("0 to 3")
+
+
 def _plan_pairs(
     run: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
 ) -> None:
@@ -361,12 +375,14 @@ def _plan_pairs(
     t = get_ui_translator()
     path, plan = plan_pair_labels(run, engines, measure, size, out)
     print_message(
-        "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",
+        "{path}: {pairs} of {queries}; fill in the column 'grade' with {grades}, then: {command}",
         path=path,
         pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.labels),
         queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
+        grades=_list_grades(run),
         command=f"judge agree {run} --qrels {path} --plan {path}",
     )
+    print_message("Or label on a page: {command}", command=f"judge annotate {run} --plan {path}")
     print_message(
         "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"
         " ±{plan.half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to people"

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.cli.render.run_tables import (
-    describe_no_grades,
     list_mean_cells,
     list_return_cells,
     make_engine_table,
@@ -51,9 +50,6 @@ def print_comparison(
     At most `max_pairs` pairs are shown for each of `measures` (None: the first that engines are compared
     by). Raises InputError when the run has no such measure.
     """
-    if summary.judgments and not summary.judged:
-        console.print(describe_no_grades(summary, t))
-        return
     chosen = summary.choose_measures(measures)
     print_lines(_describe_result(summary, chosen[0] if chosen else None, max_pairs, t), console)
     parts: list[str | Table] = [

@@ -21,9 +21,10 @@ from judge.cli.render.tables import (
     print_lines,
     print_table,
 )
+from judge.errors import RunIncomplete
 from judge.flags import TEXT_MISSING
 from judge.measure.measures import MEASURE_KINDS, name_mean
-from judge.messages import Translator
+from judge.messages import Message, Translator
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, facts, selftest_sentences
@@ -109,16 +110,15 @@ def has_grades(result: RunResult) -> bool:
     return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
 
 
-def describe_no_grades(summary: Summary, t: Translator) -> Text:
-    """Return the line that replaces the tables of a run without a grade."""
-    line = t(
+def explain_no_grades(summary: Summary) -> RunIncomplete:
+    """Return the error that replaces the tables of a run without a grade."""
+    return RunIncomplete(
         "no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
         count=summary.judgments,
-        advice=t("add the missing texts to the dataset, and run it in another --out")
+        advice=Message("add the missing texts to the dataset, and run it in another --out")
         if set(summary.failures) == {TEXT_MISSING}
-        else t("run the judge run command of this run again"),
+        else Message("run the judge run command of this run again"),
     )
-    return escape_line(line)
 
 
 def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
