@@ -77,6 +77,8 @@ def describe_letters(changes: Sequence[Sequence[Change]]) -> Text:
 
 def _write_letters(t: Translator, present: Collection[Change]) -> str:
     meanings = [
-        f"{letter} {t(meaning.en)}" for change, (letter, meaning) in CHANGE_TEXTS.items() if change in present
+        f"{letter} = {t(meaning.en)}"
+        for change, (letter, meaning) in CHANGE_TEXTS.items()
+        if change in present
     ]
     return t(" Dotted lines: {letters}.", letters=t(", ").join(meanings)) if meanings else ""

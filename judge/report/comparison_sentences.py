@@ -64,7 +64,11 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     return t(
         "With {queries} that two engines share, a test detects a true difference of about {detectable}"
         " between them in 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (all three are"
-        " medians over the pairs of engines, by {measure}).",
+        " medians over the pairs of engines, by {measure})."
+        if len(comparisons) > 1
+        else "With {queries} that the two engines share, a test detects a true difference of about"
+        " {detectable} by {measure} between them in 4 of 5 cases; with {doubled_n:,} queries, one of about"
+        " {doubled}.",
         queries=count_queries(t, n),
         detectable=f"{detectable:.{decimals}f}",
         doubled_n=2 * n,
@@ -151,6 +155,11 @@ def _list_obstacles(
 
 def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], measure: str) -> str:
     """Return which engines differ from themselves in another run."""
+    if not any(each.n for each in comparisons):
+        return t(
+            "The runs cannot be compared by {measure}: no engine has a value on the same query in both.",
+            measure=name_mean(measure),
+        )
     changed = [describe_outcome(t, each) for each in comparisons if each.winner]
     undetermined = sum(each.outcome == "undetermined" for each in comparisons)
     rest = ""
