@@ -104,7 +104,7 @@ def _explain_tables(
         t("twice"): t("twice: the same for twice as many queries"),
         t("needed"): t(
             "needed: how many queries separate the pair, if the true difference is the largest in its"
-            " interval; no value: the run has that many"
+            " interval; no value: the run has that many, or the pair has no interval"
         ),
         t("worst case"): t(
             "worst case: the lowest and highest difference over all grades of unjudged snippets; a tenth of"
@@ -136,6 +136,10 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
         pairs=t("{pairs} in all runs together", pairs=judged) if summary.runs else judged,
     )
     yield assessor_sentences.describe_served_models(t, summary)
+    if len(summary.engines) == 1:
+        yield t.translate_plural(
+            "{count} engine: nothing to compare.", "{count} engines: nothing to compare.", 1
+        )
     yield choose_headline(t, summary, measure)
     yield from selftest_sentences.warn_unreliable(t, summary)
     # The tests of segments are by the measure that decides.

@@ -190,6 +190,7 @@ def test_engines_that_return_the_same_have_no_interval(tmp_path: Path) -> None:
     result = summarise_run(tmp_path / "run", [*rows, *({**row, "engine": "sogou"} for row in rows)])
     output = render_tables(result)
     assert "both have the same value on every query); +0.0000; ahead on 0 of" in output
+    assert "no value: the run has that many, or the pair has no interval" in output
     assert re.search(r"\nbing ≈ sogou +\+0\.0000 +- +0/", output)
     assert "-1.0000" not in output
 
@@ -197,6 +198,7 @@ def test_engines_that_return_the_same_have_no_interval(tmp_path: Path) -> None:
 def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     output = render_tables(summarise_run(tmp_path / "run", make_rows(("alone",))))
     assert "1 engine," in output
+    assert "\n1 engine: nothing to compare.\n" in output
     assert "\nlang en (5 queries), nDCG@5: alone 1.000\n" in output
     assert "contains the true mean." in output
     assert "true differences" not in output

@@ -257,6 +257,14 @@ def test_runs_without_a_common_value_are_not_called_equal() -> None:
     )
 
 
+def test_a_dataset_without_equal_results_saves_nothing() -> None:
+    size = "1 query, 1 engine; 1 result, 1 pair to judge"
+    assert facts.describe_dataset(ENGLISH, replace(BASE, dedup_saving=0.004)) == size
+    assert facts.describe_dataset(ENGLISH, replace(BASE, dedup_saving=0.25)) == (
+        f"{size} (25% fewer: equal results are one pair)"
+    )
+
+
 def test_what_another_measure_says_is_called_descriptive() -> None:
     values = np.stack([np.array([CLEAR, POOR]), np.array([POOR, CLEAR])], axis=-1)[:, :, None]
     result = summarise_scores(values, measures="P@5 P@10")
