@@ -6,6 +6,7 @@ the translator of a language.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10, sqrt
@@ -314,6 +315,25 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
         " the difference of the means over {queries}.",
         pair=deciding,
         queries=count_queries(t, deciding.n),
+    )
+
+
+#: How many of the queries that decide a sentence names.
+_MOST_QUERIES = 3
+
+
+def name_deciding_queries(t: Translator, summary: Summary) -> str:
+    """Return on which queries the two best engines differ most, and how to see why; "" without any."""
+    deciding = summary.deciding_queries
+    if deciding is None or not deciding.queries or summary.runs:
+        return ""
+    first = deciding.queries[:_MOST_QUERIES]
+    return t(
+        "{pair.a} and {pair.b} differ most on {queries} by {measure}. Grades and reasons: {command}",
+        pair=deciding,
+        queries=t.join([f"{query.query_id} ({query.difference:+.4f})" for query in first]),
+        measure=name_mean(deciding.measure),
+        command=f"judge show RUN --query {shlex.quote(first[0].query_id)}",
     )
 
 

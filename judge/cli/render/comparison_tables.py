@@ -36,6 +36,7 @@ from judge.report.comparison_sentences import (
     is_unsure,
     list_differences,
     list_segments,
+    name_deciding_queries,
 )
 from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
 from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
@@ -148,6 +149,8 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     yield describe_power(t, summary, measure)
     yield from describe_limits(t, summary)
     yield from list_differences(t, summary.select_comparisons(measure), max_pairs)
+    if measure == summary.deciding_measure:
+        yield name_deciding_queries(t, summary)
 
 
 def _list_comparisons(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
