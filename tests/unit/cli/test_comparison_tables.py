@@ -17,7 +17,9 @@ from rich.console import Console
 
 import judge
 from judge.analysis.summary import Summary
-from judge.cli.render.comparison_tables import print_comparison
+from judge.cli.render.comparison_tables import list_comparison_parts
+from judge.cli.render.tables import print_parts
+from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.messages import CHINESE, ENGLISH, Translator
@@ -74,7 +76,8 @@ def render_tables(
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
-    print_comparison(load(result), console, t, measures, pairs)
+    with use_locale_language({"LANG": t.language}):
+        print_parts(list_comparison_parts(load(result), measures, pairs), console)
     return stream.getvalue()
 
 
