@@ -254,7 +254,7 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
 
 def test_runs_without_a_common_value_are_not_called_equal() -> None:
     apart = replace(make_comparison(n=0, difference=None, ci95=None), outcome="undetermined")
-    engines = {name: BASE.engines["A"] for name in ("A (one)", "A (two)")}
+    engines = dict.fromkeys(("A (one)", "A (two)"), BASE.engines["A"])
     result = replace(BASE, engines=engines, comparisons=(apart,), runs=("runs/one", "runs/two"))
     assert choose_headline(ENGLISH, result) == (
         "The runs cannot be compared by P@5: no engine has a value on the same query in both."
