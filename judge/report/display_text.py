@@ -168,7 +168,7 @@ def set_minus_signs(text: str) -> str:
 
 
 def mark_names(sentence: str) -> Markup:
-    """Return the sentence escaped: isolated names in <bdi> elements, minus signs, options on one line."""
+    """Return the sentence escaped, with isolated names in <bdi> elements, and with minus signs."""
     return _mark_parts(sentence, Markup("<bdi>{}</bdi>").format)
 
 
@@ -186,20 +186,9 @@ def _mark_parts(text: str, mark_name: Callable[[str], Markup]) -> Markup:
     # The odd parts are the names.
     parts = enumerate(_NAME.split(text))
     return Markup("").join(
-        mark_name(part) if at % 2 else _mark_options(" − " if part == " - " else set_minus_signs(part))
+        mark_name(part) if at % 2 else escape(" − " if part == " - " else set_minus_signs(part))
         for at, part in parts
     )
-
-
-#: An option in a command. A browser would break the line behind its hyphens.
-_OPTION = re.compile(r"(?<![^\s（(])(--?[a-z][a-z-]*)")
-
-
-def _mark_options(text: str) -> Markup:
-    """Return the text escaped, with each option of a command in an element that does not break."""
-    mark_option = Markup('<span class="whole">{}</span>').format
-    parts = enumerate(_OPTION.split(text))
-    return Markup("").join(mark_option(part) if at % 2 else escape(part) for at, part in parts)
 
 
 def _mark_name(name: str) -> Markup:

@@ -41,14 +41,6 @@ def test_names_keep_their_hyphens_and_a_hyphen_between_two_is_a_minus() -> None:
     assert mark_names(sentence) == "<bdi>-5 &lt;b&gt;</bdi> − <bdi>b -6</bdi>: −0.5"
 
 
-def test_the_options_of_a_command_do_not_break() -> None:
-    command = "run judge selftest -m lexical --out <x>, a well-known option"
-    assert mark_names(command) == (
-        'run judge selftest <span class="whole">-m</span> lexical <span class="whole">--out</span> &lt;x&gt;,'
-        " a well-known option"
-    )
-
-
 def test_a_name_in_a_column_breaks_behind_marks_and_a_long_word_is_shortened() -> None:
     assert mark_row_name("bing_cn_2026") == '<bdi class="whole">bing_cn_2026</bdi>'
     assert mark_row_name("internal_hybrid & reranker") == (
