@@ -165,7 +165,9 @@ def describe_dataset(t: Translator, summary: Summary) -> str:
     """Return the numbers of queries, engines, results, and pairs to judge, or all if people graded some."""
     to_judge = t.translate_plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs)
     return t(
-        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)",
+        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)"
+        if round(summary.dedup_saving, 2)
+        else "{queries}, {engines}; {results}, {pairs}",
         queries=count_queries(t, summary.queries),
         engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
         results=t.translate_plural("{count:,} result", "{count:,} results", summary.results),

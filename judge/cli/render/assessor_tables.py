@@ -286,7 +286,7 @@ def _describe_failures(prompts: Mapping[str, PromptResult]) -> Iterator[str]:
 def _describe_surprises(prompt: PromptResult) -> Iterator[str]:
     if prompt.surprises:
         yield t(
-            "surprises with the run prompt ({count}), grades out of the sensible range:",
+            "grades out of the sensible range with the run prompt ({count}):",
             count=len(prompt.surprises),
         )
     for probe in prompt.surprises[:_MOST_PROBES]:
