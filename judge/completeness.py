@@ -67,7 +67,7 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
                 total=of_assessor,
                 least=least,
                 failures=_describe_failures(judging.failures, member.name),
-                advice=_advise(each for each in judging.failures if each.assessor == member.name),
+                advice=_advise(failure for failure in judging.failures if failure.assessor == member.name),
             )
     if summary.coverage < least:
         return RunIncomplete(

@@ -70,7 +70,9 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
     provider = PROVIDERS.get(spec.partition(":")[0])
     if provider is None or provider.service is None:
         forms = SeparatedNames(
-            each.spelling for name, each in PROVIDERS.items() if each.service and ":" not in name
+            remote_provider.spelling
+            for name, remote_provider in PROVIDERS.items()
+            if remote_provider.service and ":" not in name
         )
         raise SetupError("--on ray works with {forms}; omit --on ray for {model}", forms=forms, model=spec)
     set_up_ray_in_environment(is_local=config.ray_address is None)
@@ -182,7 +184,7 @@ def build_assessors(config: Config, *, needs_key: bool = True) -> list[Assessor]
         build_assessor(config, build_model(config, name, needs_key=needs_key)) for name in config.models
     ]
     counts = Counter(assessor.name for assessor in assessors)
-    assessors = [each.name_server() if counts[each.name] > 1 else each for each in assessors]
+    assessors = [assessor.name_server() if counts[assessor.name] > 1 else assessor for assessor in assessors]
     name, count = Counter(assessor.name for assessor in assessors).most_common(1)[0]
     if count > 1:
         raise SetupError(

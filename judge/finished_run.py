@@ -32,7 +32,9 @@ def measure_run(folder: RunFolder, run: JudgedRun, cache: FileCache | None = Non
         scores, summary = analyse_run(run)
         if cache and key:
             cache.write(key, export.dump_summary(summary))
-    summary = replace(summary, dimensions={name: each.summary for name, each in run.dimensions.items()})
+    summary = replace(
+        summary, dimensions={name: dimension.summary for name, dimension in run.dimensions.items()}
+    )
     return RunResult(
         run.data,
         run.pool,

@@ -89,7 +89,7 @@ class JudgmentLog(StoredRecords[Judgment]):
         self._starts[indices], self._sizes[indices] = ends - sizes, sizes
         self._has_grade[indices] = [judgment.grade is not None for judgment in judgments]
         numbers = self._query_numbers
-        self._query[indices] = [numbers.setdefault(each.query_id, len(numbers)) for each in judgments]
+        self._query[indices] = [numbers.setdefault(judgment.query_id, len(numbers)) for judgment in judgments]
         judgments.clear()
         indices.clear()
 

@@ -108,14 +108,14 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
     if a == b:
         raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
     a, b = sorted((a, b))
-    rankings = {each.key: each for each in run.data.rankings if each.error is None}
+    rankings = {ranking.key: ranking for ranking in run.data.rankings if ranking.error is None}
     equal = []
     to_ask: dict[tuple[str, str], Pair] = {}
     for query_id, query in run.data.queries.items():
         first, second = rankings.get((a, query_id)), rankings.get((b, query_id))
         if first is None or second is None:
             continue
-        lists = [each.snippets[: run.pool.depth] for each in (first, second)]
+        lists = [ranking.snippets[: run.pool.depth] for ranking in (first, second)]
         if [snippet.id for snippet in lists[0]] == [snippet.id for snippet in lists[1]]:
             equal.append(query_id)
             continue

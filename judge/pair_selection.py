@@ -64,7 +64,7 @@ class PairSelection:
         """Return the judgments of an assessor with those of the near-duplicates, repeat by repeat."""
         if not self.near_duplicates:
             return judgments
-        by_key = {(*each.key, each.repeat): each for each in judgments}
+        by_key = {(*source.key, source.repeat): source for source in judgments}
         complete = []
         for repeat in sorted({repeat for *_, repeat in by_key}):
             for query_id, snippet_id in chain((pair.key for pair in self.pool.pairs), self.mismatched):
@@ -80,7 +80,7 @@ class PairSelection:
         """Return the judgments of the pool in its order: the labels, else those of the assessor."""
         if not self.labels:
             return judgments
-        by_key = {(*each.key, each.repeat): each for each in judgments}
+        by_key = {(*judgment.key, judgment.repeat): judgment for judgment in judgments}
         for label in convert_to_judgments(self.labels.grades):
             for repeat in range(1, repeats + 1):
                 by_key[*label.key, repeat] = replace(label, repeat=repeat, flags=(LABEL,))
@@ -117,8 +117,8 @@ def make_judged_run(
     """Return the run of the `judgments` of each assessor, with the remarks of labels and assessors."""
     labels, mismatched = selection.labels, selection.mismatched
     by_assessor, remarks = {}, dict.fromkeys(labels.warnings if labels else ())
-    for each, own in zip(assessors, judgments, strict=True):
-        assessor = each.fit(own, selection.labelled)
+    for judgment, own in zip(assessors, judgments, strict=True):
+        assessor = judgment.fit(own, selection.labelled)
         by_assessor[assessor.name] = selection.add_near_duplicates(assessor.regrade(own))
         remarks |= dict.fromkeys(assessor.remarks)
     name, of_assessor, members = combine_members(by_assessor)
@@ -139,15 +139,15 @@ def make_judged_run(
 
 def _leave_out(judgments: Sequence[Judgment], keys: Collection[PairKey]) -> Sequence[Judgment]:
     """Return the judgments without those of the pairs `keys`."""
-    return tuple(each for each in judgments if each.key not in keys) if keys else judgments
+    return tuple(judgment for judgment in judgments if judgment.key not in keys) if keys else judgments
 
 
 def _measure_controls(
     config: Config, mismatched: Collection[PairKey], judgments: Iterable[Judgment]
 ) -> Controls:
     """Return the rate of false positives, over the mismatched pairs with a grade in the first repeat."""
-    of_controls = (each for each in judgments if each.key in mismatched and each.repeat == 1)
-    grades = [each.grade for each in of_controls if each.grade is not None]
+    of_controls = (control for control in judgments if control.key in mismatched and control.repeat == 1)
+    grades = [control.grade for control in of_controls if control.grade is not None]
     share = measure_share(sum(grade >= config.grading.relevant_from for grade in grades), len(grades))
     return Controls(len(mismatched), share, config.max_false_positives)
 

@@ -87,7 +87,7 @@ def run(
             pairs, key = selection.to_judge.pairs, selection.to_judge.cache_key
             judgings = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, listener, key))
             judging = combine_results(judgings)
-            judgments = [each.judgments for each in judgings]
+            judgments = [member_result.judgments for member_result in judgings]
             judged = make_judged_run(config, selection, prepared.assessors, judgments, prepared.measures)
             judged = _store_judgments(judged, store_file.parent)
             export.write_judgments(folder, judged)
@@ -96,7 +96,7 @@ def run(
             dimensions = measure_dimensions(judged, _list_dimensions(config), asker, options)
         dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}
         # A dimension has its own cost, unless asking stopped before it was measured.
-        unmeasured = [each.cost for name, each in asker.questions.items() if name not in dimensions]
+        unmeasured = [question.cost for name, question in asker.questions.items() if name not in dimensions]
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
@@ -189,7 +189,7 @@ def _compute_cost(
 ) -> RunCost:
     """Return the cost of a run: `costs`, and those of its dimensions."""
     own = make_run_cost(add_costs(costs), find_common_price(member.client.price for member in panel))
-    return combine_costs(own, filter(None, (each.summary.cost for each in dimensions.values())))
+    return combine_costs(own, filter(None, (dimension.summary.cost for dimension in dimensions.values())))
 
 
 def estimate(config: Config) -> RunEstimate:
@@ -205,8 +205,8 @@ def estimate(config: Config) -> RunEstimate:
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         cache = FileCache(make_cache_path(store_file)) if store else None
         plans = [
-            AssignmentPlan(to_judge.pairs, each, config.repeats, cache, to_judge.cache_key)
-            for each in assessors
+            AssignmentPlan(to_judge.pairs, assessor, config.repeats, cache, to_judge.cache_key)
+            for assessor in assessors
         ]
         estimates = {
             plan.assessor.name: estimate_run(
@@ -222,16 +222,24 @@ def estimate(config: Config) -> RunEstimate:
         options = DimensionOptions(explain_queries=config.explain_queries, asker=estimator)
         names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         # Which questions are asked depends on the grades: count them only when every pair is stored.
-        if names and store and not any(each.calls or each.submitted for each in estimates.values()):
+        if (
+            names
+            and store
+            and not any(
+                member_estimate.calls or member_estimate.submitted for member_estimate in estimates.values()
+            )
+        ):
             judgments = [find_known_judgments(plan, store) for plan in plans]
             judged = make_judged_run(config, selection, assessors, judgments, prepared.measures)
             ask_questions(judged, names, options)
         questions: dict[str, QuestionEstimate] = {}
         for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
-            each = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
-            questions[name] = questions[name] + each if name in questions else each
+            member_estimate = estimator.estimate(
+                count.kind, count.questions, count.shown_tokens, count.reply_tokens
+            )
+            questions[name] = questions[name] + member_estimate if name in questions else member_estimate
     of_examples = dict.fromkeys(
-        remark for each in assessors if each.prompts.examples for remark in each.remarks
+        remark for assessor in assessors if assessor.prompts.examples for remark in assessor.remarks
     )
     remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, selection))
     return RunEstimate(to_judge.results, len(to_judge.pairs), config.repeats, remarks, estimates, questions)

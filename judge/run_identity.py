@@ -29,14 +29,16 @@ from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
 
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
-CHANGEABLE_OPTIONS = frozenset(name for name, each in list_options(Config).items() if each.is_changeable)
+CHANGEABLE_OPTIONS = frozenset(
+    name for name, option_record in list_options(Config).items() if option_record.is_changeable
+)
 #: Options whose effect is in the identity in another form: the data, so files may move between two runs, the
 #: labels and the server.
 _REPLACED_OPTIONS = frozenset(
     {
         "base_url",
         "near_duplicates",
-        *(name for name, each in list_options(Config).items() if each.group == INPUT),
+        *(name for name, option_record in list_options(Config).items() if option_record.group == INPUT),
     }
 )
 #: Options that name files which a run reads.
@@ -184,8 +186,8 @@ def _may_have_result(folder: RunFolder) -> bool:
     """
     try:
         return any(
-            each.reply or (each.grade is not None and EMPTY_SNIPPET not in each.flags)
-            for each in read_judgments(folder)
+            judgment.reply or (judgment.grade is not None and EMPTY_SNIPPET not in judgment.flags)
+            for judgment in read_judgments(folder)
         )
     except InputError:
         return True

@@ -187,7 +187,8 @@ class StoredRankings(StoredRecords[Ranking], Generic[Columns]):
 
     def __init__(self, read_query_results: ReadResults, length: int, columns: Columns | None = None) -> None:
         super().__init__(
-            lambda: (ranking for each in read_query_results() for ranking in each.rankings), length
+            lambda: (ranking for query_result in read_query_results() for ranking in query_result.rankings),
+            length,
         )
         self.read_query_results = read_query_results
         self.columns = columns
@@ -201,7 +202,11 @@ class StoredDocuments(Documents):
 
     @cached_property
     def _names(self) -> Documents:
-        return {key: names for each in self._read_query_results() for key, names in each.documents.items()}
+        return {
+            key: names
+            for query_result in self._read_query_results()
+            for key, names in query_result.documents.items()
+        }
 
     def __getitem__(self, key: ListKey) -> tuple[str, ...]:
         return self._names[key]

@@ -130,7 +130,9 @@ def list_deciding_queries(
     value = scores.average_repeats()[..., column]
     differences = (value[scores.engines.index(a)] - value[scores.engines.index(b)]).tolist()
     named = zip(scores.queries, differences, strict=True)
-    differing = sorted((-abs(each), query_id, each) for query_id, each in named if abs(each) > TIE)
+    differing = sorted(
+        (-abs(difference), query_id, difference) for query_id, difference in named if abs(difference) > TIE
+    )
     rows = tuple(
         DecidingQuery(query_id, difference, difference / n, queries[query_id].text)
         for _, query_id, difference in differing[:_MOST_DECIDING]

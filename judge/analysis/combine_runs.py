@@ -169,14 +169,18 @@ def _choose_measures(
     that compares engines remains, or a wanted one is left out.
     """
     of_runs = [run.spec.measures for run in runs.values()]
-    common = [each for each in of_runs[0] if all(each in measures for measures in of_runs)]
+    common = [measure for measure in of_runs[0] if all(measure in measures for measures in of_runs)]
     every = dict.fromkeys((*common, *wanted))
     chosen = tuple(measure for measure in every if measure.pool_free or not unequal)
-    if any(each.compares_engines for each in chosen) and all(measure in chosen for measure in wanted):
+    if any(measure.compares_engines for measure in chosen) and all(measure in chosen for measure in wanted):
         return chosen
     depth = next(iter(runs.values())).pool.depth
     possible = dict.fromkeys(chain(*of_runs, list_default_measures(depth)))
-    names = [str(each) for each in possible if each.compares_engines and (each.pool_free or not unequal)]
+    names = [
+        str(measure)
+        for measure in possible
+        if measure.compares_engines and (measure.pool_free or not unequal)
+    ]
     if unequal:
         problem = Message(
             "the runs were {unequal}, so only measures that do not depend on the pool can be compared",
@@ -256,17 +260,23 @@ def _separate_grades(
     """
     run_of = {engine: name for (name, _), engine in names.items()}
     used = {
-        name: [each for each in run.judgments if each.query_id in data.queries and each.repeat <= repeats]
+        name: [
+            own_judgment
+            for own_judgment in run.judgments
+            if own_judgment.query_id in data.queries and own_judgment.repeat <= repeats
+        ]
         for name, run in runs.items()
     }
-    graded = {judgment.key for each in used.values() for judgment in each if judgment.grade is not None}
+    graded = {
+        judgment.key for judgments in used.values() for judgment in judgments if judgment.grade is not None
+    }
 
     def mark(name: str, query_id: str, snippet_id: str) -> str:
         return f"{name}/{snippet_id}" if (query_id, snippet_id) in graded else snippet_id
 
     def mark_snippets(ranking: Ranking) -> Ranking:
         run, query_id = run_of[ranking.engine], ranking.query_id
-        snippets = tuple(replace(each, id=mark(run, query_id, each.id)) for each in ranking.snippets)
+        snippets = tuple(replace(snippet, id=mark(run, query_id, snippet.id)) for snippet in ranking.snippets)
         return replace(ranking, snippets=snippets)
 
     separate = replace(data, rankings=tuple(map(mark_snippets, data.rankings)))
@@ -342,9 +352,9 @@ def _list_grades(
     run: JudgedRun, queries: Mapping[str, Query], repeats: int
 ) -> dict[tuple[str, str, int], int]:
     return {
-        (*each.key, each.repeat): each.grade
-        for each in run.judgments
-        if each.grade is not None and each.query_id in queries and each.repeat <= repeats
+        (*judgment.key, judgment.repeat): judgment.grade
+        for judgment in run.judgments
+        if judgment.grade is not None and judgment.query_id in queries and judgment.repeat <= repeats
     }
 
 

@@ -172,7 +172,7 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
 
 def _split_grades(run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByPair) -> _PeopleGrades:
     """Return the grades of people by what becomes of them; raise InputError when the prompts show all."""
-    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags}
+    shown = {judgment.key for judgment in run.judgments if SHOWN_AS_EXAMPLE in judgment.flags}
     examples = {key: grade for key, grade in labels.grades.items() if key in shown}
     if examples and len(examples) == len(labels.grades):
         raise InputError(
@@ -202,7 +202,9 @@ def _compare_orders(
 ) -> tuple[dict[str, EngineOrders], dict[str, CalibrationResult]]:
     """Return the orders of the engines on the labelled queries, and the corrected scores."""
     top = people.scale.top
-    measures = [each for each in run.spec.measures if each.compares_engines and (each.rel or 0) <= top]
+    measures = [
+        measure for measure in run.spec.measures if measure.compares_engines and (measure.rel or 0) <= top
+    ]
     if not (measures and labelled_queries.partly and run.data.engines):
         return {}, {}
     by_people, by_assessor = _score_sides(run, people, measures)
@@ -246,7 +248,7 @@ def _calibrate_scores(
     people: Scores, assessor: Scores, labelled_queries: _LabelledQueries
 ) -> dict[str, CalibrationResult]:
     """Return the calibrations by measure, over the queries that can be in a sample of those to label."""
-    people, assessor = (each.select(queries=labelled_queries.every) for each in (people, assessor))
+    people, assessor = (scores.select(queries=labelled_queries.every) for scores in (people, assessor))
     fully = np.array([query in labelled_queries.fully for query in people.queries], bool)
     theirs, ours = people.average_repeats(), assessor.average_repeats()
     calibrations: dict[str, CalibrationResult] = {}

@@ -269,8 +269,8 @@ def _hash_lists(run: JudgedRun, engines: Sequence[str], measure: Measure) -> str
     """Return a hash of what the weights depend on: the lists of the engines down to the cutoff."""
     cutoff = measure.choose_cutoff(run.pool.depth)
     lists = sorted(
-        (each.engine, each.query_id, each.error is not None, list_firsts(each, run.pool)[:cutoff])
-        for each in run.data.rankings
-        if each.engine in engines
+        (ranking.engine, ranking.query_id, ranking.error is not None, list_firsts(ranking, run.pool)[:cutoff])
+        for ranking in run.data.rankings
+        if ranking.engine in engines
     )
     return hashlib.sha256(json.dumps(lists).encode()).hexdigest()[:16]

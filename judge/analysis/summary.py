@@ -195,14 +195,14 @@ class Summary:
 
     def select_comparisons(self, measure: str | None) -> list[PairComparison]:
         """Return the comparisons by `measure`."""
-        return [each for each in self.comparisons if each.measure == measure]
+        return [comparison for comparison in self.comparisons if comparison.measure == measure]
 
     def choose_measures(self, names: Iterable[str] | None) -> Sequence[str]:
         """Return the measures called `names` (None: the first that engines are compared by).
 
         Raises InputError when engines are not compared by one.
         """
-        compared = list(dict.fromkeys(each.measure for each in self.comparisons))
+        compared = list(dict.fromkeys(comparison.measure for comparison in self.comparisons))
         if names is None:
             return compared[:1]
         chosen = [str(parse_measure(name)) for name in names]

@@ -32,7 +32,7 @@ _STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, 
 #: Package and name of each script, in the order of the page; `.ci/javascript/annotate.json` lists them too.
 LABELLING_SCRIPTS = (
     ("judge.report", "dom.js"),
-    *((_HERE, f"{each}.js") for each in ("annotate_messages", "annotate_view", "annotate")),
+    *((_HERE, f"{name}.js") for name in ("annotate_messages", "annotate_view", "annotate")),
 )
 #: Seconds in which a request must arrive, from the connection or the answer before it to its last byte.
 _REQUEST_TIMEOUT = 10.0

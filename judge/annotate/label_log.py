@@ -119,7 +119,7 @@ class LabelLog:
     @property
     def last(self) -> LabelDecision | None:
         """Return the latest decision that can be taken back."""
-        open_ones = (each for each in reversed(self._standing.values()) if each.key not in self.sealed)
+        open_ones = (label for label in reversed(self._standing.values()) if label.key not in self.sealed)
         return next(open_ones, None)
 
     def has(self, decision: LabelDecision) -> bool:

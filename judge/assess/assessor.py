@@ -99,7 +99,9 @@ class Assessor:
         self.prompts = prompts
         self._warnings = warnings
         #: The queries and snippets that the prompt shows with their grades.
-        self._shown = frozenset((each.pair.query.text, each.pair.snippet.id) for each in prompts.examples)
+        self._shown = frozenset(
+            (example.pair.query.text, example.pair.snippet.id) for example in prompts.examples
+        )
         #: The parameters of the last reply, and the same as the store gives them back.
         self._sent_params: Mapping[str, object] | None = None
         self._stored_params: Mapping[str, object] = {}
@@ -112,7 +114,9 @@ class Assessor:
 
     def make_cache_key(self, pool_key: str, repeats: int) -> str:
         """Return the key under which a cache holds the keys of the assignments of a pool."""
-        templates = {lang: (each.digest, each.as_of) for lang, each in self.prompts.templates.items()}
+        templates = {
+            lang: (template.digest, template.as_of) for lang, template in self.prompts.templates.items()
+        }
         return make_key("keys", pool_key, repeats, self._key.hexdigest(), templates)
 
     def make_assignments(self, pair: Pair, repeats: int) -> list[Assignment]:

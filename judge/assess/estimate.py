@@ -185,7 +185,7 @@ class QuestionEstimator:
         assessor, price = self._open_assessor(kind)
         known_count, calls = self._count_calls(kind, most)
         templates = assessor.prompts.templates.values()
-        instruction_tokens = max(estimate_tokens(each.system) for each in templates)
+        instruction_tokens = max(estimate_tokens(template.system) for template in templates)
         tokens = instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
         reply_tokens += _THINKING_TOKENS if self._thinking else 0
         usage = Usage(prompt_tokens=round(calls * tokens), completion_tokens=calls * reply_tokens)
@@ -224,7 +224,7 @@ def estimate_run(
     keys = list(plan.list_keys(missing))
     past = store.read_usage_by_prompt(assessor.settings_digest) if store else []
     in_batch = store.batches.find(keys) if store else {}
-    learned = {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
+    learned = {history.prompt_version: history for history in past if history.counted >= _MIN_HISTORY}
     reply_tokens = _estimate_reply(assessor, thinking=thinking)
     versions, by_rule = Counter[str](), Usage()
     for request in plan.read_requests(missing):
@@ -257,7 +257,11 @@ def estimate_run(
         batch_usd=_compute_usd(price, replace(usage, cached_tokens=0), in_batch=True),
         examples=_compare_examples(
             assessor,
-            (each for each in plan.read_requests(missing) if each.assignment.key not in in_batch),
+            (
+                verdict_request
+                for verdict_request in plan.read_requests(missing)
+                if verdict_request.assignment.key not in in_batch
+            ),
             reply_tokens,
             price,
         ),
@@ -286,7 +290,13 @@ def _compare_examples(
         without += _estimate_by_rule(replace(prompt, system=system), reply_tokens)
     return ExamplesEstimate(
         len(prompts.examples),
-        round(min(estimate_tokens(each.system) for each in prompts.templates.values() if each.examples_text)),
+        round(
+            min(
+                estimate_tokens(template.system)
+                for template in prompts.templates.values()
+                if template.examples_text
+            )
+        ),
         _compute_usd(price, with_examples),
         _compute_usd(price, without),
     )
@@ -315,8 +325,8 @@ def _find_missing(plan: AssignmentPlan, store: VerdictStore | None) -> Indices:
     """Return the indices of the assignments that neither a rule nor the store answers."""
     missing: list[int] = []
     for block in plan.read_blocks():
-        answers = store.find_answers(each.key for _, each in block.for_model) if store else {}
-        missing += [index for index, each in block.for_model if each.key not in answers]
+        answers = store.find_answers(assignment.key for _, assignment in block.for_model) if store else {}
+        missing += [index for index, assignment in block.for_model if assignment.key not in answers]
     return np.array(sorted(missing), np.int64)
 
 

@@ -231,7 +231,7 @@ async def _judge_in_batches(
 ) -> None:
     """Judge the pairs by the replies of batches, as these end, and in realtime what no batch holds."""
     token = runner.client.cancel_token
-    waiting = {each.assignment.key: each for each in requests}
+    waiting = {request.assignment.key: request for request in requests}
     in_batch = window.store.batches.find(waiting)
     with token.cancel_on_error():
         free = next((key for key in waiting if key not in in_batch), None)

@@ -107,7 +107,9 @@ class LeaseScheduler:
 
     async def _lease_next(self, group: asyncio.TaskGroup, requests: deque[VerdictRequest], size: int) -> None:
         """Lease the first of `requests`, at most `size`, and start to judge them."""
-        for result in await self._window.acquire([each.assignment.key for each in islice(requests, size)]):
+        for result in await self._window.acquire(
+            [verdict_request.assignment.key for verdict_request in islice(requests, size)]
+        ):
             request = requests.popleft()
             match result:
                 case PairLease():

@@ -97,9 +97,11 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         if isinstance(left, list | tuple) or isinstance(right, list | tuple):
             # A list may hold texts of any size.
             raise SecurityError(Message("{operator} takes numbers and strings, no lists", operator=operator))
-        times = max((abs(each) for each in (left, right) if isinstance(each, int | float)), default=1)
+        times = max(
+            (abs(operand) for operand in (left, right) if isinstance(operand, int | float)), default=1
+        )
         bits = left.bit_length() if isinstance(left, int) else 64
-        length = max(len(each) if isinstance(each, str) else 0 for each in (left, right))
+        length = max(len(operand) if isinstance(operand, str) else 0 for operand in (left, right))
         if (bits if operator == "**" else length) * times > _MAX_PRODUCT:
             problem = Message(
                 "{operator} makes more than {most:,} characters or bits", operator=operator, most=_MAX_PRODUCT
@@ -176,7 +178,7 @@ def _check_expressions(parts: Iterable[nodes.Node]) -> None:
 def _check_outside(parts: Iterable[nodes.Node]) -> None:
     """Raise InputError when a part outside the fence shows title or date; a condition may test them."""
     outside = nodes.Output(list(parts))
-    tested = {id(name) for each in outside.find_all(nodes.If) for name in _find_names(each.test)}
+    tested = {id(name) for statement in outside.find_all(nodes.If) for name in _find_names(statement.test)}
     for name in outside.find_all(nodes.Name):
         if name.name in ("title", "date") and id(name) not in tested:
             raise InputError(

@@ -354,7 +354,7 @@ def add_examples(prompts: Prompts, examples: Iterable[Example]) -> Prompts:
     They are added until the instructions are long enough for the cache of a provider. Raises InputError when
     no example is short enough.
     """
-    in_turn = sorted(_number_by_grade(examples), key=lambda each: (each[0], -each[1].grade))
+    in_turn = sorted(_number_by_grade(examples), key=lambda numbered: (numbered[0], -numbered[1].grade))
     shown: list[Example] = []
     templates = dict(prompts.templates)
     for lang, template in prompts.templates.items():

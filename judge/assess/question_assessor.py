@@ -69,7 +69,7 @@ class QuestionAssessor(Assessor):
         if not self._kind.is_keyed_by_query:
             return super().make_assignments(pair, repeats)
         keyed = replace(pair, snippet=replace(pair.snippet, text=""))
-        return [replace(each, pair=pair) for each in super().make_assignments(keyed, repeats)]
+        return [replace(assignment, pair=pair) for assignment in super().make_assignments(keyed, repeats)]
 
     def _is_yes_or_no(self, kind: str, completion: Completion) -> bool:
         return False  # no grade was asked for
@@ -143,5 +143,7 @@ class QuestionAsker:
         earlier = self.questions.get(kind.dimension)
         self.questions[kind.dimension] = earlier + questions if earlier else questions
         self.stopped = result.stopped
-        replies = {each.key: each.reply for each in result.judgments if each.grade is not None}
+        replies = {
+            judgment.key: judgment.reply for judgment in result.judgments if judgment.grade is not None
+        }
         return parse_answers(kind, pairs, replies)

@@ -75,7 +75,9 @@ class RerankAssessor(Assessor):
         if not self._fits:
             return self
         scores = [
-            (each.key, each.score) for each in judgments if each.score is not None and each.key in labels
+            (judgment.key, judgment.score)
+            for judgment in judgments
+            if judgment.score is not None and judgment.key in labels
         ]
         labelled = [(score, labels[pair]) for pair, score in scores]
         assessor = copy(self)

@@ -140,7 +140,7 @@ def _run(arguments: Sequence[str]) -> int:
         return _report(error)
     except Exception as error:  # noqa: BLE001  # the edge: a crash must not be taken for a regression
         # A signal may interrupt any code, also a library, which then raises an error of its own.
-        interrupted = next((each for each in iterate_causes(error) if isinstance(each, Interrupted)), None)
+        interrupted = next((cause for cause in iterate_causes(error) if isinstance(cause, Interrupted)), None)
         if interrupted is not None:
             return _report(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED | PATH_ERRORS:

@@ -222,8 +222,10 @@ def explain_usage_error(text: str) -> Message:
 
 def _choose_closest(name: str, suggestions: Sequence[str]) -> list[str]:
     """Return the suggestions that are about as close to `name` as the closest one."""
-    ratios = {each: SequenceMatcher(None, name, each).ratio() for each in suggestions}
-    return [each for each, ratio in ratios.items() if ratio >= max(ratios.values()) - _MAX_RATIO_GAP]
+    ratios = {suggestion: SequenceMatcher(None, name, suggestion).ratio() for suggestion in suggestions}
+    return [
+        suggestion for suggestion, ratio in ratios.items() if ratio >= max(ratios.values()) - _MAX_RATIO_GAP
+    ]
 
 
 def _translate_usage(usage: str) -> str:

@@ -84,7 +84,9 @@ def compare(
         if json:
             if names is not None:
                 chosen = summary.choose_measures(names)
-                comparisons = tuple(each for each in summary.comparisons if each.measure in chosen)
+                comparisons = tuple(
+                    comparison for comparison in summary.comparisons if comparison.measure in chosen
+                )
                 summary = replace(summary, comparisons=comparisons)
             print_json(summary)
         elif not has_no_grade:

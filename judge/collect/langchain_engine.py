@@ -125,7 +125,9 @@ class LangChainEngine:
         known_class = KNOWN_CLASSES.get(class_name, KnownClass())
         self._wrapped = _construct(module or known_class.module, class_name, options, self.secrets)
         parents = (KNOWN_CLASSES.get(parent.__name__) for parent in type(self._wrapped).__mro__)
-        self._alternative = next((each.alternative for each in parents if each and each.alternative), "")
+        self._alternative = next(
+            (parent.alternative for parent in parents if parent and parent.alternative), ""
+        )
 
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the only call: wrappers have no second page."""

@@ -114,10 +114,12 @@ class CollectConfig(Options):
             # The file alone, so that the message can name it.
             cls(**{"queries": "-", "engines": ("-",), "out": "-", **options})
             options |= given
-            for name, each in list_options(cls).items():
+            for name, option_record in list_options(cls).items():
                 if list_fields(cls)[name].is_required() and name not in options:
                     raise InputError(
                         "{option} is missing; add it (see judge collect --help)",
-                        option=name if each.place == "argument" else OptionName(each.list_flags(name)[0]),
+                        option=name
+                        if option_record.place == "argument"
+                        else OptionName(option_record.list_flags(name)[0]),
                     )
         return cls(**options, source=source)

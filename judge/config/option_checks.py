@@ -207,10 +207,10 @@ def _describe_invalid(
     """Return what is wrong with the first invalid one of `values`: key, value and what it has to be."""
     details = error.errors(include_url=False)
     # A misspelt key is also one that is missing.
-    detail = next((each for each in details if each["type"] in _UNKNOWN), details[0])
+    detail = next((problem for problem in details if problem["type"] in _UNKNOWN), details[0])
     name = str(detail["loc"][0])
     if detail["type"] in _UNKNOWN:
-        keys = [each.title or key for key, each in fields.items() if each.annotation is not ConfigSource]
+        keys = [field.title or key for key, field in fields.items() if field.annotation is not ConfigSource]
         listing = Message("; known are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
@@ -287,8 +287,8 @@ def _split_table(value: object) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         # 1e-07 is 0.0000001, as the command line takes it.
         texts: Iterable[object] = (
-            f"{name}={Decimal(str(each)):f}" if isinstance(each, float | Decimal) else f"{name}={each}"
-            for name, each in value.items()
+            f"{name}={Decimal(str(number)):f}" if isinstance(number, float | Decimal) else f"{name}={number}"
+            for name, number in value.items()
         )
     else:
         texts = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
@@ -301,12 +301,12 @@ def split_prices(value: object) -> tuple[str, ...]:
     The text `list` stands for list prices alone. Raise InputError for a price that is not a number from 0.
     """
     prices = _split_table(value)
-    for each in prices:
-        name, _, price = each.rpartition("=")
-        if each != "list" and (not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip())):
+    for text in prices:
+        name, _, price = text.rpartition("=")
+        if text != "list" and (not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip())):
             raise InputError(
                 "costs is {value!r}; it is {form} per 1,000 queries, or list",
-                value=each if isinstance(value, Mapping | Sequence) else value,
+                value=text if isinstance(value, Mapping | Sequence) else value,
                 form=OptionName("--costs ENGINE=USD"),
             )
     return prices
@@ -318,15 +318,15 @@ def split_weights(value: object) -> tuple[str, ...]:
     Raise InputError for an unknown or repeated name, and for a weight that is not a number above 0.
     """
     weights = _split_table(value)
-    names = [each.partition("=")[0] for each in weights]
-    for number, each in enumerate(weights):
-        name, _, weight = each.partition("=")
+    names = [text.partition("=")[0] for text in weights]
+    for number, text in enumerate(weights):
+        name, _, weight = text.partition("=")
         is_number = re.fullmatch(r"[0-9]*\.?[0-9]+", weight) and float(weight) > 0
         if name not in WEIGHTED_DIMENSIONS or name in names[:number] or not is_number:
             raise InputError(
                 "weights is {value!r}; it is {form} with weights above 0, each of these names at most once:"
                 " {names}",
-                value=each if isinstance(value, Mapping | Sequence) else value,
+                value=text if isinstance(value, Mapping | Sequence) else value,
                 form=OptionName("--weights NAME=WEIGHT"),
                 names=SeparatedNames(WEIGHTED_DIMENSIONS),
             )

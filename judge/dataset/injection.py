@@ -228,7 +228,7 @@ def _matches(pattern: InjectionPattern, visible: str, raw_text: str) -> bool:
 
 
 def _has_match(pattern: InjectionPattern, text: str) -> bool:
-    return any(compile_pattern(each).search(text) for each in pattern.patterns)
+    return any(compile_pattern(expression).search(text) for expression in pattern.patterns)
 
 
 def _join_lines(text: str) -> str:

@@ -82,7 +82,7 @@ def _split_words(words: str) -> tuple[str, ...]:
 def _make_pattern(triggers: str, *patterns: str, stems: str = "", raw: bool = False) -> InjectionPattern:
     """Return the pattern. If all `stems` are ASCII, the triggers that are not are stems, too."""
     # Texts are searched after their look-alikes are folded, which changes Cyrillic and Greek words, too.
-    folded = tuple(each.translate(LOOKALIKES) for each in patterns)
+    folded = tuple(pattern.translate(LOOKALIKES) for pattern in patterns)
     words = _split_words(triggers.translate(LOOKALIKES))
     all_stems = _split_words(stems.translate(LOOKALIKES)) if stems else ()
     if stems.isascii():

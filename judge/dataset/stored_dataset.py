@@ -67,13 +67,15 @@ class _StoredQuery(msgspec.Struct, array_like=True):
 
     def check(self, depth: int) -> None:
         """Raise ValueError where a snippet is missing, a part is there twice, or documents do not fit."""
-        numbers = chain(self.pooled, *(each.numbers for each in self.lists))
+        numbers = chain(self.pooled, *(stored_list.numbers for stored_list in self.lists))
         if max(numbers, default=-1) >= len(self.snippets):
             raise ValueError("a snippet is missing")
-        engines = {each.engine for each in self.lists}
+        engines = {stored_list.engine for stored_list in self.lists}
         if len(engines) < len(self.lists) or len(set(self.pooled)) < len(self.pooled):
             raise ValueError("an engine or a pair is there twice")
-        if any(len(each.documents) != min(depth, len(each.numbers)) for each in self.lists):
+        if any(
+            len(stored_list.documents) != min(depth, len(stored_list.numbers)) for stored_list in self.lists
+        ):
             raise ValueError("a list has other documents")
 
     def make_results(self) -> QueryResults:
@@ -81,15 +83,15 @@ class _StoredQuery(msgspec.Struct, array_like=True):
         query_id, snippets = self.query.id, self.snippets
         rankings = tuple(
             Ranking(
-                each.engine,
+                stored_list.engine,
                 query_id,
-                tuple([snippets[number] for number in each.numbers]),
-                each.error,
-                each.latency_ms,
+                tuple([snippets[number] for number in stored_list.numbers]),
+                stored_list.error,
+                stored_list.latency_ms,
             )
-            for each in self.lists
+            for stored_list in self.lists
         )
-        documents = {(each.engine, query_id): each.documents for each in self.lists}
+        documents = {(stored_list.engine, query_id): stored_list.documents for stored_list in self.lists}
         return QueryResults(self.query, rankings, documents)
 
 
@@ -141,7 +143,7 @@ def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) ->
         )
         for ranking in rankings
     ]
-    return _StoredQuery(query, list(snippets.values()), lists, [numbers[id(each)] for each in pooled])
+    return _StoredQuery(query, list(snippets.values()), lists, [numbers[id(snippet)] for snippet in pooled])
 
 
 def _hash_dataset(queries: Iterable[Query], stored: Iterable[_StoredQuery]) -> str:
@@ -152,15 +154,15 @@ def _hash_dataset(queries: Iterable[Query], stored: Iterable[_StoredQuery]) -> s
         record: tuple[object, ...] = ("query", query.id, query.raw_text, query.lang, query.reference, extra)
         expected = () if query.expected is None else (query.expected,)
         digest.update(json.dumps((*record, *expected)).encode())
-    for each in stored:
+    for stored_query in stored:
         texts = [
             (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
-            for snippet in each.snippets
+            for snippet in stored_query.snippets
         ]
-        for ranking in sorted(each.lists, key=attrgetter("engine")):
+        for ranking in sorted(stored_query.lists, key=attrgetter("engine")):
             snippets = [texts[number] for number in ranking.numbers]
             latency = [] if ranking.latency_ms is None else [ranking.latency_ms]
-            record = ("ranking", each.query.id, ranking.engine, ranking.error, snippets, *latency)
+            record = ("ranking", stored_query.query.id, ranking.engine, ranking.error, snippets, *latency)
             digest.update(json.dumps(record).encode())
     return digest.hexdigest()[:16]
 
@@ -183,10 +185,10 @@ def load_pooled(lines: StoredLines, depth: int, cache_key: str = "") -> PooledDa
         if stored.query.id in queries:
             raise ValueError("a query is there twice")
         queries[stored.query.id] = stored.query
-        engines.update(each.engine for each in stored.lists)
+        engines.update(stored_list.engine for stored_list in stored.lists)
         counts.update(
             rankings=len(stored.lists),
-            results=sum(len(each.documents) for each in stored.lists),
+            results=sum(len(stored_list.documents) for stored_list in stored.lists),
             pairs=len(stored.pooled),
         )
     if footer is None:

@@ -287,7 +287,9 @@ def _make_decode_error(path: Path, encoding: str) -> InputError:
     name, without_mark = ("utf-16", "utf-16-le") if encoding == "utf-16" else ("utf-8", "utf-8")
     with io.TextIOWrapper(open_bytes(path), name, _MARK_INVALID, newline="\n") as text:
         lines = enumerate(text, start=1)
-        number, line = next((each for each in lines if _INVALID in each[1]), (1, ""))
+        number, line = next(
+            (numbered_line for numbered_line in lines if _INVALID in numbered_line[1]), (1, "")
+        )
     return InputError(
         "{file}:{number}: is not {encoding} at byte {byte}; save the file as UTF-8",
         file=path,

@@ -75,7 +75,7 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tup
     from openpyxl import load_workbook
 
     with closing(load_workbook(content, read_only=True)) as book:
-        visible = [each for each in book.worksheets if each.sheet_state == "visible"]
+        visible = [worksheet for worksheet in book.worksheets if worksheet.sheet_state == "visible"]
         if not visible:
             raise InputError(
                 "{file}: the workbook has no sheet with cells; put the rows in its first sheet", file=path
@@ -87,7 +87,7 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tup
                     "{file}: only its first visible sheet {name!r} is read, not {others}",
                     file=path,
                     name=sheet.title,
-                    others=SeparatedNames(repr(each.title) for each in visible[1:]),
+                    others=SeparatedNames(repr(worksheet.title) for worksheet in visible[1:]),
                 )
             )
         sheet.reset_dimensions()  # the size in the file may be wrong
@@ -109,7 +109,9 @@ def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tup
                     " move the sheet with the rows to the front, and show it",
                     file=path,
                     name=sheet.title,
-                    others=SeparatedNames(repr(each.title) for each in book.worksheets if each is not sheet),
+                    others=SeparatedNames(
+                        repr(worksheet.title) for worksheet in book.worksheets if worksheet is not sheet
+                    ),
                 )
 
 

@@ -189,7 +189,7 @@ def compute_triplet_loss(
 
     The arguments are (triplets, dimensions); d is the cosine distance 1 - cos.
     """
-    anchor, positive, negative = (_normalise(each)[0] for each in (anchor, positive, negative))
+    anchor, positive, negative = (_normalise(vectors)[0] for vectors in (anchor, positive, negative))
     losses: Floats = np.maximum(0.0, margin - (anchor * positive).sum(1) + (anchor * negative).sum(1))
     return losses
 

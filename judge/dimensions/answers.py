@@ -96,7 +96,11 @@ def count_answer_questions(data: Dataset, pool: Pool, _: object) -> Iterable[Que
 
 def _select_lists(data: Dataset) -> list[Ranking]:
     """Return the lists, of engines that did not fail, of the queries with a reference."""
-    return [each for each in data.rankings if each.error is None and data.queries[each.query_id].reference]
+    return [
+        ranking
+        for ranking in data.rankings
+        if ranking.error is None and data.queries[ranking.query_id].reference
+    ]
 
 
 def measure_answers(run: JudgedRun, options: DimensionOptions) -> DimensionResult:

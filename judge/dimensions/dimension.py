@@ -61,8 +61,8 @@ def make_question_pair(query: Query, lines: Iterable[str]) -> Pair:
 def show_snippets(snippets: Iterable[Snippet], name: str = "", start: int = 1) -> list[str]:
     """Return a line for each snippet, which begins with `name` and its number from `start`."""
     return [
-        " | ".join(filter(None, (f"{name}{number}", each.title))) + f" | {each.text}"
-        for number, each in enumerate(snippets, start)
+        " | ".join(filter(None, (f"{name}{number}", snippet.title))) + f" | {snippet.text}"
+        for number, snippet in enumerate(snippets, start)
     ]
 
 

@@ -124,4 +124,4 @@ def count_questions(
     """Yield the questions to expect of the dimensions `names`, which all ask, with the dimension."""
     for name in names:
         if count := DIMENSIONS[name].count_questions:
-            yield from ((name, each) for each in count(data, pool, options))
+            yield from ((name, question_count) for question_count in count(data, pool, options))

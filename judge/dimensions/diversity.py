@@ -54,7 +54,10 @@ def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> Di
     Raises RunIncomplete when the server of the embeddings fails.
     """
     depth, embed, lists = run.pool.depth, options.embed, run.lists
-    texts = {each.id: f"{each.title}\n{each.text}".strip() for each in chain.from_iterable(lists.values())}
+    texts = {
+        snippet.id: f"{snippet.title}\n{snippet.text}".strip()
+        for snippet in chain.from_iterable(lists.values())
+    }
     texts = {name: text for name, text in texts.items() if text}
     if embed is None or len(texts) < 2:
         return summarise_dimension({}, run.data.engines)
@@ -70,7 +73,7 @@ def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> Di
     values: dict[ListKey, QueryValues] = {}
     similarities = {}
     for key, snippets in lists.items():
-        rows = np.array([units.get(each.id, nowhere) for each in snippets]).reshape(-1, len(nowhere))
+        rows = np.array([units.get(snippet.id, nowhere) for snippet in snippets]).reshape(-1, len(nowhere))
         similarities[key] = np.nan_to_num(rows @ rows.T)
         embedded = rows[~np.isnan(rows[:, 0])]
         values[key] = {f"similarity@{depth}": _average_pairs(embedded @ embedded.T)}
@@ -132,7 +135,7 @@ def _add_mmr(
     ranges: dict[str, tuple[float, float]],
 ) -> None:
     """Add to `values` what each list scores in the order of MMR, None where it has no score."""
-    measure = next((each for each in run.spec.measures if each.compares_engines), None)
+    measure = next((candidate for candidate in run.spec.measures if candidate.compares_engines), None)
     if measure is None or not similarities:
         return
     rankings, documents = [], {}

@@ -44,10 +44,12 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
             " -m decision:openai:NAME, but not those of a panel"
         )
         return summarise_dimension({}, run.data.engines, (remark,))
-    measures = [each for each in run.spec.measures if each.name in _SUMS and each.compares_engines]
+    measures = [
+        candidate for candidate in run.spec.measures if candidate.name in _SUMS and candidate.compares_engines
+    ]
     measures = measures or [Measure("sDCG", depth)]
     values: dict[ListKey, dict[str, float | None]] = defaultdict(dict)
-    rankings = [each for each in run.data.rankings if each.error is None]
+    rankings = [candidate for candidate in run.data.rankings if candidate.error is None]
     for measure in measures:
         gains = compute_gains(measure, scale)
         expected = {key: float(share @ gains) for key, share in shares.items()}
@@ -61,7 +63,7 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
     name = f"probability of the grade@{depth}"
     for ranking in rankings:
         ids = [snippet.id for snippet in ranking.snippets[:depth]]
-        known = [certain[key] for each in ids if (key := (ranking.query_id, each)) in certain]
+        known = [certain[key] for snippet_id in ids if (key := (ranking.query_id, snippet_id)) in certain]
         values[ranking.key][name] = sum(known) / len(known) if known else None
     return summarise_dimension(values, run.data.engines, ranges=ranges)
 
@@ -84,8 +86,8 @@ def _average_shares(run: JudgedRun) -> tuple[dict[PairKey, Floats], dict[PairKey
         else:
             rows[key].append(np.eye(top + 1)[judgment.grade])
     return (
-        {key: np.mean(each, axis=0) for key, each in rows.items()},
-        {key: sum(each) / len(each) for key, each in certain.items()},
+        {key: np.mean(row, axis=0) for key, row in rows.items()},
+        {key: sum(numbers) / len(numbers) for key, numbers in certain.items()},
     )
 
 

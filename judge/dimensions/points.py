@@ -76,7 +76,7 @@ class SnippetSupport:
 
 
 def _is_list(answer: PointList, _: object) -> bool:
-    texts = {clean_query(each.point) for each in answer.points if is_readable(each.point, _MAX_POINT)}
+    texts = {clean_query(point.point) for point in answer.points if is_readable(point.point, _MAX_POINT)}
     return 0 < len(texts) == len(answer.points) <= MAX_POINTS
 
 
@@ -132,7 +132,7 @@ def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult
     points = {query_id: answer.points for query_id, answer in options.ask(LIST_POINTS, to_list).items()}
     to_assign = {}
     for query_id, of_query in points.items():
-        lines = [f"{number} | {each.point}" for number, each in enumerate(of_query, start=1)]
+        lines = [f"{number} | {point.point}" for number, point in enumerate(of_query, start=1)]
         for pair in relevant[query_id]:
             shown = [*show_snippets([pair.snippet], start=0), *lines]
             to_assign[pair.key] = make_question_pair(pair.query, shown)
@@ -142,7 +142,9 @@ def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult
         key: (0.0,) * len(points[key[0]]) for key in grades if key[0] in points
     }
     for key in to_assign:
-        levels[key] = tuple(_LEVELS[each] for each in assigned[key].support) if key in assigned else None
+        levels[key] = (
+            tuple(_LEVELS[support] for support in assigned[key].support) if key in assigned else None
+        )
     pools: dict[str, list[Levels | None]] = {query_id: [] for query_id in points}
     for pair in run.pool.pairs:
         if pair.query.id in points:
@@ -153,8 +155,8 @@ def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult
             of_query, ids = points[query_id], [snippet.id for snippet in snippets]
             # A snippet that an engine repeats adds nothing the second time.
             row = [
-                (0.0,) * len(of_query) if again else levels.get((query_id, each))
-                for each, again in zip(ids, mark_repeated(ids), strict=True)
+                (0.0,) * len(of_query) if again else levels.get((query_id, snippet_id))
+                for snippet_id, again in zip(ids, mark_repeated(ids), strict=True)
             ]
             values[engine, query_id] = measure_recall(of_query, row, pools[query_id], run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)
@@ -170,7 +172,7 @@ def measure_recall(
     alpha-nDCG is None where a result of the pool is unknown: its ideal order could be better.
     """
     rows = _stack_levels(points, ranking)
-    vital = np.array([each.importance == "vital" for each in points])
+    vital = np.array([point.importance == "vital" for point in points])
     best = rows.max(axis=0, initial=0.0)
     strict = best == 1.0
     weights = np.where(vital, 1.0, 0.5)
@@ -214,21 +216,21 @@ def _describe_uncovered(
     }
     missing = {
         query_id: [
-            each.point
-            for index, each in enumerate(points[query_id])
-            if each.importance == "vital" and not any(row[index] == 1.0 for row in pool)
+            point.point
+            for index, point in enumerate(points[query_id])
+            if point.importance == "vital" and not any(row[index] == 1.0 for row in pool)
         ]
         for query_id, pool in complete.items()
     }
     most_first = sorted(filter(missing.get, missing), key=lambda query_id: -len(missing[query_id]))
-    notes = [make_note(run.data.queries[each], None, "; ".join(missing[each])) for each in most_first]
+    notes = [make_note(run.data.queries[query], None, "; ".join(missing[query])) for query in most_first]
     remark = Message(
         "{queries:,} of {of:,} queries have {points:,} points, {vital:,} of them vital; {uncovered:,} of the"
         " vital points have no support in any engine's results.",
         points=sum(map(len, points.values())),
         queries=len(points),
         of=len(run.data.queries),
-        vital=sum(each.importance == "vital" for of_query in points.values() for each in of_query),
+        vital=sum(point.importance == "vital" for of_query in points.values() for point in of_query),
         uncovered=sum(map(len, missing.values())),
     )
     unknown = Message(

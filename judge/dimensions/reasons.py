@@ -68,7 +68,11 @@ def measure_failures(run: JudgedRun, options: DimensionOptions) -> DimensionResu
     """
     judgments = _select_judgments(run.judgments)
     least = run.spec.scale.relevant_from
-    failed = {key: each for key, each in judgments.items() if each.grade is not None and each.grade < least}
+    failed = {
+        key: judgment
+        for key, judgment in judgments.items()
+        if judgment.grade is not None and judgment.grade < least
+    }
     classes = _classify_reasons(run, failed.values(), options)
     values: dict[ListKey, QueryValues] = {}
     examples: dict[tuple[str, FailureClass], list[DimensionNote]] = {}
@@ -172,7 +176,7 @@ def explain_run(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     values = scores.average_repeats()[:, :, 0]
     means = compute_nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
-    rankings = {each.key: each for each in run.data.rankings}
+    rankings = {candidate.key: candidate for candidate in run.data.rankings}
     judgments = _select_judgments(run.judgments)
     lists_with_lines = []
     for at in order[: options.explain_queries]:

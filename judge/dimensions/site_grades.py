@@ -128,7 +128,10 @@ def _ask_site(site: str, examples: Sequence[Snippet]) -> Pair:
     """Return the question about a site: its name as the query, and its first results as lines."""
     # The language follows from the site, so that runs in both languages have one question.
     query = Query(site, site, site, "zh" if site.endswith(".cn") else "en")
-    lines = [f"{each.date} | {each.title} | {each.text}"[:_EXAMPLE_CHARS] for each in examples[:_EXAMPLES]]
+    lines = [
+        f"{example.date} | {example.title} | {example.text}"[:_EXAMPLE_CHARS]
+        for example in examples[:_EXAMPLES]
+    ]
     return make_question_pair(query, lines or ["-"])
 
 
@@ -147,11 +150,11 @@ def _average_grades(ranked: Sequence[SiteGrades | None], depth: int) -> QueryVal
 
 def _describe_sites(grades: Mapping[str, SiteGrades], counts: Mapping[str, int]) -> Iterable[Message]:
     """Yield the sites with the lowest quality, and those whose content may be made by AI."""
-    graded = sorted((each.quality, -counts[site], site) for site, each in grades.items() if each.quality)
+    graded = sorted((grade.quality, -counts[site], site) for site, grade in grades.items() if grade.quality)
     if graded:
         names = SeparatedNames(f"{site} ({quality:.1f})" for quality, _, site in graded[:_NAMED])
         yield Message("lowest quality of {count:,} graded sites: {sites}", count=len(graded), sites=names)
-    hinted = sorted((-counts[site], site) for site, each in grades.items() if each.may_be_ai_made)
+    hinted = sorted((-counts[site], site) for site, grade in grades.items() if grade.may_be_ai_made)
     if hinted:
         yield Message(
             "the model's uncertain impression: content of {count:,} sites may be made by AI, such as {sites}",

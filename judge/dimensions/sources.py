@@ -51,9 +51,9 @@ class SiteClasses:
         for start in range(len(labels)):
             name = ".".join(labels[start:])
             names = (name, f"{name[:-2]}*") if len(labels[-1]) == 2 else (name,)
-            for each in names:
-                if each in self.by_name:
-                    return self.by_name[each]
+            for domain in names:
+                if domain in self.by_name:
+                    return self.by_name[domain]
         return UNKNOWN
 
 
@@ -61,7 +61,7 @@ class SiteClasses:
 def load_classes() -> SiteClasses:
     """Return the classes of the shipped table."""
     table = tomllib.loads(_CLASSES_FILE.read_text(encoding="utf-8"))
-    by_name = {name: each for each, names in table["classes"].items() for name in names}
+    by_name = {name: source_class for source_class, names in table["classes"].items() for name in names}
     return SiteClasses(by_name, frozenset(table["low_quality"]))
 
 

@@ -42,7 +42,7 @@ def parse_engine_prices(costs: Sequence[str], engines: Sequence[str]) -> dict[st
     A table may serve several datasets, so it may name other engines. Raise InputError for a name that is much
     like that of one of the `engines` without a price: it is probably misspelt.
     """
-    parts = (each.rpartition("=") for each in costs)
+    parts = (cost.rpartition("=") for cost in costs)
     prices = {name: float(price) for name, _, price in parts if name}
     unpriced = {name.casefold(): name for name in engines if name not in prices}
     for name in sorted(prices.keys() - engines):
@@ -66,9 +66,9 @@ def measure_costs(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     # A longer list can take further calls.
     shipped = read_list_prices() if run.pool.depth <= LISTED_RESULTS else {}
     listed = {
-        name: each for name, each in shipped.items() if name in run.data.engines and name not in own_prices
+        name: price for name, price in shipped.items() if name in run.data.engines and name not in own_prices
     }
-    prices = {**{name: each.usd for name, each in listed.items()}, **own_prices}
+    prices = {**{name: price.usd for name, price in listed.items()}, **own_prices}
     cutoff = min(_CUTOFF, run.pool.depth)
     relevant = f"relevant@{cutoff}"
     values = {
@@ -103,13 +103,13 @@ def _describe_prices(
     run: JudgedRun, prices: Mapping[str, float], listed: Mapping[str, ListPrice]
 ) -> Iterator[Message]:
     """Yield which prices are list prices, and which names and engines have no counterpart."""
-    for name, each in listed.items():
+    for name, price in listed.items():
         yield Message(
             "{engine}: ${price.usd:.2f} per 1,000 queries is the list price of {day} ({price.source});"
             " --costs ENGINE=USD gives yours.",
             engine=name,
-            day=each.as_of.isoformat(),
-            price=each,
+            day=price.as_of.isoformat(),
+            price=price,
         )
     if strangers := [name for name in prices if name not in run.data.engines]:
         yield Message("no engine of this run is called {names}", names=SeparatedNames(map(repr, strangers)))
@@ -132,7 +132,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
 
     There is no total where the run lacks a dimension that has a weight.
     """
-    weights = {name: float(weight) for name, _, weight in (each.partition("=") for each in options.weights)}
+    weights = {name: float(weight) for name, _, weight in (text.partition("=") for text in options.weights)}
     lacking = [
         name for name in map(WEIGHTED_DIMENSIONS.__getitem__, weights) if name and name not in run.dimensions
     ]
@@ -145,7 +145,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     parts = {name: _read_part(run, name) for name in weights}
     totals: dict[ListKey, float | None] = {}
     first, *others = parts.values()
-    for key in (each for each in first if all(each in part for part in others)):
+    for key in (first_key for first_key in first if all(first_key in part for part in others)):
         of_list = [value for part in parts.values() if (value := part[key]) is not None]
         is_known = len(of_list) == len(parts)
         totals[key] = float(np.average(of_list, weights=list(weights.values()))) if is_known else None

@@ -242,7 +242,7 @@ def _make_relevance_statistics(people: Scale, assessor: Scale, *, one_scale: boo
         return lambda tables: of_sides(collapse_grades(tables, human_from, assessor_from)), why
 
     own_from = assessor.relevant_from
-    own = {name: collapse(each, people.relevant_from, own_from) for name, each in _ON_SIDES.items()}
+    own = {name: collapse(sides, people.relevant_from, own_from) for name, sides in _ON_SIDES.items()}
     return own | {
         f"kappa_at_{grade}": collapse((cohen_kappa, _BY_CHANCE), grade, grade if one_scale else own_from)
         for grade in range(1, people.top + 1)

@@ -147,7 +147,7 @@ class Coverage:
 
     def select(self, engines: Bools, queries: Bools) -> Coverage:
         """Return the coverage of the marked (engines,) and (queries,)."""
-        arrays = {each.name: getattr(self, each.name) for each in fields(self)}
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         pooled = arrays.pop("pooled")[queries]
         return Coverage(pooled=pooled, **{name: a[engines][:, queries] for name, a in arrays.items()})
 
@@ -173,7 +173,7 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     repeats, grades = _collect_grades(results, judgments, scale)
     times = len(repeats)
     wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
-    padded = [np.pad(each, wider, constant_values=-1) for each in (results.document, results.pair)]
+    padded = [np.pad(numbers, wider, constant_values=-1) for numbers in (results.document, results.pair)]
     document, snippet = (np.repeat(numbers, times, axis=1) for numbers in padded)
     origin = np.repeat(_find_origins(padded[0]), times, axis=1)
     # Past the end of a list the snippet has the index -1, which is the row added here.

@@ -97,7 +97,7 @@ class ResultColumns:
 
     def mark_flags(self, flags: Iterable[str]) -> Bools:
         """Return (engines, queries, ranks): True where a result has one of `flags`."""
-        marked = np.array([not each.isdisjoint(flags) for each in self.flag_sets] + [False], bool)
+        marked = np.array([not flag_set.isdisjoint(flags) for flag_set in self.flag_sets] + [False], bool)
         return marked[self.flags]  # the entry of -1 is the last one
 
     def mark_pairs(self, results: Bools) -> Bools:
@@ -152,7 +152,10 @@ def tabulate_results(
     if isinstance(rankings, StoredRankings):
         columns: ResultColumns | None = rankings.columns
         if columns is None or columns.depth != depth:
-            parts = ((each.rankings, each.documents) for each in rankings.read_query_results())
+            parts = (
+                (query_result.rankings, query_result.documents)
+                for query_result in rankings.read_query_results()
+            )
             columns = rankings.columns = tabulate_queries(parts, depth, with_tokens=True)
         return columns
     in_order = sorted(rankings, key=attrgetter("query_id", "engine"))
@@ -210,7 +213,9 @@ class _FlatResults:
                     query_id=query_id,
                 )
         query, depth = self.queries[query_id], self.depth
-        lists = [() if each.error is not None else each.snippets[:depth] for each in rankings]
+        lists = [
+            () if result_list.error is not None else result_list.snippets[:depth] for result_list in rankings
+        ]
         ids = sorted({snippet.id for snippets in lists for snippet in snippets})
         self.ids.append(("".join(ids), array("i", map(len, ids))))
         pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, _number_names()
@@ -224,7 +229,9 @@ class _FlatResults:
                 )
             tokens = np.nan
             if self.with_tokens and not failed:
-                tokens = estimate_tokens("".join([each.raw_title + each.raw_text for each in snippets]))
+                tokens = estimate_tokens(
+                    "".join([snippet.raw_title + snippet.raw_text for snippet in snippets])
+                )
             latency = np.nan if ranking.latency_ms is None else ranking.latency_ms
             engine = self.engines[ranking.engine]
             self.rankings.extend((engine, query, len(snippets), failed, latency, tokens))
@@ -348,17 +355,17 @@ def tabulate_judgments(judgments: Iterable[Judgment], results: ResultColumns) ->
     number_pairs = lru_cache(maxsize=64)(results.number_pairs)  # judgments of one query are neighbours
     rows = (
         (
-            number_pairs(each.query_id).get(each.snippet_id, -1),
-            queries.get(each.query_id, -1),
-            each.repeat,
-            each.grade or 0,
-            -1 if each.error is None else errors[each.error],
-            -1 if each.served_model is None else models[each.served_model],
-            each.grade is not None,
-            bool(each.judged_snippet_id),
-            np.nan if (score := each.score) is None else score,
+            number_pairs(judgment.query_id).get(judgment.snippet_id, -1),
+            queries.get(judgment.query_id, -1),
+            judgment.repeat,
+            judgment.grade or 0,
+            -1 if judgment.error is None else errors[judgment.error],
+            -1 if judgment.served_model is None else models[judgment.served_model],
+            judgment.grade is not None,
+            bool(judgment.judged_snippet_id),
+            np.nan if (score := judgment.score) is None else score,
         )
-        for each in judgments
+        for judgment in judgments
     )
     table = np.fromiter(rows, _ROW)
     return JudgmentColumns(table, tuple(errors), tuple(models))

@@ -144,9 +144,11 @@ def compare_engines(
     value = scores.average_repeats()
     size = max(1, _BLOCK // max(1, len(scores.queries) * len(engine_pairs)))
     return tuple(
-        each
+        compare_measure
         for start in range(0, len(indexes), size)
-        for each in _compare_measures(scores, value, indexes[start : start + size], engine_pairs, families)
+        for compare_measure in _compare_measures(
+            scores, value, indexes[start : start + size], engine_pairs, families
+        )
     )
 
 
@@ -206,7 +208,7 @@ def _compare_pairs(
         detectable, doubled, needed = None, None, None
         if sd and test.tested[column] and np.isfinite(critical):
             smallest = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
-            detectable, doubled = (each if each <= largest else None for each in smallest)
+            detectable, doubled = (difference if difference <= largest else None for difference in smallest)
             needed = count_required_queries(sd, max(abs(low), abs(high)), critical)
         # Without a critical value, the worst case is known only where every snippet has a grade.
         robust = least == most

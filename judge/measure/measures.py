@@ -201,10 +201,10 @@ class Measure:
         if self.name not in MEASURE_KINDS:
             raise InputError(_describe_unknown_measure(self.name))
         kind = MEASURE_KINDS[self.name]
-        for each in fields(self):
-            given = each.name in PARAMETER_EXAMPLES and getattr(self, each.name) != each.default
-            if given and each.name not in kind.parameters:
-                raise InputError(_describe_unknown_parameter(kind, each.name))
+        for field in fields(self):
+            given = field.name in PARAMETER_EXAMPLES and getattr(self, field.name) != field.default
+            if given and field.name not in kind.parameters:
+                raise InputError(_describe_unknown_parameter(kind, field.name))
         if self.cutoff is None and kind.cutoff == "needed":
             raise InputError("{measure} needs a cutoff, e.g. {measure}@10", measure=self.name)
         if self.cutoff is not None and kind.cutoff == "none":
@@ -332,7 +332,7 @@ def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
 def list_default_measures(depth: int) -> tuple[Measure, ...]:
     """Return `DEFAULT_MEASURES`, with cutoffs of at most `depth`."""
     measures = map(parse_measure, DEFAULT_MEASURES)
-    return tuple(Measure(each.name, min(each.choose_cutoff(depth), depth)) for each in measures)
+    return tuple(Measure(measure.name, min(measure.choose_cutoff(depth), depth)) for measure in measures)
 
 
 def check_depth(measures: Iterable[Measure], depth: int) -> None:

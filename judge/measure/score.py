@@ -119,7 +119,7 @@ class Scores:
         where only unjudged snippets can make the measure defined, the bounds can be too wide.
         """
         chosen = self.select(measures=[self.measures[measure]])
-        _, low, high = (each[..., 0] for each in chosen.average_with_bounds())
+        _, low, high = (means[..., 0] for means in chosen.average_with_bounds())
         lowest, highest = low[one] - high[two], high[one] - low[two]
         incomplete = self.incomplete
         if incomplete is not None:

@@ -125,7 +125,7 @@ def _compare_segment(
     """Yield the contrast of the queries `ids` with the other ones of `scores`, by its one measure."""
     value = scores.average_repeats()[..., 0]
     row = {engine: value[index] for index, engine in enumerate(scores.engines)}
-    differences = np.stack([row[each.a] - row[each.b] for each in comparisons], axis=1)
+    differences = np.stack([row[pair.a] - row[pair.b] for pair in comparisons], axis=1)
     members = np.array([query in ids for query in scores.queries], bool)
     test = compare_groups(differences, members, families=families)
     inside, outside = (compute_nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
@@ -256,7 +256,8 @@ def _make_check(
         relevant=(relevant[0] * cutoff, relevant[1] * cutoff),
         n=int(shared.sum()),
         significant=any(
-            (each.measure, each.winner, each.b) == (str(measures[0]), *names) for each in comparisons
+            (comparison.measure, comparison.winner, comparison.b) == (str(measures[0]), *names)
+            for comparison in comparisons
         ),
     )
 
@@ -324,7 +325,9 @@ def measure_flagged_sensitivity(
     `flagged` (pairs,) marks snippets that may contain prompt injection. `among` names the pairs of engines to
     compare, None for all.
     """
-    measure = next((each for each in scores.measures if each.compares_engines), scores.measures[0])
+    measure = next(
+        (candidate for candidate in scores.measures if candidate.compares_engines), scores.measures[0]
+    )
     flagged = flagged & np.isin(results.pair_query, judgments.rows["query"])
     if not flagged.any():
         return None
@@ -334,9 +337,9 @@ def measure_flagged_sensitivity(
         score_columns(results, judgments.grade_zero(flagged), [measure], scale),
         score_columns(results.drop_pairs(flagged), judgments.drop_pairs(flagged), [measure], scale),
     )
-    means = [each.average_queries()[str(measure)] for each in treated]
-    engines = {engine: FlaggedMeans(*(each[engine] for each in means)) for engine in scores.engines}
-    winners = FlaggedWinners(*(_find_winner(each, among) for each in treated))
+    means = [treated_scores.average_queries()[str(measure)] for treated_scores in treated]
+    engines = {engine: FlaggedMeans(*(mean[engine] for mean in means)) for engine in scores.engines}
+    winners = FlaggedWinners(*(_find_winner(treated_scores, among) for treated_scores in treated))
     swapped = tuple(_find_swapped(engines))
     leads = ((engines[one].unchanged or 0.0) - (engines[two].unchanged or 0.0) for one, two in swapped)
     order_changes = len(set(astuple(winners))) > 1 or max(leads, default=0.0) >= MIN_DIFFERENCE
@@ -344,7 +347,9 @@ def measure_flagged_sensitivity(
 
 
 def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
-    wins = Counter(each.a for each in compare_engines(scores, among) if each.outcome == "better")
+    wins = Counter(
+        comparison.a for comparison in compare_engines(scores, among) if comparison.outcome == "better"
+    )
     return next((engine for engine, won in wins.items() if won == len(scores.engines) - 1), None)
 
 

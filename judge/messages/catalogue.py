@@ -42,8 +42,8 @@ class Message(str):
     def replace_value(self, name: str, value: object) -> Message:
         """Return the message with another `value` of this name, also in the messages among its values."""
         replaced = {
-            key: each.replace_value(name, value) if isinstance(each, Message) else each
-            for key, each in self.values.items()
+            key: item.replace_value(name, value) if isinstance(item, Message) else item
+            for key, item in self.values.items()
         }
         if name in replaced:
             replaced[name] = value
@@ -254,7 +254,7 @@ class MeasureName(Message):
 
 def join_messages(messages: Iterable[str], template: str = "{left}; {right}") -> Message:
     """Return one message of one or more: `a; b; c`. The template joins two."""
-    parts = (each if isinstance(each, Message) else Message(each) for each in messages)
+    parts = (message if isinstance(message, Message) else Message(message) for message in messages)
     return reduce(lambda left, right: Message(template, left=left, right=right), parts)
 
 

@@ -111,7 +111,7 @@ class MessageIndex:
         self._texts = frozenset(templates)
         self._names = frozenset(names)
         with_fields = [_Template(text) for text in self._texts if "{" in text]
-        self._templates = sorted(with_fields, key=lambda each: (-each.letters, each.text))
+        self._templates = sorted(with_fields, key=lambda template: (-template.letters, template.text))
         self.recognise = lru_cache(maxsize=1024)(self._recognise)
 
     def _recognise(self, text: str, depth: int = DEPTH) -> RecognisedMessage | None:

@@ -94,7 +94,9 @@ def make_request_error(
     error: BaseException, server: Server, *, never_sent: bool, cause: BaseException | None = None
 ) -> CallError:
     """Return the error for a request that `error` ended: its body, or `cause`, which broke the connection."""
-    refused = next((each for each in iterate_causes(error) if isinstance(each, BodyRefused)), None)
+    refused = next(
+        (inner_error for inner_error in iterate_causes(error) if isinstance(inner_error, BodyRefused)), None
+    )
     if refused is not None:
         return make_transport_error(f"{server.public}: {refused}")
     return make_connection_error(cause or error, server.public, server.key, never_sent=never_sent)

@@ -60,7 +60,7 @@ class DashScope:
         self._model = model
         self._server = server
         # The SDK has no other name for a parameter, so one that the server refuses is dropped.
-        dropped = [Concession(each.parameter) for each in CONCESSIONS]
+        dropped = [Concession(concession.parameter) for concession in CONCESSIONS]
         self._negotiation = Negotiation(params, ("json_object", "text"), dropped)
         # The SDK's own pool keeps 20 connections; further calls would each need a new handshake.
         limits = httpx.Limits(

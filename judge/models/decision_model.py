@@ -87,8 +87,8 @@ def _read_candidates(logprobs: object) -> list[tuple[str, float]]:
     content = as_mapping(logprobs).get("content")
     listed = as_mapping(content[0]).get("top_logprobs") if isinstance(content, list) and content else None
     candidates = []
-    for each in map(as_mapping, listed if isinstance(listed, list) else ()):
-        token, logprob = each.get("token"), each.get("logprob")
+    for candidate in map(as_mapping, listed if isinstance(listed, list) else ()):
+        token, logprob = candidate.get("token"), candidate.get("logprob")
         if not isinstance(token, str) or not isinstance(logprob, int | float) or not logprob <= _ROUNDING:
             return []
         candidates.append((token, logprob))

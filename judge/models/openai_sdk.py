@@ -162,13 +162,15 @@ class OpenAIBatchApi:
         while True:
             json_body = await self._send(self._client.batches.with_raw_response.list(limit=100, after=last))
             data = json_body.get("data")
-            batches = [each for each in data if isinstance(each, Mapping)] if isinstance(data, list) else []
-            for each in batches:
-                if each.get("input_file_id") == file_id:
-                    return self._read_status(each)
+            batches = (
+                [batch for batch in data if isinstance(batch, Mapping)] if isinstance(data, list) else []
+            )
+            for batch in batches:
+                if batch.get("input_file_id") == file_id:
+                    return self._read_status(batch)
             if not batches or not json_body.get("has_more"):
                 return None
-            if all(0 < _count(each, "created_at") < earliest for each in batches):
+            if all(0 < _count(batch, "created_at") < earliest for batch in batches):
                 return None
             last = self._read_id(batches[-1], "batch")
 
@@ -253,7 +255,7 @@ class OpenAIBatchApi:
             status=str(json_body.get("status")),
             done=_count(counts, "completed") + _count(counts, "failed"),
             total=_count(counts, "total"),
-            files=tuple(each for each in files if isinstance(each, str) and each),
+            files=tuple(file for file in files if isinstance(file, str) and file),
             error=error_mapping.shorten(
                 mask(_describe_errors(json_body.get("errors")), *self._server.secrets)
             ),

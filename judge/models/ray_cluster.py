@@ -65,7 +65,7 @@ class RayCluster:
             raise ConnectionFailed(
                 "transport", f"the Ray cluster at {address} ({why})", lasting=True
             ) from error
-        return [_RayWorker(each) for each in self._actors]
+        return [_RayWorker(worker_actor) for worker_actor in self._actors]
 
     def _connect(self) -> None:
         address = self._address or "local"

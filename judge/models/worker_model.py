@@ -114,10 +114,13 @@ class WorkerModel:
             async with asyncio.timeout(_MAX_WAIT):
                 await self._is_ready.wait()
         except TimeoutError:
-            errors = "; ".join(sorted({each.error for each in connections if each.error}))
+            errors = "; ".join(sorted({candidate.error for candidate in connections if candidate.error}))
             raise ConnectionFailed("transport", f"a worker ({errors})", lasting=False) from None
         # The one with the fewest requests.
-        connection = min((each for each in connections if each.is_ready), key=lambda each: len(each.waiting))
+        connection = min(
+            (candidate for candidate in connections if candidate.is_ready),
+            key=lambda candidate: len(candidate.waiting),
+        )
         result = await connection.complete(prompt)
         if isinstance(result, CallError):
             raise result
@@ -136,7 +139,7 @@ class WorkerModel:
         connections: list[_Connection] = []
 
         def update() -> None:
-            if any(each.is_ready for each in connections):
+            if any(connection.is_ready for connection in connections):
                 self._is_ready.set()
             else:
                 self._is_ready.clear()

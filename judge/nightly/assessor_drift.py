@@ -292,7 +292,7 @@ def _shuffle_moves(
     sizes = [(len(tonight), len(before)) for tonight, before in nights]
     for size in sorted(set(sizes)):
         grades = np.array(
-            [np.concatenate(each) for each, other in zip(nights, sizes, strict=True) if other == size]
+            [np.concatenate(moves) for moves, other in zip(nights, sizes, strict=True) if other == size]
         )
         mixed = rng.permuted(np.broadcast_to(grades, (_SHUFFLES, *grades.shape)), axis=-1)
         yield _compute_mean_change(grades, size[0]), _compute_mean_change(mixed, size[0])

@@ -76,7 +76,10 @@ def decide(evidence: Evidence) -> Decision:
         ("queries changed", evidence.query_changes),
         ("engine settings changed", _add_advice(evidence.engine_setting_changes, evidence)),
         # A regression is certain; an engine that is unavailable comes after it.
-        ("regression", [describe_drop(each) for each in evidence.outcomes if each.verdict == "regression"]),
+        (
+            "regression",
+            [describe_drop(outcome) for outcome in evidence.outcomes if outcome.verdict == "regression"],
+        ),
         ("incomplete", [*evidence.unavailable.values(), *_describe_incomplete(evidence), *evidence.dropped]),
     )
     reasons = [(status, reason) for status, sentences in candidates for reason in sentences]

@@ -192,7 +192,7 @@ def run_night(
     if run:
         if run.quarantined_store is None:
             stores.keep_verdicts(context, check, is_changed=bool(evidence.assessor_changes))
-        canary_costs = [each.cost for each in check.summaries if each.cost] if check else []
+        canary_costs = [summary.cost for summary in check.summaries if summary.cost] if check else []
         calls = cost_total.calls - sum(cost.calls for cost in canary_costs)
         unused = stores.describe_unused_verdicts(context, identity, run.result, calls)
         evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
@@ -306,7 +306,7 @@ def _make_record(
 
 
 def _select_engine_results(summary: Summary) -> dict[str, NightEngineResult]:
-    names = [each.name for each in fields(NightEngineResult) if each.name != "measures"]
+    names = [field.name for field in fields(NightEngineResult) if field.name != "measures"]
     return {
         engine: NightEngineResult(
             **{name: getattr(result, name) for name in names},

@@ -128,7 +128,11 @@ def describe_coverage(drift: QueryDrift) -> Iterator[str]:
 def _measure_no_relevant_share(run: JudgedRun) -> float | None:
     """Return the share of queries without a snippet known to be relevant; None without queries."""
     least = run.spec.scale.relevant_from
-    relevant = {each.query_id for each in run.judgments if each.grade is not None and each.grade >= least}
+    relevant = {
+        judgment.query_id
+        for judgment in run.judgments
+        if judgment.grade is not None and judgment.grade >= least
+    }
     queries = run.data.queries
     return sum(id_ not in relevant for id_ in queries) / len(queries) if queries else None
 

@@ -230,11 +230,13 @@ def describe_unused_verdicts(
         changes = [*describe_identity_changes(config.identity, identity, _NOT_IN_REQUESTS)] if config else []
         if not changes:
             return
-        judged = {(*each.key, each.repeat) for each in read_judgments(before) if each.reply}
+        judged = {(*judgment.key, judgment.repeat) for judgment in read_judgments(before) if judgment.reply}
         again = [
-            each.key
-            for each in run.judgments
-            if each.reply and each.judged_snippet_id is None and (*each.key, each.repeat) in judged
+            judgment.key
+            for judgment in run.judgments
+            if judgment.reply
+            and judgment.judged_snippet_id is None
+            and (*judgment.key, judgment.repeat) in judged
         ]
         if 0 < len(again) <= calls:
             yield Message(

@@ -198,9 +198,9 @@ def _match_name(name: str, names: Collection[str], what: str) -> str:
     """Return the one of `names` that `name` is, in any case, or the mean of; raise InputError for none."""
     if name in names:
         return name
-    for each in names:
-        if name.casefold() in (each.casefold(), name_mean(each).casefold()):
-            return each
+    for candidate in names:
+        if name.casefold() in (candidate.casefold(), name_mean(candidate).casefold()):
+            return candidate
     raise InputError(
         "no night has a trend of {what} {name!r}; there is {names}",
         what=what,

@@ -36,7 +36,7 @@ _STYLE = (
 )
 #: Package and name of each script, in the order of the page; `.ci/javascript/trend.json` lists them too.
 TREND_SCRIPTS = (
-    *(("judge.report", f"{each}.js") for each in ("dom", "messages", "display")),
+    *(("judge.report", f"{name}.js") for name in ("dom", "messages", "display")),
     ("judge.nightly", "trend.js"),
 )
 

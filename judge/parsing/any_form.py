@@ -249,7 +249,7 @@ def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
         holds_grade = any(fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
         text = value.value if isinstance(value, JsonText) else "" if holds_grade else "…"
         items = value if isinstance(value, list) else [value]
-        listed = ", ".join(each.value for each in items if isinstance(each, JsonText))
+        listed = ", ".join(item.value for item in items if isinstance(item, JsonText))
         if states_another(key, text, grade, scale) or is_other_scale(key, listed, grade, scale):
             return True
     return False

@@ -207,7 +207,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
         or (scale.name == "graded" and str(grade) in denied)
         or bool(_find_values(stated, scale) - {grade})
         or (scale.name == "graded" and is_rounded(text))
-        or any(is_contrary(each["value"], grade, scale) for each in _VERDICT_LINE.finditer(flat))
+        or any(is_contrary(match["value"], grade, scale) for match in _VERDICT_LINE.finditer(flat))
         or (scale.name == "binary" and _states((_HELPS, _HELPS_NOT)[grade], _DENIES_HELP, flat))
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
         or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
@@ -239,7 +239,7 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         flat = drop_ignored_demands(RUBRIC.sub("\n", flat), reject)
         lines = TOO_HIGH_OR_LOW.sub(reject, flat).split("\n")
         flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
-    elif len({each["value"] in "yes是" for each in _CHECKLIST_ITEM.finditer(flat)}) > 1:
+    elif len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)
     return flat, rejected
 
@@ -247,20 +247,22 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
     flat = _CONFIDENCE.sub(" ", drop_own_scale(flat, scale))
     labelled = {
-        each["value"] for form in _compile_labelled_value_patterns(scale.name) for each in form.finditer(flat)
+        match["value"]
+        for form in _compile_labelled_value_patterns(scale.name)
+        for match in form.finditer(flat)
     }
     if _SECOND_POINT.search(flat):  # few replies have one, and each line takes time
         flat = "\n".join(map(_drop_point_numbers, flat.split("\n")))
     flat = _NO_VALUE.sub(" ", flat)
     bare = {
-        each["value"] for form in _compile_bare_value_patterns(scale.name) for each in form.finditer(flat)
+        match["value"] for form in _compile_bare_value_patterns(scale.name) for match in form.finditer(flat)
     }
     values = {find_value(SPELLED_GRADES.get(text, text), scale) for text in bare} - {None}
     values |= {find_value(SPELLED_GRADES.get(text, text), scale) for text in labelled}
     if _UNCERTAIN.search(flat):
         values.add(None)
     if scale.name == "binary":
-        stated = (each["value"] for each in _RELEVANCE.finditer(flat) if not each["hedge"])
+        stated = (match["value"] for match in _RELEVANCE.finditer(flat) if not match["hedge"])
         values |= {0 if _NEGATIVE.search(text) else 1 for text in stated}
     return values
 

@@ -127,8 +127,8 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
         raise ReplyParseError("ambiguous", "the answer may be one to the query, not about the snippet")
     stated = _parse_lines(text, scale) or _parse_sentences(flat, scale)
     lead, trail = (
-        "\n".join(takewhile(lambda line: not _is_reason(line), each.split("\n")))
-        for each in (stated.lead, stated.trail)
+        "\n".join(takewhile(lambda line: not _is_reason(line), stated_text.split("\n")))
+        for stated_text in (stated.lead, stated.trail)
     )
     parts = re.sub(r"[,;()]", "\n", trail.partition("\n")[0])
     if (
@@ -160,15 +160,15 @@ def _parse_lines(text: str, scale: Scale) -> _Statement | None:
     """Return what the lines that begin with a label state, None when there is none."""
     lines = _list_lines(text, scale)
     labelled = [_split_label(flatten(line), scale) for line in lines]
-    places = [index for index, each in enumerate(labelled) if each]
-    grades = {parse_value(each[0], scale) for each in labelled if each}
+    places = [index for index, label in enumerate(labelled) if label]
+    grades = {parse_value(label[0], scale) for label in labelled if label}
     if len(grades) > 1:
         raise ReplyParseError("ambiguous", f"{len(places)} lines state values that differ")
     if not places:
         return None
     _, comment = labelled[places[-1]] or ("", "")
     trail = "\n".join((comment, *lines[places[-1] + 1 :]))
-    rest = [line for line, each in zip(lines, labelled, strict=True) if not each]
+    rest = [line for line, label in zip(lines, labelled, strict=True) if not label]
     return _Statement(grades.pop(), "\n".join(lines[: places[0]]), trail, _find_reason(rest))
 
 
@@ -176,8 +176,8 @@ def _list_lines(text: str, scale: Scale) -> list[str]:
     """Return the lines with text, without bullets; a label that stands alone has the line behind it."""
     alone = rf"(?i)[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale.name)})[\]】]?\s{{0,4}}:?"
     lines: list[str] = []
-    for each in _ROW.sub(r"\1: \2", _BEFORE_TABLE.sub(r"\1\n", text)).splitlines():
-        line = _BULLET.sub("", each.replace("**", "").replace("__", ""), count=1).strip()
+    for raw_line in _ROW.sub(r"\1: \2", _BEFORE_TABLE.sub(r"\1\n", text)).splitlines():
+        line = _BULLET.sub("", raw_line.replace("**", "").replace("__", ""), count=1).strip()
         if lines and line.strip(AROUND + "-=#") and re.fullmatch(alone, flatten(lines[-1])):
             lines[-1] = lines[-1].rstrip(" :：") + ": " + line
         elif line.strip(AROUND + "-=#"):

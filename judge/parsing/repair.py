@@ -101,7 +101,11 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     mentions = list(islice(_compile_member(scale.name).finditer(flat), _MAX_MENTIONS + 1))
     if len(mentions) > _MAX_MENTIONS:
         raise ReplyParseError("malformed", f"the value is stated more than {_MAX_MENTIONS} times")
-    complete = [each for each in mentions if each["value"][-1:] != "." and _DELIMITER.match(flat, each.end())]
+    complete = [
+        candidate
+        for candidate in mentions
+        if candidate["value"][-1:] != "." and _DELIMITER.match(flat, candidate.end())
+    ]
     unclosed = cut or flat.count("{") > flat.count("}")
     if not mentions:
         raise ReplyParseError("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")

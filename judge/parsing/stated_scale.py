@@ -118,10 +118,10 @@ def drop_own_scale(flat: str, scale: Scale) -> str:
 def _is_other(description: str, scale: Scale) -> bool:
     """Return True when the numbers of a description are not those of a scale from 0 to the scale's top."""
     if ranges := _ANY_RANGE.findall(description):
-        return any(_read_numbers(each) != [0, scale.top] for each in ranges)
+        return any(_read_numbers(text) != [0, scale.top] for text in ranges)
     if not _IS_TOP.search(description):
         counts = [match[1] or match[2] for match in _COUNT.finditer(description)]
-        if any(not set(_read_numbers(each)) <= {scale.top, scale.top + 1} for each in counts):
+        if any(not set(_read_numbers(text)) <= {scale.top, scale.top + 1} for text in counts):
             return True
         description = _COUNT.sub(" ", description)
     numbers = _read_numbers(description)
@@ -129,6 +129,6 @@ def _is_other(description: str, scale: Scale) -> bool:
 
 
 def _read_numbers(text: str) -> list[int]:
-    numbers = (each.lstrip("一") for each in _ANY_NUMBER.findall(text))
+    numbers = (number.lstrip("一") for number in _ANY_NUMBER.findall(text))
     words = _ENGLISH_NUMBERS | _CHINESE_NUMBERS
-    return [words[each] if each in words else int(each.partition(".")[0]) for each in numbers]
+    return [words[number] if number in words else int(number.partition(".")[0]) for number in numbers]

@@ -150,7 +150,7 @@ def describe_assessors(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield what to know of a panel, and of vendors that assessors share with engines or each other."""
     if summary.panel:
         yield from _describe_panel(t, summary, summary.panel)
-    yield from (_describe_vendor(t, each, summary) for each in summary.self_preference)
+    yield from (_describe_vendor(t, preference, summary) for preference in summary.self_preference)
 
 
 def _describe_panel(t: Translator, summary: Summary, panel: PanelResult) -> Iterator[str]:

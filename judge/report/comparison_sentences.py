@@ -27,7 +27,9 @@ _FEW_QUERIES = 10
 
 def warn_few_queries(t: Translator, summary: Summary) -> str:
     """Return the warning about intervals over few queries; empty when there are enough."""
-    counts = [each.n for each in summary.select_comparisons(summary.deciding_measure) if each.n]
+    counts = [
+        comparison.n for comparison in summary.select_comparisons(summary.deciding_measure) if comparison.n
+    ]
     means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
     if min(counts or (mean.n for mean in means if mean.ci95), default=_FEW_QUERIES) >= _FEW_QUERIES:
         return ""
@@ -44,14 +46,19 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     (None: the deciding one). Empty when no pair can be tested.
     """
     measure = measure or summary.deciding_measure
-    comparisons = [each for each in summary.select_comparisons(measure) if each.detectable is not None]
+    comparisons = [
+        comparison for comparison in summary.select_comparisons(measure) if comparison.detectable is not None
+    ]
     if not comparisons:
         return ""
-    n = median_low(each.n for each in comparisons)
+    n = median_low(comparison.n for comparison in comparisons)
     # What is detected falls with the square root of the number of queries.
     scaled = [
-        [sqrt(each.n / n) * (value or 0.0) for value in (each.detectable, each.detectable_doubled)]
-        for each in comparisons
+        [
+            sqrt(comparison.n / n) * (value or 0.0)
+            for value in (comparison.detectable, comparison.detectable_doubled)
+        ]
+        for comparison in comparisons
     ]
     detectable, doubled = map(median, zip(*scaled, strict=True))
     # Both have as many decimals as the smaller one needs for its first digit, and two at least.
@@ -94,7 +101,7 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
 def _name_best(t: Translator, summary: Summary, comparisons: Sequence[PairComparison], measure: str) -> str:
     """Return which of the engines of a run is best, or why none is."""
     order = summary.sort_engines(measure)
-    wins = Counter(each.winner for each in comparisons)
+    wins = Counter(comparison.winner for comparison in comparisons)
     others = len(order) - 1
     # An engine with errors on hard queries may have a higher mean than one that is better on the others.
     best = next((engine for engine in order if wins[engine] == others), order[0])
@@ -160,13 +167,13 @@ def _list_obstacles(
 
 def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], measure: str) -> str:
     """Return which engines differ from themselves in another run."""
-    if not any(each.n for each in comparisons):
+    if not any(comparison.n for comparison in comparisons):
         return t(
             "The runs cannot be compared by {measure}: no engine has a value on the same query in both.",
             measure=name_mean(measure),
         )
-    changed = [describe_outcome(t, each) for each in comparisons if each.winner]
-    undetermined = sum(each.outcome == "undetermined" for each in comparisons)
+    changed = [describe_outcome(t, comparison) for comparison in comparisons if comparison.winner]
+    undetermined = sum(comparison.outcome == "undetermined" for comparison in comparisons)
     rest = ""
     if undetermined:
         rest = t.translate_plural(
@@ -227,7 +234,7 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
 
 def list_differences(t: Translator, comparisons: Sequence[PairComparison], most: int) -> Iterator[str]:
     """Yield at most `most` comparisons by one measure, below a line that says what their figures are."""
-    lines = [f"  {describe_difference(t, each)}" for each in comparisons[:most]]
+    lines = [f"  {describe_difference(t, comparison)}" for comparison in comparisons[:most]]
     if not lines:
         return
     if len(comparisons) > 1:
@@ -241,8 +248,12 @@ def list_differences(t: Translator, comparisons: Sequence[PairComparison], most:
 
 def explain_no_number(t: Translator, comparisons: Sequence[PairComparison]) -> str:
     """Return why some pairs that are not separated have no number of queries and others do; else ""."""
-    pairs = [each for each in comparisons if each.outcome == "not separated" and each.detectable]
-    if len({each.at_least_queries is None for each in pairs}) < 2:
+    pairs = [
+        comparison
+        for comparison in comparisons
+        if comparison.outcome == "not separated" and comparison.detectable
+    ]
+    if len({pair.at_least_queries is None for pair in pairs}) < 2:
         return ""
     return t(
         "A pair that is not separated has no number of queries where the run has enough of them to detect the"

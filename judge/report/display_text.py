@@ -143,7 +143,7 @@ def use_display_names(summary: Summary) -> Summary:
 def _rename(value: Any, names: Mapping[str, DisplayName], *, holds_engines: bool = False) -> Any:  # noqa: ANN401
     """Return a record, or what a field holds, with display names in the fields of `_ENGINE_FIELDS`."""
     if is_dataclass(value) and not isinstance(value, type):
-        parts = ((each.name, getattr(value, each.name)) for each in fields(value))
+        parts = ((field.name, getattr(value, field.name)) for field in fields(value))
         return replace(
             value,
             **{name: _rename(part, names, holds_engines=name in _ENGINE_FIELDS) for name, part in parts},

@@ -105,7 +105,7 @@ def list_facts(
 
 
 def _escape(texts: Iterable[Bilingual]) -> list[Bilingual]:
-    return [Bilingual(*map(escape_hidden, each)) for each in texts]
+    return [Bilingual(*map(escape_hidden, text)) for text in texts]
 
 
 #: Names of the outcomes of an order by labels.

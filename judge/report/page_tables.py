@@ -113,13 +113,15 @@ def list_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[Ret
             yield ReturnColumn(COUNT_COLUMNS[name], values, ".1%" if name in _SHARES else ",")
     scores = [row.rerank_relevancy for row in rows]
     if any(scores):
-        yield ReturnColumn(make_text("score mean"), [each.mean if each else None for each in scores], ".4f")
-        yield ReturnColumn(make_text("score max"), [each.max if each else None for each in scores], ".4f")
+        yield ReturnColumn(
+            make_text("score mean"), [score.mean if score else None for score in scores], ".4f"
+        )
+        yield ReturnColumn(make_text("score max"), [score.max if score else None for score in scores], ".4f")
     times, tokens = [row.latency_ms for row in rows], [row.tokens for row in rows]
     if any(times):
-        yield ReturnColumn(make_text("ms median"), [each.median if each else None for each in times], ",.0f")
-        yield ReturnColumn(make_text("ms p95"), [each.p95 if each else None for each in times], ",.0f")
-        yield ReturnColumn(make_text("tokens"), [each.mean if each else None for each in tokens], ",.0f")
+        yield ReturnColumn(make_text("ms median"), [time.median if time else None for time in times], ",.0f")
+        yield ReturnColumn(make_text("ms p95"), [time.p95 if time else None for time in times], ",.0f")
+        yield ReturnColumn(make_text("tokens"), [token.mean if token else None for token in tokens], ",.0f")
 
 
 def make_engines_table(summary: Summary) -> PageTable:
@@ -203,7 +205,7 @@ def list_dimensions(summary: Summary) -> Iterator[PageTable]:
     for name, dimension in summary.dimensions.items():
         head = (
             make_text("engine"),
-            *(build_text(Translator.name_measure, each) for each in dimension.measures),
+            *(build_text(Translator.name_measure, measure_name) for measure_name in dimension.measures),
         )
         rows = []
         for engine in (name for name in order if name in dimension.engines):

@@ -37,14 +37,14 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
             yield _describe_selftest(t, name, entry.figures)
     alike = [name for name, entry in missing.items() if not entry.similar]
     names = [[name] for name, entry in missing.items() if entry.similar]
-    for each in [alike, *names] if alike else names:
+    for assessor_name in [alike, *names] if alike else names:
         yield t(
             "There is no self-test of {names} with the options of this run{similar}. To add one, run judge"
             " selftest -m {model} with the same options, then judge score {run} --save.",
-            names=t.join(each),
-            similar=_describe_similar(t, missing[each[0]]),
+            names=t.join(assessor_name),
+            similar=_describe_similar(t, missing[assessor_name[0]]),
             run=run or t("FOLDER_OF_THIS_PAGE"),
-            model=each[0].rpartition("/")[0] if len(each) == 1 else "MODEL",
+            model=assessor_name[0].rpartition("/")[0] if len(assessor_name) == 1 else "MODEL",
         )
 
 

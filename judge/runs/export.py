@@ -100,8 +100,8 @@ def make_files_key(folder: RunFolder, result: RunResult) -> str | None:
     if not result.pool.cache_key:
         return None
     values = {
-        name: sorted((*key, dict(row)) for key, row in each.values.items())
-        for name, each in result.dimensions.items()
+        name: sorted((*key, dict(row)) for key, row in dimension.values.items())
+        for name, dimension in result.dimensions.items()
     }
     place = str(folder.path.absolute())
     return make_key("files", place, result.pool.cache_key, values, _hash_files(folder, _INPUTS))
@@ -137,7 +137,7 @@ def format_qrels(entry: QueryEntry, unreturned: Iterable[str] = ()) -> str:
     best = dict.fromkeys(unreturned, 1)
     for engine_entry in entry.engines.values():
         for snippet in engine_entry.snippets:
-            grades = [each.grade for each in snippet.judgments if each.grade is not None]
+            grades = [judgment.grade for judgment in snippet.judgments if judgment.grade is not None]
             if grades and snippet.document is not None:
                 best[snippet.document] = max(best.get(snippet.document, 0), compute_median_grade(grades))
     query_id = escape_column(entry.query_id)

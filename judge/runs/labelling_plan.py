@@ -160,7 +160,10 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     file = write_plan(
         out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed, reserve=frozenset(drawn[count:])
     )
-    sizes = sum(pairs[each] for each in drawn[:count]), sum(pairs[each] for each in drawn[count:])
+    sizes = (
+        sum(pairs[query_id] for query_id in drawn[:count]),
+        sum(pairs[query_id] for query_id in drawn[count:]),
+    )
     return LabellingPlan(file, count, more, measure, without, len(query_ids), *sizes)
 
 

@@ -227,7 +227,9 @@ def _load(
     if in_memory:
         read = tuple(map(_share_values, read())).__iter__
     judgments = TabulatedJudgments(read, columns, tabulate_judgments(read(), columns))
-    dimensions = {name: DimensionResult(each, values[name]) for name, each in summary.dimensions.items()}
+    dimensions = {
+        name: DimensionResult(dimension, values[name]) for name, dimension in summary.dimensions.items()
+    }
     run = JudgedRun(data, pool, judgments, spec, _read_members(folder, summary), dimensions)
     _check_grades(folder, run, summary)
     return run
@@ -263,7 +265,9 @@ def _load_dataset(
 
     def read_pairs() -> Iterator[Pair]:
         return (
-            pair for each in read_query_results() for pair in _list_pairs(data, each.rankings, each.documents)
+            pair
+            for query_result in read_query_results()
+            for pair in _list_pairs(data, query_result.rankings, query_result.documents)
         )
 
     rankings = StoredRankings(read_query_results, sum(lengths), columns)

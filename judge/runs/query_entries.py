@@ -39,13 +39,13 @@ def make_judgment_entries(
     """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
     of_members: dict[tuple[PairKey, int], list[JudgmentEntry]] = {}
     for name, own in members.items():
-        for each in own:
-            entry = _make_judgment_entry(each, scale, assessor=name)
-            of_members.setdefault((each.key, each.repeat), []).append(entry)
+        for judgment in own:
+            entry = _make_judgment_entry(judgment, scale, assessor=name)
+            of_members.setdefault((judgment.key, judgment.repeat), []).append(entry)
     entries: dict[PairKey, list[JudgmentEntry]] = {}
-    for each in judgments:
-        entry = _make_judgment_entry(each, scale, of_members.get((each.key, each.repeat), ()))
-        entries.setdefault(each.key, []).append(entry)
+    for judgment in judgments:
+        entry = _make_judgment_entry(judgment, scale, of_members.get((judgment.key, judgment.repeat), ()))
+        entries.setdefault(judgment.key, []).append(entry)
     return entries
 
 
@@ -117,7 +117,9 @@ def _make_engine_entry(
         scores=read_scores(*key),
         error=ranking.error,
         latency_ms=ranking.latency_ms,
-        dimensions={name: each.values[key] for name, each in dimensions.items() if key in each.values},
+        dimensions={
+            name: dimension.values[key] for name, dimension in dimensions.items() if key in dimension.values
+        },
         notes=notes.get(key, {}),
         snippets=tuple(
             _make_snippet_entry(

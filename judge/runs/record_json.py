@@ -138,8 +138,8 @@ def _list_defaults(kind: Any) -> Sequence[tuple[str, object]]:  # noqa: ANN401  
     """Return the fields of a record type with their defaults; a field without one has `MISSING`."""
     if kind not in _defaults:
         _defaults[kind] = [
-            (each.name, each.default if each.default_factory is MISSING else each.default_factory())
-            for each in fields(kind)
+            (field.name, field.default if field.default_factory is MISSING else field.default_factory())
+            for field in fields(kind)
         ]
     return _defaults[kind]
 

@@ -152,6 +152,14 @@ def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> CountedShare:
 
 def _measure_obedience(judgments: Iterable[Judgment]) -> CountedShare:
     """Return the share of replies without repair or re-ask, over the probes with a reply."""
-    replied = [each for each in judgments if each.grade is not None or each.error in PARSE_ERROR_KINDS]
-    plain = [each for each in replied if each.grade is not None and _NOT_OBEDIENT.isdisjoint(each.flags)]
+    replied = [
+        judgment
+        for judgment in judgments
+        if judgment.grade is not None or judgment.error in PARSE_ERROR_KINDS
+    ]
+    plain = [
+        judgment
+        for judgment in replied
+        if judgment.grade is not None and _NOT_OBEDIENT.isdisjoint(judgment.flags)
+    ]
     return measure_share(len(plain), len(replied))

@@ -92,7 +92,9 @@ def count_selftest_calls(config: Config) -> tuple[int, int]:
     """Return how many calls a self-test needs in all, and how many of them are to be paid now."""
     test = _prepare_test(config)
     keys = [
-        key for each in test.assessors for key in list_request_keys(test.pairs, each, test.config.repeats)
+        key
+        for assessor in test.assessors
+        for key in list_request_keys(test.pairs, assessor, test.config.repeats)
     ]
     with VerdictStore(test.store) if test.store.exists() else nullcontext() as store:
         return len(keys), len(keys) - (len(store.find_answers(keys)) if store else 0)
@@ -178,7 +180,9 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
         raise RunIncomplete(
             "the self-test stopped: {reason}; run the same command to continue", reason=judging.stopped
         )
-    failures = [each for each in judging.judgments if each.error and each.error not in ASSESSOR_ERRORS]
+    failures = [
+        judgment for judgment in judging.judgments if judgment.error and judgment.error not in ASSESSOR_ERRORS
+    ]
     if len(failures) > (1 - config.min_coverage) * len(judging.judgments):
         raise RunIncomplete(
             "{count:,} of {total:,} probes have no answer, the first because of {error!r}; run the same"
@@ -194,7 +198,7 @@ def _make_result(test: _PreparedTest, judgings: Sequence[JudgingResult]) -> Self
     text = dump_json([asdict(probe) for probe in shipped_probes])
     prompts = {}
     for prompt, assessor, judging in zip(_PROMPT_NAMES, test.assessors, judgings, strict=True):
-        judgments = (each for each in judging.judgments if each.repeat == config.repeats)
+        judgments = (judgment for judgment in judging.judgments if judgment.repeat == config.repeats)
         metrics = compute_metrics(shipped_probes, judgments, config.grading)
         values = {name: getattr(metrics, name) for name in SelfTestMetrics.__slots__}
         prompts[prompt] = PromptResult(**values, versions=assessor.prompts.versions, cost=judging.cost)
@@ -264,13 +268,17 @@ def _identify_assessor(assessor: Assessor, config: Config) -> str:
 def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, SelfTestEntry]:
     """Return an entry without figures of each assessor by its name; none for those without such prompts."""
     return {
-        each.name: SelfTestEntry(
-            _identify_assessor(each, config),
+        assessor.name: SelfTestEntry(
+            _identify_assessor(assessor, config),
             None,
             list_identity_options(
-                each.model.endpoint, each.model.params, each.prompts.versions, config.scale, config.lang
+                assessor.model.endpoint,
+                assessor.model.params,
+                assessor.prompts.versions,
+                config.scale,
+                config.lang,
             ),
         )
-        for each in assessors
-        if config.assessor == "judge" and not each.model.name.startswith(_NOT_TESTED)
+        for assessor in assessors
+        if config.assessor == "judge" and not assessor.model.name.startswith(_NOT_TESTED)
     }

@@ -54,7 +54,7 @@ _FIND_VERDICTS = "SELECT key, grade, body, checksum FROM verdicts WHERE key IN (
 _FIND_REFUSALS = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTER}' AND key IN ({{}})"  # noqa: S608  # a constant
 #: Makes the JSON of a row; one encoder for all, because each takes as long to make as to use.
 _encode = json.JSONEncoder(sort_keys=True).encode
-_TOKENS = tuple(each.name for each in fields(Usage))
+_TOKENS = tuple(field.name for field in fields(Usage))
 _get_tokens = attrgetter(*_TOKENS)
 
 

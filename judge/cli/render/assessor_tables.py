@@ -39,10 +39,10 @@ def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
     )
     yield from map(t, estimate.remarks)
     several = len(estimate.assessors) > 1
-    for name, each in estimate.assessors.items():
+    for name, assessor in estimate.assessors.items():
         if several:
             yield t("{name}:", name=name)
-        yield from _describe_assessor(each)
+        yield from _describe_assessor(assessor)
     for name, questions in estimate.dimensions.items():
         yield describe_questions(name, questions)
     if several or estimate.dimensions:
@@ -67,16 +67,16 @@ def describe_questions(name: str, questions: QuestionEstimate) -> str:
 def _describe_total(estimate: RunEstimate) -> str:
     """Return the sum over the members of a panel, which judge one after the other, and the questions."""
     # A model in this process takes no calls, no tokens and little time.
-    members = [each for each in estimate.assessors.values() if each.price != FREE_PRICE]
+    members = [member for member in estimate.assessors.values() if member.price != FREE_PRICE]
     estimates: list[AssessorEstimate | QuestionEstimate] = [*members, *estimate.dimensions.values()]
-    prices = [each.usd for each in estimates]
+    prices = [part.usd for part in estimates]
     # How long questions take is not known.
-    seconds = None if estimate.dimensions else sum(each.seconds for each in members)
+    seconds = None if estimate.dimensions else sum(member.seconds for member in members)
     return t(
         "together: {calls}, about {prompt:,} tokens in and {completion:,} out, {price}{duration}",
-        calls=count_calls(t, sum(each.calls for each in estimates)),
-        prompt=sum(each.prompt_tokens for each in estimates),
-        completion=sum(each.completion_tokens for each in estimates),
+        calls=count_calls(t, sum(part.calls for part in estimates)),
+        prompt=sum(part.prompt_tokens for part in estimates),
+        completion=sum(part.completion_tokens for part in estimates),
         price=_describe_amount(None if None in prices else sum(filter(None, prices))),
         duration="" if seconds is None else t(", about {duration}", duration=_format_duration(seconds)),
     )

@@ -55,7 +55,9 @@ def list_comparison_parts(summary: Summary, measures: Iterable[str] | None, max_
     yield from parts
     tables = [part for part in parts if isinstance(part, Table)]
     outcomes = {
-        each.outcome for measure in chosen for each in summary.select_comparisons(measure)[:max_pairs]
+        comparison.outcome
+        for measure in chosen
+        for comparison in summary.select_comparisons(measure)[:max_pairs]
     }
     yield Text()
     legend = _explain_tables(tables, outcomes, len(summary.measures))
@@ -210,7 +212,9 @@ def _describe_segment(segment: SegmentResult, measure: str, summary: Summary) ->
         return t("nothing to average")
     if not segment.comparisons or measure != summary.deciding_measure:
         return listing
-    leads = t(", ").join(f"{each.a} > {each.b}" for each in segment.comparisons if each.winner)
+    leads = t(", ").join(
+        f"{comparison.a} > {comparison.b}" for comparison in segment.comparisons if comparison.winner
+    )
     return f"{listing}{t('; ')}{leads or t('none separated')}"
 
 

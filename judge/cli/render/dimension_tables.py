@@ -37,10 +37,10 @@ def list_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence
         main, *others = map(t.name_measure, dimension.measures)
         table = make_table(title, main, t("95% interval"), t("queries"), *others)
         for engine, (first, *rest) in rows.items():
-            cells = (_format_other(each, first) for each in rest)
+            cells = (_format_other(other, first) for other in rest)
             table.add_row(escape_line(engine), *_format_mean(first), *cells)
         yield table
-        if any(_has_other_queries(each, first) for first, *rest in rows.values() for each in rest):
+        if any(_has_other_queries(other, first) for first, *rest in rows.values() for other in rest):
             legend = t("in brackets: the number of queries of a mean, where it is not that of the first one")
             yield Text(legend, style="dim")
     for measure, pairs in dimension.group_pairs(order).items():

@@ -136,7 +136,11 @@ def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterat
             "The intervals of differences hold for all pairs together, those of engines for each engine"
             " alone."
         )
-    alike = [(each.a, each.b) for each in calibration.comparisons if each.different < MIN_DIFFERING]
+    alike = [
+        (comparison.a, comparison.b)
+        for comparison in calibration.comparisons
+        if comparison.different < MIN_DIFFERING
+    ]
     if alike:
         yield t(
             "No interval, because people's grades differ on fewer than {least} labelled queries: {pairs}",

@@ -46,7 +46,7 @@ class Screen(Console, RenderHook):
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         """Return what prints the same without spaces at the ends of lines."""
-        return [Segments(_trim_lines(self.render(each))) for each in renderables]
+        return [Segments(_trim_lines(self.render(renderable))) for renderable in renderables]
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the segments of `renderable`, those of text without control characters.

@@ -65,10 +65,10 @@ def draw_pairs(summary: Summary) -> Chart | None:
     """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
     measure = summary.deciding_measure
     comparisons = summary.select_comparisons(measure)
-    if not any(each.n for each in comparisons):
+    if not any(comparison.n for comparison in comparisons):
         return None
     name = name_mean(measure)
-    outcomes = Counter(each.outcome for each in comparisons)
+    outcomes = Counter(comparison.outcome for comparison in comparisons)
     undetermined = outcomes["undetermined"]
     description = make_text(
         "Engine by engine on the same queries, by {measure}. Pairs that differ significantly: {apart:,} of"
@@ -104,10 +104,10 @@ def _make_range(comparison: PairComparison) -> ValueRange | None:
 
 def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> Picture:
     first = comparisons[:_SHOWN]
-    groups = [(engine, list(rows)) for engine, rows in groupby(first, key=lambda each: each.a)]
+    groups = [(engine, list(rows)) for engine, rows in groupby(first, key=lambda pair: pair.a)]
     bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first))
-    numbers = [number for each in first if (cell := _make_range(each)) for number in cell.numbers]
-    others = [each.b for each in first]
+    numbers = [number for pair in first if (cell := _make_range(pair)) for number in cell.numbers]
+    others = [pair.b for pair in first]
     marks = plot.place_marks(others, _MARKS_END, _COLUMNS, _INDENT)
     area = PlotArea(plot.make_axis([0.0, *numbers], 4), *marks, _TOP + ROW_HEIGHT - 4, bottom)
     legend = (
@@ -239,7 +239,7 @@ def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
     """Return at most `MAX_BARS` bars, largest difference first, of equal numbers of queries (± 1)."""
     if differences.queries:
         ordered = sorted(
-            zip(differences.values, differences.queries, strict=True), key=lambda each: (-each[0], each[1])
+            zip(differences.values, differences.queries, strict=True), key=lambda bar: (-bar[0], bar[1])
         )
         return [DifferenceBar(value, *map(fit_on_line, names)) for value, names in ordered]
     ordered_values = sorted(differences.values, reverse=True)

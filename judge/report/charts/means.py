@@ -84,7 +84,7 @@ def draw_means(summary: Summary) -> Chart | None:
     if not any(cells.values()):
         return None
     controls = summary.controls.ideal if summary.controls else {}
-    ideal = {name: each.mean for name, each in controls.items() if each.mean is not None}
+    ideal = {name: control.mean for name, control in controls.items() if control.mean is not None}
     heads = (
         (Bilingual.repeat(name), svg.INTERVAL, Bilingual.repeat("n")) for name in map(name_mean, measures)
     )
