@@ -166,7 +166,8 @@ def parse_object(location: str, text: str) -> dict[str, Any]:
 def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold any value
     """Return the value in `text`; raise InputError where it is not JSON or gives one key twice."""
     try:
-        return _JSON_DECODER.decode(text)
+        # The error of `json.loads` names a byte-order mark.
+        return json.loads(text) if text.startswith("\ufeff") else _JSON_DECODER.decode(text)
     except json.JSONDecodeError as error:
         where = (
             location

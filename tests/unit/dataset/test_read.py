@@ -721,6 +721,12 @@ def test_a_column_that_is_left_out_for_a_few_queries_is_remarked_on() -> None:
     assert warning.startswith(f"{unused}'kind', 'position'; ")
 
 
+def test_a_byte_order_mark_inside_a_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"query": "q", "snippet": "s"}\n\ufeff{"query": "q", "snippet": "t"}\n', "utf-8")
+    assert get_refusal(path).startswith(f"{path}:2: is not JSON: Unexpected UTF-8 BOM")
+
+
 def test_columns_with_several_values_for_one_query_are_named_in_order() -> None:
     rows = [{"query": f"query {number}", "snippet": "s"} for number in range(30)]
     names = ["brand", "city", "kind", "mood", "size", "team"]
