@@ -207,7 +207,7 @@ def _check_kind(path: Path, mode: int) -> None:
     if stat.S_ISDIR(mode):  # which a user may have named; it must not be removed
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "is no regular file; remove it", str(path))
+        raise OSError(errno.EINVAL, "is no regular file; remove it, or name a regular file", str(path))
 
 
 def _check_owned(path: Path, status: os.stat_result) -> None:

@@ -207,3 +207,11 @@ def test_no_message_says_to_remove_a_folder(finished_run: Path, tmp_path: Path) 
         assert ("a folder; name a file" if option == "--store" else "Is a directory") in stderr
         assert "remove it" not in stderr
         assert "Errno" not in stderr
+
+
+def test_what_is_no_file_of_judge_need_not_be_removed(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(1, 1, 1))
+    words = ("run", data, "-m", "lexical", "--out", tmp_path / "run", "--qrels", "/dev/null")
+    done = run_judge(*words)
+    assert done.returncode == 2
+    assert "is no regular file; remove it, or name a regular file" in done.stderr
