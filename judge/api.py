@@ -18,25 +18,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from judge.analysis.analyse_run import analyse_run
 from judge.analysis.combine_runs import combine_runs
-from judge.analysis.judged_run import JudgedRun, analyse_run
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import (
     LabelAgreement,
-    LabelSet,
     check_without_labels,
     compare_with_labels,
-    leave_out_examples,
     run_from_labels,
 )
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.summary import Summary
 from judge.dataset import trec
-from judge.dataset.label_files import read_feedback, read_labels
-from judge.dataset.labels import choose_label_scale, match_labels
+from judge.dataset.label_files import load_labels, read_feedback, read_labels
+from judge.dataset.labels import LabelSet, choose_label_scale
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
-from judge.dimensions.dimension_table import DimensionOptions
+from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError, Interrupted
-from judge.finished_run import load_current_summary, rescore, write_current_report
+from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
 from judge.messages import OptionName
 from judge.models.providers import split_address
@@ -57,7 +56,7 @@ from judge.runs.run_result import RunResult
 if TYPE_CHECKING:
     import pandas as pd
 
-    from judge.analysis.summary import DimensionSummary
+    from judge.analysis.dimension_summary import DimensionSummary
     from judge.client.cancel import CancelToken
     from judge.config.run import Config
     from judge.records import ScaleName
@@ -181,13 +180,13 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     about the run.
     """
     folder = RunFolder(_to_path("run", run))
-    labels = _to_path("qrels", qrels)
+    path = _to_path("qrels", qrels)
     loaded = _load_without_labels(folder)
-    people = leave_out_examples(loaded, _match_people(loaded, labels, labels_scale))
+    labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
-        agreement = replace(compare_with_labels(loaded, people), grades=load_summary(folder).grades)
-    _write_record_and_report(folder, "agreement.json", agreement)
+        agreement = replace(compare_with_labels(loaded, labels), grades=load_summary(folder).grades)
+    write_record(folder, "agreement.json", agreement)
     return agreement
 
 
@@ -213,9 +212,9 @@ def agree_label_files(
     given, people = sides
     loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
     shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
-    unmatched = len(people.grades) - len(shared)
-    people = replace(people, grades=shared, unmatched=unmatched, assumed=assumed, warnings=tuple(warnings))
-    return compare_with_labels(loaded, people, bare=True)
+    unmatched = tuple(key for key in people.grades if key not in shared)
+    people = replace(people, grades=shared, unmatched=unmatched, warnings=tuple(warnings))
+    return compare_with_labels(loaded, people, assumed)
 
 
 def align(
@@ -312,25 +311,17 @@ def decide_order(
     result is also written to labelled_order.json and shown in report.html, unless the folder is read-only.
     """
     folder = RunFolder(_to_path("run", run))
-    labels = _to_path("qrels", qrels)
+    path = _to_path("qrels", qrels)
     files = [_to_path("plans", plan) for plan in ([plans] if isinstance(plans, str | PathLike) else plans)]
     if not files:
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = _load_without_labels(folder)
     designs = [read_design(file, loaded) for file in files]
-    people = _match_people(loaded, labels, labels_scale)
+    labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
-        order = replace(decide_planned_order(loaded, designs, people), grades=load_summary(folder).grades)
-    _write_record_and_report(folder, "labelled_order.json", order)
+        order = replace(decide_planned_order(loaded, designs, labels), grades=load_summary(folder).grades)
+    write_record(folder, "labelled_order.json", order)
     return order
-
-
-def _write_record_and_report(folder: RunFolder, name: str, record: object) -> None:
-    """Write a record into the folder, and the report that shows it, unless the folder is read-only."""
-    if folder.takes_files:
-        with folder.lock(wait=60):
-            folder.write_json(name, to_json(record))
-            write_current_report(folder)
 
 
 def _load_without_labels(folder: RunFolder) -> JudgedRun:
@@ -338,22 +329,6 @@ def _load_without_labels(folder: RunFolder) -> JudgedRun:
     loaded = load_run(folder)
     check_without_labels(loaded, folder.path)
     return loaded
-
-
-def _match_people(run: JudgedRun, path: Path, labels_scale: ScaleName | None) -> LabelSet:
-    warnings: list[str] = []
-    labels = read_labels(path, warnings.append)
-    matched = match_labels(labels, run.data, run.pool)
-    scale = choose_label_scale(matched.grades.values(), run.spec.scale, labels_scale, labels)
-    first = next(((label.query_id, label.item) for label in matched.unmatched), None)
-    return LabelSet(
-        matched.grades,
-        scale,
-        path.name,
-        len(matched.unmatched),
-        first_unmatched=first,
-        warnings=(*warnings, *matched.warnings),
-    )
 
 
 def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:

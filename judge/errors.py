@@ -34,6 +34,16 @@ from judge.messages import Message, Translator
 if TYPE_CHECKING:
     from judge.records import Usage
 
+#: What a value of another type should be, by the beginning of pydantic's name of the error.
+EXPECTED_TYPES: Mapping[str, Message] = {
+    "string": Message("a text"),
+    "int": Message("a whole number"),
+    "float": Message("a number"),
+    "bool": Message("true or false"),
+    "list": Message("a list"),
+    "tuple": Message("a list"),
+    "dict": Message("an object"),
+}
 #: The kinds of `ReplyParseError`.
 PARSE_ERROR_KINDS = frozenset(
     {"empty", "refusal", "truncated", "malformed", "missing_key", "not_a_grade", "not_integer", "ambiguous"}

@@ -33,7 +33,7 @@ from judge.models.providers import FORMS, PROVIDERS, Model, open_model, split_ad
 from judge.models.server import ServerAccess
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, LOCAL_MODELS, RERANKER
-from judge.run_input import list_existing_files
+from judge.run_input import list_existing_files, make_text_options
 from judge.store.store import VerdictStore
 
 #: Tokens that a reply to another question than a grade may take, at least.
@@ -107,14 +107,8 @@ def build_assessor(config: Config, model: Model) -> Assessor:
     if config.examples:
         (path,) = list_existing_files(config, "examples")
         with config.source.add_error_context("examples"):
-            examples = read_examples(
-                path,
-                config.grading,
-                lang=config.lang,
-                max_chars=config.max_chars,
-                dates=config.shows_dates,
-                warn=warnings.append,
-            )
+            options = make_text_options(config)
+            examples = read_examples(path, config.grading, options, warnings.append)
             prompts = add_examples(prompts, examples)
     return Assessor(model, prompts, config.grading, warnings=warnings)
 

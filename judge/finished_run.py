@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from judge.analysis.judged_run import JudgedRun, analyse_run
+from judge.analysis.analyse_run import analyse_run
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache
-from judge.dimensions.dimension_table import DimensionOptions, measure_dimensions
+from judge.dimensions.dimension import DimensionOptions
 from judge.measure.measures import resolve_measures
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_summary
-from judge.runs.record_json import is_outdated
+from judge.runs.record_json import is_outdated, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
 from judge.runs.run_result import RunResult
 from judge.selftest import update_selftests
@@ -63,7 +64,7 @@ def rescore(
     path: Path,
     measures: Iterable[str] | None = None,
     *,
-    dimensions: Iterable[str] = (),
+    dimensions: Collection[str] = (),
     options: DimensionOptions | None = None,
     store: str | Path | None = None,
     save: bool = False,
@@ -76,15 +77,20 @@ def rescore(
     judged.
     """
     folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in a folder that is not a run's
+    folder.check_finished()
     with folder.lock() if save else nullcontext():
         loaded = load_run(folder, in_memory=save)
         chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with translate_run_errors(path):
             selftests = update_selftests(Path(store or folder.own_store), loaded.spec.selftest)
             loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
-            measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
-            loaded = replace(loaded, dimensions=measured)
+            if dimensions:
+                from judge.dimensions.dimension_table import (
+                    measure_dimensions,  # it imports what asks a model
+                )
+
+                measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
+                loaded = replace(loaded, dimensions=measured)
             result = measure_run(path, loaded)
         if save:
             export.write_judgments(folder, result)
@@ -98,12 +104,20 @@ def rewrite_report(path: Path) -> Path:
     Raises InputError when `path` is not a finished run.
     """
     folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in a folder that is not a run's
+    folder.check_finished()
     with folder.lock():
-        return write_current_report(folder)
+        return _write_report(folder)
 
 
-def write_current_report(folder: RunFolder) -> Path:
+def write_record(folder: RunFolder, name: str, record: object) -> None:
+    """Write a record and the report that shows it into the folder of a run, unless it is read-only."""
+    if folder.takes_files:
+        with folder.lock(wait=60):
+            folder.write_json(name, to_json(record))
+            _write_report(folder)
+
+
+def _write_report(folder: RunFolder) -> Path:
     """Write report.html of a run from its files and return its path; the caller has locked the folder."""
     from judge.report.html import write_report
 

@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 
 from judge import factory
-from judge.analysis.judged_run import JudgedRun, score_lists
-from judge.analysis.summary import (
+from judge.analysis.dimension_summary import (
     DimensionResult,
     DimensionSummary,
     EnginePair,
@@ -26,6 +25,7 @@ from judge.analysis.summary import (
     make_note,
     summarise_dimension,
 )
+from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.assess.estimate import QuestionEstimate
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.question_assessor import Asker, DimensionQuestions, QuestionKind
@@ -35,7 +35,7 @@ from judge.client.cancel import CancelToken
 from judge.completeness import check_answers, describe_unanswered_questions
 from judge.config.run import Config
 from judge.config.run_checks import check_text_model
-from judge.dimensions.dimension_table import is_readable, make_question_pair, show_snippets
+from judge.dimensions.dimension import is_readable, make_question_pair, show_snippets
 from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
 from judge.measure.resampling import MIN_DIFFERING
@@ -238,7 +238,7 @@ def add_comparison(
     questions have an answer.
     """
     folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in a folder that is not a run's
+    folder.check_finished()
     with folder.lock():
         loaded, plan = _plan(config, path, a, b)
         with VerdictStore(find_store(folder, config.store)) as store:

@@ -1,32 +1,171 @@
-"""Which pairs of a pool the assessors judge, and what their judgments say of the other pairs.
+"""Which pairs of a pool the assessors judge, and how their judgments become those of all pairs.
 
-Pairs with a label of people and near-duplicates are not judged. The mismatched pairs of controls are, though
-they are not in the pool.
+Pairs with a label of people keep the label. A sample of them is judged, too, to measure how far the assessor
+agrees with people on this dataset. Near-duplicates take the judgment of another pair. The mismatched pairs of
+controls are judged, though they are not in the pool.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, RunLabels, RunSpec
-from judge.analysis.summary import Controls
+from judge.analysis.judged_run import JudgedRun, RunSpec
+from judge.analysis.summary import Controls, LabelCheck, LabelUse
+from judge.assess.assessor import Assessor
 from judge.config.run import Config
-from judge.dataset.labels import select_labellable
-from judge.dataset.near_duplicates import NearDuplicates, find_near_duplicates
+from judge.dataset.labels import LabelSet, select_labellable
+from judge.dataset.near_duplicates import find_near_duplicates
 from judge.dataset.pool import make_pair
 from judge.dataset.stored_dataset import PooledDataset
+from judge.flags import LABEL
+from judge.measure.agreement import (
+    compute_median_grades,
+    convert_to_judgments,
+    measure_agreement,
+    pair_grades,
+)
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import combine_members
 from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms
-from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Ranking
-from judge.stored_records import chain_records
+from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Ranking, Scale
+from judge.stored_records import chain_records, select_records
 
 #: Draws in a row without a new pair, after which fewer pairs than wanted are accepted.
 _MAX_MISSES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class PairSelection:
+    """The pairs `to_judge` of a dataset, with the `mismatched` ones at their end, and why others are not.
+
+    These have one of the `labels`, or are among the `near_duplicates`, with the id of the snippet whose
+    judgment they take.
+    """
+
+    data: Dataset
+    pool: Pool
+    to_judge: Pool
+    labels: LabelSet | None = None
+    near_duplicates: Mapping[PairKey, str] = field(default_factory=dict)
+    mismatched: Mapping[PairKey, Pair] = field(default_factory=dict)
+
+    @property
+    def labelled(self) -> Mapping[PairKey, int]:
+        """The grades of people by pair."""
+        return self.labels.grades if self.labels else {}
+
+    def add_near_duplicates(self, judgments: Sequence[Judgment]) -> Sequence[Judgment]:
+        """Return the judgments of an assessor with those of the near-duplicates, repeat by repeat."""
+        if not self.near_duplicates:
+            return judgments
+        by_key = {(*each.key, each.repeat): each for each in judgments}
+        complete = []
+        for repeat in sorted({repeat for *_, repeat in by_key}):
+            for query_id, snippet_id in chain((pair.key for pair in self.pool.pairs), self.mismatched):
+                other_id = self.near_duplicates.get((query_id, snippet_id))
+                judgment = by_key.get((query_id, other_id or snippet_id, repeat))
+                if judgment and other_id:
+                    judgment = replace(judgment, snippet_id=snippet_id, judged_snippet_id=other_id)
+                if judgment:
+                    complete.append(judgment)
+        return tuple(complete)
+
+    def add_labels(self, judgments: Sequence[Judgment], repeats: int) -> Sequence[Judgment]:
+        """Return the judgments of the pool in its order: the labels, else those of the assessor."""
+        if not self.labels:
+            return judgments
+        by_key = {(*each.key, each.repeat): each for each in judgments}
+        for label in convert_to_judgments(self.labels.grades):
+            for repeat in range(1, repeats + 1):
+                by_key[*label.key, repeat] = replace(label, repeat=repeat, flags=(LABEL,))
+        keys = ((*pair.key, repeat) for repeat in range(1, repeats + 1) for pair in self.pool.pairs)
+        return tuple(by_key[key] for key in keys if key in by_key)
+
+
+def select_pairs(config: Config, pooled: PooledDataset, labels: LabelSet | None) -> PairSelection:
+    """Return which pairs a run judges by its options."""
+    data, pool, to_judge = pooled.dataset, pooled.pool, pooled.pool
+    labelled = labels.grades.keys() if labels else frozenset()
+    near_duplicates: dict[PairKey, str] = {}
+    if config.near_duplicates:
+        # A labelled pair of the sample shows the grade of a person, which no other pair takes.
+        near_duplicates = find_near_duplicates(pair for pair in pool.pairs if pair.key not in labelled)
+    mismatched = draw_mismatched_pairs(data, pool, config.control_pairs if config.controls else 0)
+    left_out = (labelled - labels.sample if labels else labelled) | near_duplicates.keys()
+    if left_out or mismatched:
+        count = len(pool.pairs) - len(left_out)
+        pairs = select_records(pool.pairs, lambda pair: pair.key not in left_out, count)
+        # What is cached under the key belongs to the whole pool.
+        to_judge = replace(pool, pairs=chain_records((pairs, mismatched.values())), cache_key="")
+    return PairSelection(data, pool, to_judge, labels, near_duplicates, mismatched)
+
+
+def make_judged_run(
+    config: Config,
+    selection: PairSelection,
+    assessors: Sequence[Assessor],
+    judgments: Sequence[Sequence[Judgment]],
+    measures: tuple[Measure, ...],
+) -> JudgedRun:
+    """Return the run of the `judgments` of each assessor, with the remarks of labels and assessors."""
+    labels, mismatched = selection.labels, selection.mismatched
+    by_assessor, remarks = {}, dict.fromkeys(labels.warnings if labels else ())
+    for each, own in zip(assessors, judgments, strict=True):
+        assessor = each.fit(own, selection.labelled)
+        by_assessor[assessor.name] = selection.add_near_duplicates(assessor.regrade(own))
+        remarks |= dict.fromkeys(assessor.remarks)
+    name, of_assessor, members = combine_members(by_assessor)
+    spec = RunSpec(
+        name,
+        config.grading,
+        config.repeats,
+        measures,
+        labels=_summarise_labels(labels, of_assessor, config.grading) if labels else None,
+        controls=_measure_controls(config, mismatched, of_assessor) if config.controls else None,
+    )
+    of_run = selection.add_labels(_leave_out(of_assessor, mismatched), config.repeats)
+    not_of_members = mismatched.keys() | selection.labelled.keys()
+    members = {member: _leave_out(own, not_of_members) for member, own in members.items()}
+    data = replace(selection.data, warnings=(*selection.data.warnings, *remarks))
+    return JudgedRun(data, selection.pool, of_run, spec, members)
+
+
+def _leave_out(judgments: Sequence[Judgment], keys: Collection[PairKey]) -> Sequence[Judgment]:
+    """Return the judgments without those of the pairs `keys`."""
+    return tuple(each for each in judgments if each.key not in keys) if keys else judgments
+
+
+def _measure_controls(
+    config: Config, mismatched: Collection[PairKey], judgments: Iterable[Judgment]
+) -> Controls:
+    """Return the rate of false positives, over the mismatched pairs with a grade in the first repeat."""
+    of_controls = (each for each in judgments if each.key in mismatched and each.repeat == 1)
+    grades = [each.grade for each in of_controls if each.grade is not None]
+    share = measure_share(sum(grade >= config.grading.relevant_from for grade in grades), len(grades))
+    return Controls(len(mismatched), share, config.max_false_positives)
+
+
+def _summarise_labels(labels: LabelSet, judgments: Iterable[Judgment], scale: Scale) -> LabelUse:
+    """Return the number of labelled pairs, and how far the `judgments` agree with those of the sample."""
+    sample = {key: labels.grades[key] for key in labels.sample}
+    check = None
+    if sample:
+        agreement = measure_agreement(pair_grades(sample, compute_median_grades(judgments)), scale, scale)
+        check = LabelCheck(
+            pairs=len(sample),
+            judged=agreement.pairs,
+            queries=agreement.queries,
+            same_grade=agreement.same_grade,
+            same_side=agreement.same_verdict,
+            kappa=agreement.kappa,
+            bias=agreement.bias,
+        )
+    return LabelUse(labels.source, len(labels.grades), len(labels.unmatched), check, labels.unreturned)
 
 
 def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> dict[PairKey, Pair]:
@@ -63,68 +202,3 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> dict[PairKey
                 misses = 0
             pairs[query_id, snippet.id] = make_pair(data, query_id, snippet)
     return pairs
-
-
-@dataclass(frozen=True, slots=True)
-class PairSelection:
-    """`assessor_pool` has the pairs that an assessor grades, with the `mismatched` ones at its end.
-
-    `labels` are the grades of the other pairs.
-    """
-
-    labels: RunLabels | None
-    assessor_pool: Pool
-    near_duplicates: NearDuplicates
-    mismatched: Mapping[PairKey, Pair]
-
-    @property
-    def to_judge(self) -> Pool:
-        """Return the pairs to ask about."""
-        return self.near_duplicates.select_judged(self.assessor_pool)
-
-    def add_near_duplicates(self, judgments: Sequence[Judgment]) -> Sequence[Judgment]:
-        """Return the judgments of all pairs that an assessor grades, given those of the pairs to judge."""
-        return self.near_duplicates.add_to(judgments, self.assessor_pool)
-
-    def make_judged_run(
-        self,
-        config: Config,
-        pooled: PooledDataset,
-        by_assessor: Mapping[str, Sequence[Judgment]],
-        measures: tuple[Measure, ...],
-    ) -> JudgedRun:
-        """Return the run with the judgments of its pool, which are those `by_assessor` and the labels."""
-        name, judgments, members = combine_members(by_assessor)
-        spec = RunSpec(name, config.grading, config.repeats, measures)
-        if config.controls:
-            # Those with a grade in the first repeat give the rate of false positives.
-            of_controls = [each for each in judgments if each.key in self.mismatched and each.repeat == 1]
-            grades = [each.grade for each in of_controls if each.grade is not None]
-            share = measure_share(sum(grade >= config.grading.relevant_from for grade in grades), len(grades))
-            spec = replace(spec, controls=Controls(len(self.mismatched), share, config.max_false_positives))
-            judgments = self._leave_out_mismatched(judgments)
-            members = {member: self._leave_out_mismatched(own) for member, own in members.items()}
-        if self.labels:
-            spec = replace(spec, labels=self.labels.summarise(judgments, config.grading))
-            judgments = self.labels.add_to(judgments, pooled.pool, config.repeats)
-            members = self.labels.remove_from(members)
-        return JudgedRun(pooled.dataset, pooled.pool, judgments, spec, members)
-
-    def _leave_out_mismatched(self, judgments: Sequence[Judgment]) -> tuple[Judgment, ...]:
-        return tuple(each for each in judgments if each.key not in self.mismatched)
-
-
-def select_pairs(config: Config, pooled: PooledDataset, labels: RunLabels | None) -> PairSelection:
-    """Return which pairs a run judges by its options."""
-    pool = pooled.pool
-    near_duplicates = NearDuplicates({})
-    if config.near_duplicates:
-        # A labelled pair of the sample shows the grade of a person, which no other pair takes.
-        near_duplicates = find_near_duplicates(labels.select_unlabelled(pool) if labels else pool)
-    mismatched = draw_mismatched_pairs(pooled.dataset, pool, config.control_pairs if config.controls else 0)
-    assessor_pool = labels.select_judged(pool) if labels else pool
-    if mismatched:
-        # What is cached under the key belongs to the pool without them.
-        pairs = chain_records((assessor_pool.pairs, mismatched.values()))
-        assessor_pool = replace(assessor_pool, pairs=pairs, cache_key="")
-    return PairSelection(labels, assessor_pool, near_duplicates, mismatched)

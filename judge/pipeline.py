@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge import factory, run_identity, run_input
-from judge.analysis.judged_run import JudgedRun, RunLabels
-from judge.analysis.summary import DimensionResult
+from judge.analysis.dimension_summary import DimensionResult
+from judge.analysis.judged_run import JudgedRun
 from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan
 from judge.assess.estimate import QuestionEstimate, RunEstimate, estimate_run
@@ -27,10 +27,11 @@ from judge.client.cancel import CancelToken
 from judge.completeness import check_run
 from judge.config.run import Config
 from judge.dataset.label_files import read_feedback
+from judge.dataset.labels import LabelSet
 from judge.dataset.stored_dataset import PooledDataset
+from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.dimension_table import (
     DIMENSIONS,
-    DimensionOptions,
     ask_questions,
     count_questions,
     measure_dimensions,
@@ -40,10 +41,9 @@ from judge.finished_run import export_run, measure_run
 from judge.judgment_log import store_judgments
 from judge.measure.measures import Measure
 from judge.messages import Message
-from judge.pair_selection import PairSelection, select_pairs
+from judge.pair_selection import PairSelection, make_judged_run, select_pairs
 from judge.pricing.costs import Cost, RunCost, add_costs, combine_costs, make_run_cost
 from judge.pricing.prices import find_common_price
-from judge.records import Judgment
 from judge.runs import export
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunIdentity, load_run, load_summary
@@ -84,12 +84,11 @@ def run(
         options = _build_dimension_options(config, store_file)
         selftests = look_up_selftests(store_file, selftest_run.identify_assessors(prepared.assessors, config))
         with VerdictStore(store_file) as store:
-            pool = selection.to_judge
-            judgings = asyncio.run(
-                judge_with_panel(pool.pairs, panel, store, config.repeats, listener, pool.cache_key)
-            )
+            pairs, key = selection.to_judge.pairs, selection.to_judge.cache_key
+            judgings = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, listener, key))
             judging = combine_results(judgings)
-            judged = _make_judged_run(config, prepared, selection, [each.judgments for each in judgings])
+            judgments = [each.judgments for each in judgings]
+            judged = make_judged_run(config, selection, prepared.assessors, judgments, prepared.measures)
             judged = _store_judgments(judged, store_file.parent)
             export.write_judgments(folder, judged)
             asker = factory.build_question_asker(config, store, listener, cancel_token, spend_limit)
@@ -120,7 +119,7 @@ class _PreparedRun:
 
     measures: tuple[Measure, ...]
     pooled: PooledDataset
-    labels: RunLabels | None
+    labels: LabelSet | None
     assessors: Sequence[Assessor]
     folder: RunFolder
     identity: RunIdentity
@@ -134,7 +133,7 @@ def _prepare(
     measures = run_input.choose_measures(config)
     pooled = run_input.load_pooled_dataset(config, rows)
     _check_prices(config, pooled)
-    labels = run_input.load_labels(config, pooled.dataset, pooled.pool)
+    labels = run_input.load_run_labels(config, pooled)
     assessors = factory.build_assessors(config, needs_key=needs_key)
     folder, identity = run_identity.choose_run_folder(config, pooled, assessors, labels)
     store_file = run_identity.choose_store_path(config)
@@ -148,22 +147,6 @@ def _check_prices(config: Config, pooled: PooledDataset) -> None:
 
         with config.source.add_error_context("costs"):
             parse_engine_prices(config.costs, pooled.dataset.engines)
-
-
-def _make_judged_run(
-    config: Config, prepared: _PreparedRun, selection: PairSelection, judgments: Sequence[Sequence[Judgment]]
-) -> JudgedRun:
-    """Return the run of the `judgments` of each assessor, with the remarks of labels and assessors."""
-    labels, pooled = selection.labels, prepared.pooled
-    by_assessor, remarks = {}, dict[str, None]()
-    for each, own in zip(prepared.assessors, judgments, strict=True):
-        assessor = each.fit(own, labels.grades if labels else {})
-        by_assessor[assessor.name] = selection.add_near_duplicates(assessor.regrade(own))
-        remarks |= dict.fromkeys(assessor.remarks)
-    of_labels = labels.warnings if labels else ()
-    dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *of_labels, *remarks))
-    pooled = replace(pooled, dataset=dataset)
-    return selection.make_judged_run(config, pooled, by_assessor, prepared.measures)
 
 
 def _store_judgments(run: JudgedRun, folder: Path) -> JudgedRun:
@@ -228,12 +211,12 @@ def estimate(config: Config) -> RunEstimate:
     pooled, assessors = prepared.pooled, prepared.assessors
     factory.list_batch_models(config, assessors)
     selection = select_pairs(config, pooled, prepared.labels)
-    pool = selection.to_judge
-    store_file = prepared.store_file
+    to_judge, store_file = selection.to_judge, prepared.store_file
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         cache = FileCache(make_cache_path(store_file)) if store else None
         plans = [
-            AssignmentPlan(pool.pairs, each, config.repeats, cache, pool.cache_key) for each in assessors
+            AssignmentPlan(to_judge.pairs, each, config.repeats, cache, to_judge.cache_key)
+            for each in assessors
         ]
         estimates = {
             plan.assessor.name: estimate_run(
@@ -245,14 +228,14 @@ def estimate(config: Config) -> RunEstimate:
             )
             for plan in plans
         }
-        options = DimensionOptions(explain_queries=config.explain_queries)
-        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         estimator = factory.build_question_estimator(config, store)
+        options = DimensionOptions(explain_queries=config.explain_queries, asker=estimator)
+        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             judgments = [find_known_judgments(plan, store) for plan in plans]
-            judged = _make_judged_run(config, prepared, selection, judgments)
-            ask_questions(judged, names, estimator, options)
+            judged = make_judged_run(config, selection, assessors, judgments, prepared.measures)
+            ask_questions(judged, names, options)
         questions: dict[str, QuestionEstimate] = {}
         for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
             each = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
@@ -261,7 +244,7 @@ def estimate(config: Config) -> RunEstimate:
         remark for each in assessors if each.prompts.examples for remark in each.remarks
     )
     remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, pooled, selection))
-    return RunEstimate(pool.results, len(pool.pairs), config.repeats, remarks, estimates, questions)
+    return RunEstimate(to_judge.results, len(to_judge.pairs), config.repeats, remarks, estimates, questions)
 
 
 def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[str]:
@@ -272,8 +255,8 @@ def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelectio
         yield Message(
             "Near-duplicates, which take the judgment of another snippet of their query: {count:,} of"
             " {pairs:,}.",
-            count=len(selection.near_duplicates.judged_ids),
-            pairs=len(selection.assessor_pool.pairs) - len(selection.mismatched),
+            count=len(selection.near_duplicates),
+            pairs=len(selection.to_judge.pairs) - len(selection.mismatched) + len(selection.near_duplicates),
         )
     if config.controls:
         yield Message(

@@ -11,12 +11,12 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from judge.analysis.judged_run import RunLabels
 from judge.assess.assessor import Assessor
 from judge.config.environment import copy_environment
 from judge.config.option_checks import list_options
 from judge.config.option_record import INPUT
 from judge.config.run import Config
+from judge.dataset.labels import LabelSet
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET
@@ -67,7 +67,7 @@ _RUNS_FOLDER = Path("runs")
 
 
 def make_identity(
-    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
+    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None = None
 ) -> RunIdentity:
     """Return everything that must be equal for a run to resume in its folder."""
     options = {
@@ -88,7 +88,7 @@ def make_identity(
 
 
 def choose_run_folder(
-    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
+    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None = None
 ) -> tuple[RunFolder, RunIdentity]:
     """Return the run's folder and identity; without `--out` the folder is named after the identity.
 

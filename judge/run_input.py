@@ -7,34 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
-from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.cache import FileCache, hash_file, make_cache_path, make_key
 from judge.config.run import Config
-from judge.dataset.label_files import read_labels
-from judge.dataset.labels import choose_label_scale, label_expected, match_labels
+from judge.dataset.clean import TextOptions
+from judge.dataset.label_files import load_labels
+from judge.dataset.labels import LabelSet, draw_sample, label_expected
 from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
-from judge.dataset.rows import COLUMN_FIELDS
+from judge.dataset.rows import COLUMN_FIELDS, FIELDS, RowFormat
 from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
 from judge.errors import InputError, suggest_name
 from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, NameList, OptionName, SeparatedNames
-from judge.records import EXPECTED, Dataset, LangChoice, Pool
+from judge.records import EXPECTED
 from judge.run_identity import choose_store_path
 
 #: Reading smaller files, in bytes, takes less than a second and is not cached.
 _MIN_CACHED = 1_000_000
 #: A dataset in this process instead of a file: one mapping per result.
 DatasetRows = Iterable[Mapping[str, Any]]
-
-
-class _ReadOptions(TypedDict):
-    """The options that change how a dataset is read."""
-
-    lang: LangChoice
-    max_chars: int
-    dates: bool
 
 
 def resolve_source(data: Any) -> tuple[str | None, DatasetRows | None]:  # noqa: ANN401
@@ -66,25 +58,20 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
     Raises InputError when the dataset is invalid.
     """
     with config.source.name_keys_in_errors():
-        return _load_pooled_dataset(config, rows)
-
-
-def _load_pooled_dataset(config: Config, rows: DatasetRows | None) -> PooledDataset:
-    reader = open_reader(config, rows)
-    source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
-    paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
-    if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
-        return store_dataset(reader, config.depth, source, None)
-    cache = FileCache(make_cache_path(choose_store_path(config)))
-    key = _make_dataset_key(config, paths)
-    if key and (lines := cache.read(key)) is not None:
-        with suppress(ValueError, RecursionError):
-            return load_pooled(lines, config.depth, key)
-    pooled = store_dataset(reader, config.depth, source, cache.make_folder())
-    if key is None or key != _make_dataset_key(config, paths):  # a file changed while it was read
-        return pooled
-    cache.write(key, pooled.lines)
-    return replace(pooled, pool=replace(pooled.pool, cache_key=key))
+        reader = open_reader(config, rows)
+        paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
+        if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
+            return store_dataset(reader, config.depth, None)
+        cache = FileCache(make_cache_path(choose_store_path(config)))
+        key = _make_dataset_key(config, paths)
+        if key and (lines := cache.read(key)) is not None:
+            with suppress(ValueError, RecursionError):
+                return load_pooled(lines, config.depth, key)
+        pooled = store_dataset(reader, config.depth, cache.make_folder())
+        if key is None or key != _make_dataset_key(config, paths):  # a file changed while it was read
+            return pooled
+        cache.write(key, pooled.lines)
+        return replace(pooled, pool=replace(pooled.pool, cache_key=key))
 
 
 def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
@@ -100,13 +87,13 @@ def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
 
 def open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
     """Return the reader of `rows`, else of the files in `config`; raise InputError for unfit options."""
-    options = _ReadOptions(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
-    columns = _check_columns(config)
+    options = make_text_options(config)
+    row_format = _make_row_format(config)
     if rows is not None:
         named = [name for name in ("data", "topics", "docs", "trec_runs") if getattr(config, name)]
         if named:
             raise InputError("the dataset is the rows; omit {names}", names=NameList(named))
-        return open_dataset(rows, **options, columns=columns, expected=config.model == EXPECTED)
+        return open_dataset(rows, row_format, options)
     with config.source.add_error_context("data", "topics", "docs", "trec_runs"):
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
             missing = [OptionName(f"--{name}") for name in ("topics", "docs") if not getattr(config, name)]
@@ -126,13 +113,18 @@ def open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
         (topics,), (docs,), runs = (
             list_existing_files(config, name) for name in ("topics", "docs", "trec_runs")
         )
-        return open_trec_dataset(topics, docs, runs, **options)
+        return open_trec_dataset(topics, docs, runs, options)
     (data,) = list_existing_files(config, "data")
-    return open_dataset(data, **options, columns=columns, expected=config.model == EXPECTED)
+    return open_dataset(data, row_format, options)
 
 
-def _check_columns(config: Config) -> Mapping[str, str]:
-    """Return the dataset's names of fields; raise InputError for an unknown or repeated name."""
+def make_text_options(config: Config) -> TextOptions:
+    """Return how the prompts of a run show texts."""
+    return TextOptions(config.lang, config.max_chars, config.shows_dates)
+
+
+def _make_row_format(config: Config) -> RowFormat:
+    """Return the format of the rows; raise InputError for an unknown or repeated name in `columns`."""
     columns = config.column_names
     with config.source.add_error_context("columns"):
         for option in config.columns:
@@ -171,7 +163,7 @@ def _check_columns(config: Config) -> Mapping[str, str]:
                 )
         if columns and config.trec_runs:
             raise InputError("--columns is for a dataset of rows; TREC files have no columns")
-    return columns
+    return RowFormat(columns, FIELDS | {"expected"} if config.model == EXPECTED else FIELDS)
 
 
 def list_existing_files(config: Config, name: str) -> list[Path]:
@@ -188,7 +180,7 @@ def choose_measures(config: Config) -> tuple[Measure, ...]:
         return resolve_measures(config.measures, config.depth, config.grading)
 
 
-def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | None:
+def load_run_labels(config: Config, pooled: PooledDataset) -> LabelSet | None:
     """Return the labels that are grades of the run: of `--qrels`, or with `-m expected` of the dataset.
 
     None without either. Raises InputError when the file cannot be read, no label is about the dataset, the
@@ -196,21 +188,16 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
     """
     if config.model == EXPECTED:
         try:
-            expected = label_expected(dataset, pool)
+            return label_expected(pooled.dataset, pooled.pool)
         except InputError as error:
             if config.data is None:
                 raise
             raise InputError("{file}: {error}", file=config.data, error=error) from None
-        return RunLabels(
-            expected.grades, EXPECTED, unreturned=expected.unreturned, warnings=expected.warnings
-        )
     if config.qrels is None:
         return None
     (path,) = list_existing_files(config, "qrels")
-    warnings: list[str] = []
-    labels = read_labels(path, warnings.append)
-    matched = match_labels(labels, dataset, pool)
-    scale = choose_label_scale(matched.grades.values(), config.grading, None, labels)
+    labels = load_labels(path, pooled.dataset, pooled.pool, config.grading)
+    grades, scale = labels.grades, labels.scale
     if scale != config.grading:
         raise InputError(
             "{file}: the labels are {labels} (0-{labels_top}) and the run is {scale} (0-{top}); add {option}",
@@ -221,10 +208,9 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
             scale=config.grading.name,
             top=config.grading.top,
         )
-    if scale.name == "graded" and max(matched.grades.values(), default=2) < 2:
-        warnings.append(Message("no label is above 1; if people said yes or no, add --scale binary"))
-    fits = config.rerank_thresholds is None and config.has_reranker
-    warnings += matched.warnings
+    if scale.name == "graded" and max(grades.values()) < 2:
+        note = Message("no label is above 1; if people said yes or no, add --scale binary")
+        labels = replace(labels, warnings=(*labels.warnings, note))
     # Thresholds are fitted on the labelled pairs that have a score.
-    sample = draw_sample(matched.grades, config.check or (len(matched.grades) if fits else 0))
-    return RunLabels(matched.grades, path.name, len(matched.unmatched), sample, warnings=tuple(warnings))
+    fits = config.rerank_thresholds is None and config.has_reranker
+    return replace(labels, sample=draw_sample(grades, config.check or (len(grades) if fits else 0)))

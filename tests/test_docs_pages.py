@@ -17,7 +17,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import judge
-from judge.analysis.summary import DimensionSummary, Summary
+from judge.analysis.dimension_summary import DimensionSummary
+from judge.analysis.summary import Summary
 from judge.cli.main import app
 from judge.collect.collection import collect
 from judge.collect.engines import SLOTS
@@ -26,16 +27,17 @@ from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.option_checks import list_fields, list_keys, list_options
 from judge.config.run import Config
+from judge.errors import JUDGMENT_ERRORS
 from judge.example import find_dataset as example
+from judge.flags import FLAGS
 from judge.measure.compare import PairComparison
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
 from judge.nightly.notifications import FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.pricing.prices import SHIPPED_PRICES
 from judge.records import Judgment
-from judge.report.kind_names import ERRORS, FLAGS
 from judge.run_identity import CHANGEABLE_OPTIONS
-from judge.runs.results_file import EngineEntry, JudgmentEntry, MemberJudgment, QueryEntry, SnippetEntry
+from judge.runs.results_file import EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
 from judge.runs.run_result import RunResult
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
@@ -258,7 +260,7 @@ def test_every_measure_and_parameter_is_documented(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_error_and_flag_is_documented(language: str) -> None:
-    assert {*ERRORS, *FLAGS} <= list_first_cells(find_page(language, "formats"))
+    assert {*JUDGMENT_ERRORS, *FLAGS} <= list_first_cells(find_page(language, "formats"))
 
 
 @pytest.fixture(scope="module")
@@ -294,7 +296,7 @@ def test_every_file_and_key_of_a_night_is_documented(language: str, nights: Path
 def test_every_field_of_the_files_of_a_run_is_documented(language: str) -> None:
     text = find_page(language, "formats").text
     records = (
-        *(QueryEntry, EngineEntry, SnippetEntry, JudgmentEntry, MemberJudgment),
+        *(QueryEntry, EngineEntry, SnippetEntry, JudgmentEntry),
         *(Judgment, Summary, PairComparison, DimensionSummary),
     )
     names = {field.name for record in records for field in fields(record)}

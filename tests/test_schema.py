@@ -1,4 +1,4 @@
-"""The layout of summary.json, results.json and agreement.json: versions, damage, and the JSON schemas."""
+"""The layout of the JSON files: versions, damage, and the JSON schemas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from judge import api, finished_run
-from judge.analysis.judged_run import analyse_run
+from judge.analysis.analyse_run import analyse_run
 from judge.cli.show import find_query
 from judge.errors import InputError
 from judge.runs.folder import RunFolder
@@ -152,7 +152,9 @@ def test_the_files_of_a_run_follow_their_schemas(run: Path) -> None:
     labels.write_text(f"query_id,snippet_id,grade\n{pair.query.id},{pair.snippet.id},2\n", encoding="utf-8")
     api.agree(run, labels)
     lines = (run / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
-    for name, schema in make_json_schemas().items():
+    schemas = make_json_schemas()
+    del schemas["night"]
+    for name, schema in schemas.items():
         validator = jsonschema.Draft202012Validator(schema)
         validator.check_schema(schema)
         file = run / f"{name}.json"

@@ -8,7 +8,7 @@ The names of the fields are the keys of the file. A field is None where the valu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -17,7 +17,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import SCHEMA_VERSION
-from judge.dataset.labels import select_labellable
+from judge.dataset.labels import LabelSet, select_labellable
 from judge.errors import InputError
 from judge.flags import SHOWN_AS_EXAMPLE
 from judge.measure import agreement
@@ -37,24 +37,18 @@ from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, 
 
 
 @dataclass(frozen=True, slots=True)
-class LabelSet:
-    """Grades of people by (query_id, snippet_id), on their scale, from the file `source`.
+class _PeopleGrades:
+    """The grades of people in an agreement, by what becomes of them.
 
-    An assessor without a run has such grades, too. The agreement leaves out labels of pairs that the assessor
-    did not grade, and: `unmatched` labels, which fit no pair (`first_unmatched` is the query id and the item
-    of the first one); `assumed` grades of 0, which enter the scores of both sides (pairs without readable
-    text, and results that neither of two files grades); `examples`, which the prompts of the run show, and
-    which enter people's scores. `warnings` are about the file.
+    Those of `compared` are compared with the assessor's. The others only enter scores: those of `examples`,
+    which the prompts of the run show, enter people's; those that are `assumed` to be 0 enter both sides'.
+    These are of pairs without readable text, and of results that neither of two files grades.
     """
 
-    grades: agreement.GradesByPair
+    compared: agreement.GradesByPair
+    examples: agreement.GradesByPair
+    assumed: agreement.GradesByPair
     scale: Scale
-    source: str
-    unmatched: int = 0
-    assumed: agreement.GradesByPair = field(default_factory=dict)
-    examples: agreement.GradesByPair = field(default_factory=dict)
-    first_unmatched: tuple[str, str] | None = None
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,34 +104,41 @@ class _LabelledQueries:
     fully: frozenset[str]
 
 
-def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False) -> LabelAgreement:
-    """Return the agreement of a run with labels of people.
+def compare_with_labels(
+    run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByPair | None = None
+) -> LabelAgreement:
+    """Return the agreement of a run with labels of people, apart from those that its prompts show.
 
-    With `bare` there is no run, only two files of grades: then engines are compared on all queries that
-    both files have, and nothing is corrected, because neither file is a random sample of the other.
+    Where there is no run, only two files of grades, `assumed` has the grades of results that neither file
+    has. Then engines are compared on all queries that both files have, and nothing is corrected, because
+    neither file is a random sample of the other. Raises InputError when the prompts show all labels.
     """
-    people = _assume_empty_grades(run, people)
+    people = _split_grades(run, labels, assumed or {})
     typical = agreement.compute_median_grades(run.judgments)
     scale = run.spec.scale
     pairs = [pair.key for pair in select_labellable(run.pool) if pair.key not in people.examples]
-    fully, partly = agreement.find_graded_queries(pairs, people.grades)
+    fully, partly = agreement.find_graded_queries(pairs, people.compared)
     labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
-    result = agreement.measure_agreement(agreement.pair_grades(people.grades, typical), people.scale, scale)
+    result = agreement.measure_agreement(agreement.pair_grades(people.compared, typical), people.scale, scale)
     engines, gap = _estimate_bias(run, people, typical)
-    orders, calibration = _compare_orders(run, people, labelled, bare=bare)
+    orders, calibration = _compare_orders(run, people, labelled, has_run=assumed is None)
+    left_out = Message(
+        "labelled pairs left out, because the prompts show them as examples: {count:,}",
+        count=len(people.examples),
+    )
     return LabelAgreement(
         **{name: getattr(result, name) for name in agreement.Agreement.__slots__},
         schema=SCHEMA_VERSION,
-        labels=people.source,
+        labels=labels.source,
         assessor=run.spec.assessor,
         judged=sum(judgment.grade is not None for judgment in run.judgments),
         people_scale=people.scale.name,
         people_relevant_from=people.scale.relevant_from,
         relevant_from=scale.relevant_from,
-        highest_label=max(people.grades.values(), default=None),
-        labelled_pairs=len(people.grades),
-        unmatched_labels=people.unmatched,
-        unlabelled_pairs=len(pairs) - len(people.grades),
+        highest_label=max(people.compared.values(), default=None),
+        labelled_pairs=len(people.compared),
+        unmatched_labels=len(labels.unmatched),
+        unlabelled_pairs=len(pairs) - len(people.compared),
         empty_pairs=len(run.pool.pairs) - len(pairs) - len(people.examples),
         labelled_queries=len(partly),
         wholly_labelled_queries=len(fully),
@@ -148,7 +149,7 @@ def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False)
         orders=orders,
         calibration=calibration,
         references=agreement.PUBLISHED_AGREEMENT,
-        warnings=people.warnings,
+        warnings=(*labels.warnings, left_out) if people.examples else labels.warnings,
     )
 
 
@@ -171,27 +172,6 @@ def check_without_labels(run: JudgedRun, path: Path) -> None:
         )
 
 
-def leave_out_examples(run: JudgedRun, people: LabelSet) -> LabelSet:
-    """Return the labels with those apart that the prompts show: the assessor has read these grades.
-
-    Raises InputError when they show all of them.
-    """
-    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags}
-    examples = {key: grade for key, grade in people.grades.items() if key in shown}
-    if not examples:
-        return people
-    if len(examples) == len(people.grades):
-        raise InputError(
-            "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
-            file=people.source,
-        )
-    warning = Message(
-        "labelled pairs left out, because the prompts show them as examples: {count:,}", count=len(examples)
-    )
-    grades = {key: grade for key, grade in people.grades.items() if key not in shown}
-    return replace(people, grades=grades, examples=examples, warnings=(*people.warnings, warning))
-
-
 def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
     """Return the number of queries with something to label that have no value by the assessor's grades.
 
@@ -210,28 +190,35 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
     return len(queries) - fewest[index], str(scores.measures[index])
 
 
-def _assume_empty_grades(run: JudgedRun, people: LabelSet) -> LabelSet:
-    """Return people's grades of snippets with text; the others have grade 0 on both sides."""
+def _split_grades(run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByPair) -> _PeopleGrades:
+    """Return the grades of people by what becomes of them; raise InputError when the prompts show all."""
+    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags}
+    examples = {key: grade for key, grade in labels.grades.items() if key in shown}
+    if examples and len(examples) == len(labels.grades):
+        raise InputError(
+            "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
+            file=labels.source,
+        )
     with_text = {pair.key for pair in select_labellable(run.pool)}
     empty = {pair.key: 0 for pair in run.pool.pairs if pair.key not in with_text}
-    grades = {key: grade for key, grade in people.grades.items() if key in with_text}
-    return replace(people, grades=grades, assumed={**people.assumed, **empty})
+    compared = {key: labels.grades[key] for key in labels.grades if key in with_text and key not in shown}
+    return _PeopleGrades(compared, examples, {**assumed, **empty}, labels.scale)
 
 
 def _estimate_bias(
-    run: JudgedRun, people: LabelSet, typical: agreement.GradesByPair
+    run: JudgedRun, people: _PeopleGrades, typical: agreement.GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
-    ours, theirs, scale, engines = typical, people.grades, run.spec.scale, run.data.engines
+    ours, theirs, scale, engines = typical, people.compared, run.spec.scale, run.data.engines
     if people.scale.top != scale.top:
         ours = agreement.convert_to_relevance(typical, scale)
-        theirs = agreement.convert_to_relevance(people.grades, people.scale)
+        theirs = agreement.convert_to_relevance(people.compared, people.scale)
     owners, results = agreement.pair_results(engines, run.data.rankings, run.pool.depth, theirs, ours)
     return estimate_engine_bias(engines, owners, results), find_widest_gap(engines, owners, results)
 
 
 def _compare_orders(
-    run: JudgedRun, people: LabelSet, labelled_queries: _LabelledQueries, *, bare: bool
+    run: JudgedRun, people: _PeopleGrades, labelled_queries: _LabelledQueries, *, has_run: bool
 ) -> tuple[dict[str, EngineOrders], dict[str, CalibrationResult]]:
     """Return the orders of the engines on the labelled queries, and the corrected scores."""
     top = people.scale.top
@@ -240,27 +227,27 @@ def _compare_orders(
         return {}, {}
     by_people, by_assessor = _score_sides(run, people, measures)
     both, fully = (by_people, by_assessor), labelled_queries.fully
-    if not (fully or bare):
+    if has_run and not fully:
         both = _score_sides(*_select_graded_by_both(run, people), measures)
-    used = labelled_queries.partly if bare or not fully else fully
+    used = fully if has_run and fully else labelled_queries.partly
     sides = (scores.select(queries=used) for scores in both)
     orders = compare_rankings(*sides, partly_labelled=not used <= fully)
-    return orders, {} if bare else _calibrate_scores(by_people, by_assessor, labelled_queries)
+    return orders, _calibrate_scores(by_people, by_assessor, labelled_queries) if has_run else {}
 
 
-def _select_graded_by_both(run: JudgedRun, people: LabelSet) -> tuple[JudgedRun, LabelSet]:
+def _select_graded_by_both(run: JudgedRun, people: _PeopleGrades) -> tuple[JudgedRun, _PeopleGrades]:
     """Return the pairs that both sides graded, so that neither order rests on more grades of a query."""
-    both = people.grades.keys() & agreement.compute_median_grades(run.judgments).keys()
+    both = people.compared.keys() & agreement.compute_median_grades(run.judgments).keys()
     used = both | people.assumed.keys() | people.examples.keys()
     judgments = tuple(judgment for judgment in run.judgments if judgment.key in used)
-    grades = {key: grade for key, grade in people.grades.items() if key in both}
-    return replace(run, judgments=judgments), replace(people, grades=grades)
+    compared = {key: grade for key, grade in people.compared.items() if key in both}
+    return replace(run, judgments=judgments), replace(people, compared=compared)
 
 
-def _score_sides(run: JudgedRun, people: LabelSet, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
+def _score_sides(run: JudgedRun, people: _PeopleGrades, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
     """Return the scores by people's grades and by the assessor's."""
     assumed = agreement.convert_to_judgments(people.assumed)
-    graded = agreement.convert_to_judgments({**people.grades, **people.examples})
+    graded = agreement.convert_to_judgments({**people.compared, **people.examples})
     return (
         _score_judgments(run, (*graded, *assumed), people.scale, measures),
         _score_judgments(run, (*run.judgments, *assumed), run.spec.scale, measures),

@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.label_agreement import LabelSet
 from judge.analysis.pair_plan import ENOUGH_LABELS, MIN_LABELS, PairPlan, group_grades, number_queries
 from judge.analysis.summary import SCHEMA_VERSION
+from judge.dataset.labels import LabelSet
 from judge.errors import InputError
 from judge.measure.measures import Measure, parse_measure
 from judge.measure.pair_sampling import (
@@ -111,12 +111,12 @@ def _warn(plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int
             " them, or ask another person",
             count=drawn - labelled,
         )
-    if people.first_unmatched is not None:
-        query_id, item = people.first_unmatched
+    if people.unmatched:
+        query_id, item = people.unmatched[0]
         yield Message(
             "labels that match no pair of this run are ignored: {count:,}, the first is {item!r} of query"
             " {query_id!r}",
-            count=people.unmatched,
+            count=len(people.unmatched),
             item=item,
             query_id=query_id,
         )

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.label_agreement import LabelSet, compare_with_labels, leave_out_examples
+from judge.analysis.label_agreement import compare_with_labels
 from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.dataset import csv_tables, text_files
-from judge.dataset.labels import select_labellable
-from judge.dataset.validation import unescape_candidates
+from judge.dataset.cells import unescape_candidates
+from judge.dataset.labels import LabelSet, select_labellable
 from judge.errors import InputError
 from judge.json_text import hash_parts
 from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
@@ -317,12 +317,12 @@ class AnnotationSession:
         grades = {key: grade for key, grade in given.items() if key in run_pairs}
         if not grades:
             return None
-        people = LabelSet(grades, self.loaded.spec.scale, self.labels.table.name, len(given) - len(grades))
+        unmatched = tuple(key for key in given if key not in run_pairs)
+        labels = LabelSet(grades, self.loaded.spec.scale, self.labels.table.name, unmatched)
         try:
-            people = leave_out_examples(self.loaded, people)
+            agreement = to_json(compare_with_labels(self.loaded, labels))
         except InputError:  # all of them are examples in the prompts
             return None
-        agreement = to_json(compare_with_labels(self.loaded, people))
         return {name: agreement[name] for name in _TOLD}
 
     def _describe_pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:

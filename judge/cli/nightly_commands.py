@@ -12,12 +12,11 @@ import typer
 
 from judge.cli.options import CommandGroup, GroupedCommand, JsonOption, RunFolderArgument, make_option
 from judge.cli.terminal import (
-    get_ui_translator,
-    make_console,
     make_progress_listener,
     print_command,
     print_json,
     print_message,
+    t,
     wrap_text,
 )
 from judge.config.option_record import NIGHTS_FOLDER
@@ -63,7 +62,7 @@ def nightly(
     if schedule is not None:
         from judge.nightly.schedules import make_schedule
 
-        typer.echo(make_schedule(schedule, toml, get_ui_translator()), nl=False)
+        typer.echo(make_schedule(schedule, toml, t), nl=False)
         return
     with raise_on_signals():
         night = job.run_nightly(
@@ -71,7 +70,7 @@ def nightly(
             date.today().isoformat() if day is None else day,
             make_progress_listener(),
             make_progress_listener(CANARIES),
-            get_ui_translator(),
+            t,
         )
     for line in night.lines:
         print_command(wrap_text(line, sys.stdout))
@@ -114,7 +113,7 @@ def set_(
         "baseline of {folder}: {run} ({queries}, {pointer.assessor})",
         folder=folder,
         run=run,
-        queries=count_queries(get_ui_translator(), pointer.queries),
+        queries=count_queries(t, pointer.queries),
         pointer=pointer,
     )
     if earlier and earlier.id != pointer.id:
@@ -140,17 +139,17 @@ def show(
 ) -> None:
     """Show which run is the baseline."""
     from judge.nightly.baseline import show_baseline
-    from judge.nightly.record_file import record_to_json
     from judge.report.display_text import count_queries
+    from judge.runs.record_json import to_json
 
     pointer = show_baseline(folder)
     if json:
-        print_json(record_to_json(pointer))
+        print_json(to_json(pointer))
     else:
         print_message(
             "{pointer.name} ({queries}, {pointer.assessor}), stored as {pointer.id}",
             pointer=pointer,
-            queries=count_queries(get_ui_translator(), pointer.queries),
+            queries=count_queries(t, pointer.queries),
         )
 
 
@@ -166,17 +165,18 @@ def trend(
     ] = None,
 ) -> None:
     """Show engines and assessor night by night. It prints values, alarms and changes."""
-    from judge.cli.render.trend_table import print_trend
-    from judge.nightly.record_file import record_to_json
+    from judge.cli.render.tables import print_parts
+    from judge.cli.render.trend_table import list_trend_parts
     from judge.nightly.trend import make_trend, read_history
     from judge.nightly.trend_page import write_trend_page
+    from judge.runs.record_json import to_json
 
-    t = ENGLISH if json else get_ui_translator()
-    result = make_trend(read_history(folder), engine, measure, t)
+    translator = ENGLISH if json else t
+    result = make_trend(read_history(folder), engine, measure, translator)
     if json:
-        print_json(record_to_json(result))
+        print_json(to_json(result))
     else:
-        print_trend(result, make_console(), t)
+        print_parts(list_trend_parts(result))
         last = result.nights[-1].date
         _warn_after_today(last, folder / last.isoformat())
     if html is not None:

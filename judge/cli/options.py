@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from judge.characters import count_columns, split_lines
-from judge.cli.terminal import get_ui_translator, print_error
+from judge.cli.terminal import print_error, t
 from judge.config.option_record import GROUPS, Option
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
@@ -189,7 +189,6 @@ def split_paragraphs(help_text: str | None) -> list[str]:
 
 def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no name for its class
     """Print an error of the arguments on stderr, after the usage of the command."""
-    t = get_ui_translator()
     context = error.ctx
     if context and error.message == context.get_help():
         error.show()
@@ -229,12 +228,10 @@ def _choose_closest(name: str, suggestions: Sequence[str]) -> list[str]:
 
 def _translate_usage(usage: str) -> str:
     """Return the usage of a command with the words that typer puts for options, command and arguments."""
-    t = get_ui_translator()
     return usage.replace("[OPTIONS]", t("[OPTIONS]")).replace("COMMAND [ARGS]...", t("COMMAND [ARGS]..."))
 
 
 def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any) -> None:  # noqa: ANN401
-    t = get_ui_translator()
     pieces = _translate_usage(" ".join(command.collect_usage_pieces(context)))
     formatter.write_usage(context.command_path, pieces, t("Usage: "))
     for paragraph in split_paragraphs(command.help):
@@ -258,7 +255,6 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
 
 def _write_section(formatter: Any, heading: str, rows: list[tuple[str, str]]) -> None:  # noqa: ANN401
     """Write a heading and two columns. Typer's own function counts a Chinese character as one column."""
-    t = get_ui_translator()
     column = min(max(count_columns(name) for name, _ in rows), _MAX_COLUMN)
     formatter.write_paragraph()
     formatter.write(t("{heading}:", heading=t(heading)) + "\n")
@@ -274,7 +270,6 @@ def _write_section(formatter: Any, heading: str, rows: list[tuple[str, str]]) ->
 
 def _translate_help(help_text: str, line: str) -> str:
     """Return the help of an option with what typer adds to it, e.g. `[default: me]`."""
-    t = get_ui_translator()
     added = line.removeprefix(help_text)
     added = re.sub(r"\[default: ", f"[{t('default: ')}", re.sub(r"\brequired\]$", f"{t('required')}]", added))
     added = re.sub(r"(\d+)<=x<=(\d+)", lambda ends: t("{low} to {high}", low=ends[1], high=ends[2]), added)
@@ -283,7 +278,6 @@ def _translate_help(help_text: str, line: str) -> str:
 
 
 def _summarise(command: Any, limit: int) -> str:  # noqa: ANN401
-    t = get_ui_translator()
     if t.language == "en":
         return str(command.get_short_help_str(limit))
     return t(split_paragraphs(command.help)[0]).partition("。")[0] + "。"

@@ -13,8 +13,7 @@ from rich.table import Column
 from rich.text import Text
 
 from judge.characters import count_columns
-from judge.cli.terminal import get_ui_translator
-from judge.messages import Translator
+from judge.cli.terminal import t
 from judge.records import Judgment, RepeatProgress
 
 #: Seconds between two lines of a log.
@@ -68,7 +67,6 @@ class ProgressBar:
     """
 
     def __init__(self, console: Console, words: ProgressWords = JUDGING) -> None:
-        self._t = get_ui_translator()
         self._progress = _BarAndStatus(
             progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=30),
@@ -86,7 +84,7 @@ class ProgressBar:
     def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
         """Draw the bar; verdicts that are known already count as done."""
         self._failed = 0
-        activity = self._t(subject or self._words.activity)
+        activity = t(subject or self._words.activity)
         self._task = self._progress.add_task(
             _truncate_name(member, _NAME_WIDTH) if member else activity,
             total=total,
@@ -104,7 +102,7 @@ class ProgressBar:
 
     def set_status(self, status: str) -> None:
         """Show what the run waits for."""
-        self._progress.update(self._task, status=self._t(status))
+        self._progress.update(self._task, status=t(status))
 
     def add_answer(self, *, failed: bool) -> None:
         """Advance the bar by one."""
@@ -112,12 +110,12 @@ class ProgressBar:
 
     def _advance(self, cost: str, *, failed: bool) -> None:
         self._failed += failed
-        failures = self._t("{failed} failed", failed=self._failed) if self._failed else ""
+        failures = t("{failed} failed", failed=self._failed) if self._failed else ""
         self._progress.update(self._task, advance=1, cost=cost, failed=failures)
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print a line above the bar."""
-        self._progress.console.print(Text(_describe_repeat(self._t, repeat, self._words)))
+        self._progress.console.print(Text(_describe_repeat(repeat, self._words)))
 
     def end(self) -> None:
         """Remove the bar."""
@@ -150,26 +148,25 @@ class ProgressLines:
     def __init__(
         self, stream: TextIO, clock: Callable[[], float] = time.monotonic, words: ProgressWords = JUDGING
     ) -> None:
-        self._t = get_ui_translator()
         self._stream = stream
         self._words = words
         self._clock = clock
 
     def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
         """Print how much there is to do."""
-        self._name, self._current = self._t(subject) or member, QUESTIONS if subject else self._words
+        self._name, self._current = t(subject) or member, QUESTIONS if subject else self._words
         self._total, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
         if done < total:
-            rest = self._t.translate_plural(
+            rest = t.translate_plural(
                 "; the other {count:,} needs no call", "; the other {count:,} need no call", done
             )
-            count = self._t.translate_plural(self._current.one, self._current.many, total - done)
+            count = t.translate_plural(self._current.one, self._current.many, total - done)
             self._print(count + (rest if done else ""))
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
-        cost = self._t(", ${usd:.4f} so far", usd=usd) if usd else ""
+        cost = t(", ${usd:.4f} so far", usd=usd) if usd else ""
         self._advance(cost, failed=judgment.error is not None)
 
     def set_status(self, status: str) -> None:
@@ -177,7 +174,7 @@ class ProgressLines:
         now = self._clock()
         if status and now - self._printed_at >= _EVERY:
             self._printed_at = now
-            self._print(self._t(status))
+            self._print(t(status))
 
     def add_answer(self, *, failed: bool) -> None:
         """Print the state when ten seconds have passed since the last line."""
@@ -190,8 +187,8 @@ class ProgressLines:
         if now - self._printed_at >= _EVERY:
             self._printed_at = now
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
-            state = self._t(self._current.state, done=self._done - self._failed, total=self._total)
-            line = self._t(
+            state = t(self._current.state, done=self._done - self._failed, total=self._total)
+            line = t(
                 "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left:.0f} s left",
                 state=state,
                 failed=self._failed,
@@ -203,7 +200,7 @@ class ProgressLines:
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print the result of the repeat."""
-        self._print(_describe_repeat(self._t, repeat, self._words))
+        self._print(_describe_repeat(repeat, self._words))
 
     def end(self) -> None:
         """Print nothing; the command prints the result."""
@@ -211,7 +208,7 @@ class ProgressLines:
     def _print(self, line: str) -> None:
         if self._name:
             name = _truncate_name(self._name, _WIDTH - count_columns(line) - 2)
-            line = self._t("{name}: {value}", name=name, value=line)
+            line = t("{name}: {value}", name=name, value=line)
         print(line, file=self._stream, flush=True)
 
 
@@ -222,7 +219,7 @@ def _truncate_name(name: str, width: int) -> str:
     return text.plain
 
 
-def _describe_repeat(t: Translator, repeat: RepeatProgress, words: ProgressWords) -> str:
+def _describe_repeat(repeat: RepeatProgress, words: ProgressWords) -> str:
     parts = [
         t.translate_plural(
             "repeat {repeat.number} of {repeat.repeats}: {count:,} pair judged",

@@ -18,18 +18,17 @@ import typer
 from judge.characters import split_lines
 from judge.cli.options import RunFolderArgument, list_typed_options, make_option, takes_options
 from judge.cli.terminal import (
-    get_ui_translator,
-    make_console,
     make_progress_listener,
     parse_measure_names,
     print_command,
     print_error,
     print_message,
     print_wrapped,
+    t,
 )
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
 from judge.errors import ErrorKind, InputError, JudgeError
-from judge.messages import Message, SeparatedNames, Translator
+from judge.messages import Message, SeparatedNames
 from judge.models.providers import FORMS, TEXT_FORMS
 from judge.records import LEXICAL
 
@@ -71,7 +70,6 @@ def demo(context: typer.Context) -> None:
     """Judge a shipped bilingual example, without a key or a network."""
     from judge import example
 
-    t = get_ui_translator()
     _judge(
         {
             "data": [example.find_dataset()],
@@ -91,7 +89,7 @@ def init(
     out: Annotated[Path, make_option("TOML file to write; it must not exist.")] = Path("judge.toml"),
 ) -> None:
     """Write a configuration file with all options of a run. It says what each does, and its default."""
-    text = "".join(f"{line}\n" for line in _list_toml_lines(get_ui_translator()))
+    text = "".join(f"{line}\n" for line in _list_toml_lines())
     try:
         with out.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -105,7 +103,7 @@ def init(
     print_command(f"  judge run --config {shlex.quote(str(out))}")
 
 
-def _list_toml_lines(t: Translator) -> Iterator[str]:
+def _list_toml_lines() -> Iterator[str]:
     from judge.config.collect import CollectConfig
     from judge.config.nightly import NightlyConfig
     from judge.config.option_checks import list_options
@@ -122,26 +120,24 @@ def _list_toml_lines(t: Translator) -> Iterator[str]:
         yield from ("", f"# --- {t(group)}")
         for name, option in options.items():
             if option.group == group:
-                yield from ("", *_format_option(Config, name, option, t))
+                yield from ("", *_format_option(Config, name, option))
     yield from ("", f"# --- {t('For judge collect and judge nightly')}", "")
     yield from _format_comment(
         t("judge nightly takes its results from data or from [collect]: remove one of them.")
     )
     # With the table in its name, a key that becomes no comment any more is never one of a run.
     for name, option in list_options(CollectConfig).items():
-        yield from _format_option(CollectConfig, name, option, t, table="collect.")
+        yield from _format_option(CollectConfig, name, option, table="collect.")
     yield from ("", f"# --- {t(NIGHTS)}", "")
     for name, option in list_options(NightlyConfig).items():
-        yield from _format_option(NightlyConfig, name, option, t, table="nightly.")
+        yield from _format_option(NightlyConfig, name, option, table="nightly.")
 
 
 def _format_comment(text: str) -> Iterator[str]:
     return (f"## {line}" for line in split_lines(text, _COMMENT_WIDTH))
 
 
-def _format_option(
-    model: type[Any], name: str, option: Option, t: Translator, *, table: str = ""
-) -> Iterator[str]:
+def _format_option(model: type[Any], name: str, option: Option, *, table: str = "") -> Iterator[str]:
     """Yield the text of an option, and a line with its default or an example."""
     from judge.config.option_checks import list_fields, list_options, list_toml_words
     from judge.config.run import MAX_TOKENS
@@ -170,15 +166,16 @@ def run(context: typer.Context, config: _ConfigOption = None) -> None:
 def estimate(context: typer.Context, config: _ConfigOption = None) -> None:
     """Estimate the calls and the cost of a run, without a call."""
     from judge import pipeline
-    from judge.cli.render import assessor_tables
+    from judge.cli.render.assessor_tables import describe_estimate
+    from judge.cli.render.tables import print_parts
 
-    estimate = pipeline.estimate(_to_config(list_typed_options(context), config))
-    assessor_tables.print_run_estimate(estimate, make_console(), get_ui_translator())
+    print_parts(describe_estimate(pipeline.estimate(_to_config(list_typed_options(context), config))))
 
 
 def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     from judge import pipeline
     from judge.cli.render import run_tables
+    from judge.cli.render.tables import print_parts
     from judge.client.cancel import raise_on_signals
 
     config = _to_config(typed, toml)
@@ -188,7 +185,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
             print_error(result.incomplete)
         # Tables of a run that stopped before its first grade are empty.
         if result.incomplete is None or run_tables.has_grades(result):
-            run_tables.print_run(result, make_console(), get_ui_translator())
+            print_parts(run_tables.list_run_parts(result))
     if hint:
         print_wrapped(hint)
     if result.incomplete:
@@ -239,16 +236,17 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
     They cover prompt injection, strictness and format. Runs of the assessor show the result.
     """
     from judge.cli.render import assessor_tables
+    from judge.cli.render.tables import print_parts
     from judge.client.cancel import raise_on_signals
     from judge.selftest.selftest_run import check_testable, count_selftest_calls, run_selftest
 
     typed = list_typed_options(context)
     check_testable(typed.get("model", ""))
     options = _to_config(typed, config)
-    assessor_tables.print_plan(*count_selftest_calls(options), make_console(), get_ui_translator())
+    print_parts([assessor_tables.describe_plan(*count_selftest_calls(options))])
     with raise_on_signals():
-        result = run_selftest(options, make_progress_listener(), get_ui_translator())
-    assessor_tables.print_selftest(result, make_console(), get_ui_translator())
+        result = run_selftest(options, make_progress_listener(), t)
+    print_parts(assessor_tables.list_selftest_parts(result))
     _report_incomplete(result.incomplete)
 
 
@@ -272,16 +270,15 @@ def sidebyside(
     """
     from judge import api, list_comparison
     from judge.cli.render import assessor_tables, dimension_tables
-    from judge.cli.render.tables import print_lines
+    from judge.cli.render.tables import print_parts
     from judge.client.cancel import raise_on_signals
 
     settings = api.add_model(_to_config(list_typed_options(context), config), run)
-    console, t = make_console(), get_ui_translator()
     estimate = list_comparison.estimate_comparison(settings, run, a, b)
-    print_lines([assessor_tables.describe_questions("sidebyside", estimate, t)], console)
+    print_parts([assessor_tables.describe_questions("sidebyside", estimate)])
     with raise_on_signals():
         summary = list_comparison.add_comparison(settings, run, a, b, make_progress_listener())
-    dimension_tables.print_dimension(Message("sidebyside"), summary, (a, b), console, t)
+    print_parts(dimension_tables.list_dimension_parts(Message("sidebyside"), summary, (a, b)))
 
 
 @takes_options(model_path="judge.config.collect:CollectConfig")
@@ -302,9 +299,8 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
 def _print_result(result: CollectResult) -> None:
     from judge.report.display_text import count_new_calls
 
-    t = get_ui_translator()
     for name, tally in result.engines.items():
-        print_message("{name}: {value}", name=name, value=_describe_tally(tally, t))
+        print_message("{name}: {value}", name=name, value=_describe_tally(tally))
     for remark in (*result.remarks, *result.short_lists.values()):
         print_message(remark)
     calls = count_new_calls(t, result.calls_made)
@@ -313,7 +309,7 @@ def _print_result(result: CollectResult) -> None:
     print_message("dataset: {file} (judge run {words} -m MODEL)", file=result.data, words=words)
 
 
-def _describe_tally(tally: EngineTally, t: Translator) -> str:
+def _describe_tally(tally: EngineTally) -> str:
     total = tally.answered + tally.failed
     parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=total)]
     if tally.empty:
@@ -336,13 +332,13 @@ def _describe_tally(tally: EngineTally, t: Translator) -> str:
             "failed on {failed:,}{share}: {reason}",
             failed=tally.failed,
             share=share,
-            reason=_describe_reason(reason, t),
+            reason=_describe_reason(reason),
         )
         parts.append(message)
     return t("; ").join(parts)
 
 
-def _describe_reason(reason: FailureReason, t: Translator) -> str:
+def _describe_reason(reason: FailureReason) -> str:
     """Return why an engine has no answer: a kind of error and its message, or why it was not asked."""
     text = t(reason.detail)
     if reason.kind:

@@ -18,7 +18,7 @@ from judge.cli.options import (
     make_option,
     takes_options,
 )
-from judge.cli.terminal import get_ui_translator, make_console, parse_measure_names, print_json, print_message
+from judge.cli.terminal import make_console, parse_measure_names, print_json, print_message, t
 from judge.errors import InputError
 from judge.models.providers import EMBEDDING_FORMS
 
@@ -40,6 +40,7 @@ def score(
     """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge import api
     from judge.cli.render import run_tables
+    from judge.cli.render.tables import print_parts
     from judge.runs.folder import translate_run_errors
 
     typed = list_typed_options(context)
@@ -57,9 +58,9 @@ def score(
     )
     with translate_run_errors(run):
         if run_tables.has_grades(result):
-            run_tables.print_run(result, make_console(), get_ui_translator(), saved=save)
+            print_parts(run_tables.list_run_parts(result, saved=save))
         else:
-            make_console().print(run_tables.describe_no_grades(result.summary, get_ui_translator()))
+            print_parts([run_tables.describe_no_grades(result.summary)])
 
 
 def compare(
@@ -73,13 +74,14 @@ def compare(
     """Compare engines, in one run or across runs."""
     from judge import api
     from judge.cli.render import comparison_tables
+    from judge.cli.render.tables import print_parts
     from judge.runs.folder import translate_run_errors
 
     names = parse_measure_names(measures)
     summary = api.compare(*runs, measures=names or ())
     with translate_run_errors(runs[0]):
         if not json:
-            comparison_tables.print_comparison(summary, make_console(), get_ui_translator(), names, pairs)
+            print_parts(comparison_tables.list_comparison_parts(summary, names, pairs))
             return
         if names is not None:
             chosen = summary.choose_measures(names)
@@ -102,12 +104,13 @@ def align(
     """
     from judge import api
     from judge.cli.render import dimension_tables
+    from judge.cli.render.tables import print_parts
 
     summary = api.align(run, embeddings, seed=seed, **list_typed_options(context))
     if json:
         print_json(summary)
         return
-    dimension_tables.print_alignment(summary, run, make_console(), get_ui_translator())
+    print_parts(dimension_tables.list_alignment_parts(summary, run))
 
 
 def report(run: RunFolderArgument, opens: OpenOption = False) -> None:
@@ -124,7 +127,7 @@ def measures() -> None:
     """List every measure. The list has the notation, the meaning and the source of the formula."""
     from judge.cli.render import run_tables
 
-    run_tables.print_measures(make_console(), get_ui_translator())
+    make_console().print(run_tables.make_measure_table())
 
 
 def show(
@@ -163,7 +166,7 @@ def annotate(
     from judge.annotate import serve
 
     address = serve.ServerAddress(host, port, *([token] if token else []))
-    serve.annotate(run, plan, who, address, typer.echo, get_ui_translator(), opens=opens)
+    serve.annotate(run, plan, who, address, typer.echo, t, opens=opens)
 
 
 def agree(
@@ -224,9 +227,6 @@ def agree(
     single pairs.
     """
     from judge.analysis.pair_plan import DrawSize
-    from judge.analysis.planned_order import PlannedComparison
-    from judge.cli.render import agreement_tables
-    from judge.runs.folder import translate_run_errors
 
     names = [*(engines or ()), *(more or ())]
     if (trec_runs or depth is not None) and not run.is_file():
@@ -235,40 +235,49 @@ def agree(
         size = DrawSize(plan_pairs, half_width, seed or 0, rounds or 1)
         _draw_for_labelling(run, plan, size, names, measure, out)
         return
-    qrels, *others = qrels_files
-    if others:  # the last one would count
-        raise InputError(
-            "--qrels takes one file, and there are {count}; put all labels in one", count=len(qrels_files)
-        )
     if names or any(option is not None for option in (seed, out, plan_pairs, half_width, rounds)):
         raise InputError(
             "--seed, --out, --engines and --rounds are for --plan and --plan-pairs, which draw"
             " what people label; omit them, or omit --qrels"
         )
     scale = cast("ScaleName | None", labels_scale)
-    result = _compare_labels(run, qrels, plan, measure, trec_runs, depth, scale)
+    result = _compare_labels(run, qrels_files, plan, measure, trec_runs, depth, scale)
     if json:
         print_json(result)
-        return
+    else:
+        _print_comparison(result, run, measure)
+
+
+def _print_comparison(result: LabelAgreement | PlannedComparison, run: Path, measure: str | None) -> None:
+    from judge.analysis.planned_order import PlannedComparison
+    from judge.cli.render import agreement_tables, order_tables
+    from judge.cli.render.tables import print_parts
+    from judge.runs.folder import translate_run_errors
+
     with translate_run_errors(run):
         if isinstance(result, PlannedComparison):
-            agreement_tables.print_decision(result, make_console(), get_ui_translator())
+            print_parts(order_tables.list_decision_parts(result))
         else:
-            agreement_tables.print_agreement(result, run, make_console(), get_ui_translator(), measure)
+            print_parts(agreement_tables.list_agreement_parts(result, run, measure))
 
 
 def _compare_labels(
     run: Path,
-    qrels: Path,
+    qrels_files: Sequence[Path],
     plan: Sequence[str] | None,
     measure: str | None,
     trec_runs: Sequence[Path] | None,
     depth: int | None,
     scale: ScaleName | None,
 ) -> LabelAgreement | PlannedComparison:
-    """Compare the labels of `qrels` with a run, with a file of grades, or by the files of a `plan`."""
+    """Compare the labels of a file with a run, with a file of grades, or by the files of a `plan`."""
     from judge import api
 
+    qrels, *others = qrels_files
+    if others:  # the last one would count
+        raise InputError(
+            "--qrels takes one file, and there are {count}; put all labels in one", count=len(qrels_files)
+        )
     if not plan:
         if not run.is_file():
             return api.agree(run, qrels, scale)
@@ -315,7 +324,6 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     from judge.measure.ppi import MIN_LABELLED
     from judge.runs.labelling_plan import plan_labels
 
-    t = get_ui_translator()
     plan = plan_labels(run, count, seed, out)
     size = t.translate_plural("{count:,} query", "{count:,} queries", plan.count)
     more = ""
@@ -358,7 +366,6 @@ def _plan_pairs(
     from judge.report.display_text import count_queries
     from judge.runs.labelling_plan import make_design_path, plan_pair_labels
 
-    t = get_ui_translator()
     path, plan = plan_pair_labels(run, engines, measure, size, out)
     print_message(
         "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",

@@ -13,12 +13,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from judge.cli.render.tables import escape_line
-from judge.cli.terminal import get_ui_translator
-from judge.errors import InputError
+from judge.cli.terminal import t
+from judge.errors import JUDGMENT_ERRORS, InputError
+from judge.flags import FLAGS
 from judge.messages import SeparatedNames
-from judge.messages import Text as Bilingual
-from judge.report.display_text import escape_hidden
-from judge.report.kind_names import ERRORS, FLAGS
+from judge.report.display_text import escape_hidden, format_plain_number
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.record_json import check_version
 from judge.runs.results_file import (
@@ -119,7 +118,6 @@ def print_query(entry: QueryEntry, console: Console) -> None:
     """Print a query: each engine's snippets best first, with grades and reasons."""
     query_id = escape_hidden(entry.query_id)
     console.print(Text.assemble((escape_hidden(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
-    t = get_ui_translator()
     if entry.reference:
         console.print(Text(t("reference: {reference}", reference=escape_hidden(entry.reference))))
     for name, engine in entry.engines.items():
@@ -142,10 +140,9 @@ def print_query(entry: QueryEntry, console: Console) -> None:
 
 
 def _format_engine(name: str, engine: EngineEntry) -> Text:
-    t = get_ui_translator()
     line = Text(escape_hidden(name), style="bold cyan")
     for measure, value in engine.scores.items():
-        line.append(f"  {measure} {'-' if value is None else format(value, '.4f')}", style="not bold")
+        line.append(f"  {measure} {format_plain_number(value, '.4f')}", style="not bold")
     if engine.error is not None:
         line.append("  " + t("error: {error}", error=escape_hidden(engine.error)), style="red")
     elif not engine.snippets:
@@ -155,28 +152,24 @@ def _format_engine(name: str, engine: EngineEntry) -> Text:
 
 def _format_heading(snippet: SnippetEntry, title: str) -> Text:
     address = escape_hidden(snippet.url)
-    t = get_ui_translator()
     heading = f"{title}  {address}" if title not in ("", address) else address or t("(no title)")
     return Text(heading, style="bold")
 
 
 def _describe_outcome(grade: int | None, error: str | None, verdict: str | None = None) -> str:
     """Return the grade with its verdict, or the kind of the failure with its text, where they have one."""
-    t = get_ui_translator()
     if grade is not None:
         return f"{grade} {t(verdict)}" if verdict else f"{grade}"
-    return t("failed: {error}", error=_explain(error, ERRORS) if error else error)
+    return t("failed: {error}", error=_explain(error, JUDGMENT_ERRORS) if error else error)
 
 
-def _explain(name: str, texts: Mapping[str, Bilingual]) -> str:
+def _explain(name: str, texts: Mapping[str, str]) -> str:
     """Return `name` with its text in brackets, if it has one; a detail stands behind a colon in `name`."""
-    t = get_ui_translator()
     text = texts.get(name.partition(":")[0])
-    return t("{name} ({text})", name=name, text=t(text.en)) if text else name
+    return t("{name} ({text})", name=name, text=t(text)) if text else name
 
 
 def _format_judgments(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
-    t = get_ui_translator()
     for judgment in judgments:
         outcome = _describe_outcome(judgment.grade, judgment.error, judgment.verdict)
         style = _STYLES.get(judgment.grade, "")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from judge.errors import InputError, JudgeError
-from judge.messages import CHINESE, ENGLISH, Translator
+from judge.messages import UI_LANGUAGES, Translator
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from judge.cli.progress_display import ProgressBar, ProgressLines, ProgressWords
 
 _LANGUAGE_OPTION = "--ui-lang"
-_TRANSLATORS: Mapping[str, Translator] = {"en": ENGLISH, "zh": CHINESE}
 #: Variables of the locale of messages, the one that decides first.
 _LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
-_translator: ContextVar[Translator] = ContextVar("translator", default=ENGLISH)
+_language = ContextVar("language", default=UI_LANGUAGES["en"])
+#: The messages in the language of the command that runs; English outside of a command.
+t = Translator(_language.get)
 #: Marks of commands for CI runners. Colours may stand before the second one; a runner removes them.
 _HASHES = re.compile(r"##(?=\w{0,20}\[)")
 _COLONS = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
@@ -69,7 +70,7 @@ def print_message(message: str, /, **values: object) -> None:
     """Print a message with its values in the language of the command, control characters as escapes."""
     from judge.characters import escape_controls
 
-    print_wrapped(escape_controls(get_ui_translator()(message, **values)))
+    print_wrapped(escape_controls(t(message, **values)))
 
 
 def print_wrapped(text: str) -> None:
@@ -119,13 +120,8 @@ def print_error(error: JudgeError) -> None:
     from judge.config.environment import copy_environment
     from judge.models.redaction import find_secrets, redact
 
-    text = redact(" ".join(get_ui_translator()(error.message).split()), *find_secrets(copy_environment()))
+    text = redact(" ".join(t(error.message).split()), *find_secrets(copy_environment()))
     print(wrap_text(f"judge: {escape_controls(text)}", sys.stderr), file=sys.stderr, flush=True)  # noqa: T201
-
-
-def get_ui_translator() -> Translator:
-    """Return the messages in the language of the command that runs; English outside of a command."""
-    return _translator.get()
 
 
 @contextmanager
@@ -138,12 +134,12 @@ def use_locale_language(environ: Mapping[str, str]) -> Iterator[None]:
     # As gettext reads them: LANGUAGE is a list that precedes the locale, unless that is C.
     preferred = environ.get("LANGUAGE", "").split(":") if locale not in ("C", "POSIX") else []
     tags = (tag.partition(".")[0].partition("_")[0].lower() for tag in (*preferred, locale))
-    translators = (_TRANSLATORS[tag] for tag in tags if tag in _TRANSLATORS)
-    token = _translator.set(next(translators, ENGLISH))
+    tag = next((tag for tag in tags if tag in UI_LANGUAGES), "en")
+    token = _language.set(UI_LANGUAGES[tag])
     try:
         yield
     finally:
-        _translator.reset(token)
+        _language.reset(token)
 
 
 def apply_language_option(arguments: Sequence[str]) -> list[str]:
@@ -162,10 +158,10 @@ def apply_language_option(arguments: Sequence[str]) -> list[str]:
             others.append(argument)
         else:
             language = value if equals else next(rest, "")
-            if language not in _TRANSLATORS:
+            if language not in UI_LANGUAGES:
                 raise InputError("--ui-lang is {language!r:.80}; it is en or zh", language=language)
-            _translator.set(_TRANSLATORS[language])
-    if get_ui_translator().lacks_catalogue:
+            _language.set(UI_LANGUAGES[language])
+    if _language.get().lacks_catalogue:
         line = "messages are in English, because judge/messages/zh.mo is missing; install judge to make it"
         print(f"judge: {line}", file=sys.stderr)  # noqa: T201
     return others

@@ -55,12 +55,13 @@ _FAST_RECOVERY_BELOW, _FAST_RECOVERY_GROWTH = 0.75, 0.15
 _RECOVERY_A_SECOND, _RECOVERY_INCREASE, _MAX_RECOVERY_A_SECOND = 0.15, 0.02, 0.8
 #: Growth with an answer near the limit, times the answers since, of which this many a second count.
 _GROWTH_AT_LIMIT, _ANSWERS_A_SECOND = 6e-5, 5.0
-#: Each confirmation of the limit halves the growth near it, this many times at most.
-_MAX_CONFIRMATIONS = 2
+#: Each confirmation of the limit halves the growth near it, and is one of this many at most.
+_MAX_CONFIRMATIONS = 3
 #: Two throttled rates confirm a limit when their ratio is in this range; throttling below this share of the
 #: highest rate that confirmed it refutes it.
 _SAME_RATE, _LOWEST_SHARE = (0.6, 1.5), 0.5
-#: Seconds of the first pause, at least and at most, and the requests that each later pause leaves out.
+#: Seconds of the first pause, at least and at most, and the requests that a later pause leaves out; each
+#: confirmation of the limit makes it shorter.
 _FIRST_PAUSE, _PAUSE_CALLS = (1.0, 2.0), 5.0
 #: Requests are kept for this many seconds until a first one was throttled, and never longer.
 _LONGEST_DELAY = 10.0
@@ -244,12 +245,13 @@ class RateEstimator:
         """Fall to the rate that the server accepted lately, from request number `first` on.
 
         Return when requests may go on. The first pause is `wait` seconds, because the first burst says little
-        of the rate in the long run; later pauses are a few requests long.
+        of the rate in the long run; later pauses are a few requests long, and fewer near a confirmed limit.
         """
         requests = self._list_latest()
         at_this_rate = [permit for permit in requests if permit.number >= self._rate_start]
         self._all_throttled = all(permit.throttled for permit in at_this_rate)
-        few_calls = min(_PAUSE_CALLS / self.rate, max(_WINDOW_SECONDS, 1 / self.rate))
+        calls = _PAUSE_CALLS / (1 + self._confirmations)
+        few_calls = min(calls / self.rate, max(_WINDOW_SECONDS, 1 / self.rate))
         shortest, longest = _FIRST_PAUSE
         pause = min(max(wait, shortest), longest) if self.slow_start else 0.0
         if not self._all_throttled:

@@ -10,9 +10,9 @@ from typing import Any
 from judge.characters import SURROGATE
 from judge.dataset import clean
 from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
-from judge.dataset.rows import convert_values, parse_object, read_nonblank_lines
-from judge.dataset.text_files import Warn, check_is_file, find_format
-from judge.dataset.validation import make_query_id, parse_identifier
+from judge.dataset.rows import convert_values
+from judge.dataset.text_files import Warn, check_is_file, find_format, parse_object, read_nonblank_lines
+from judge.dataset.validation import make_query_id, parse_optional_identifier
 from judge.errors import InputError
 from judge.messages import Message
 
@@ -85,14 +85,14 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
             place=place,
             value=text,
         )
-    query_id = parse_identifier(place, "query_id", row.get("query_id"), make_query_id(text))
+    query_id = parse_optional_identifier(place, "query_id", row.get("query_id")) or make_query_id(text)
     columns = {name: value for name, value in row.items() if name not in ("query", "query_id", "engines")}
     return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **columns})
 
 
 def _read_jsonl(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, text in read_nonblank_lines(path, warn):
-        yield place, convert_values(parse_object(place, text), {})
+        yield place, convert_values(parse_object(place, text))
 
 
 def _read_txt(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -72,7 +72,7 @@ def open_engines(config: CollectConfig, environ: Mapping[str, str]) -> list[Resu
     a key, an address or a package is missing.
     """
     sources = [_open_engine(spec, config, environ) for spec in dict.fromkeys(config.engines)]
-    names = [parse_identifier("--engine", "engine", source.name, "") for source in sources]
+    names = [parse_identifier("--engine", "engine", source.name) for source in sources]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise InputError("two engines are called {name!r}; describe one under another name", name=repeated[0])
     if unused := set(config.base_urls) - set(names):

@@ -30,25 +30,23 @@ from pydantic_core import ArgsKwargs, ErrorDetails, PydanticCustomError
 
 from judge.config.option_record import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
 from judge.config.toml_file import ConfigSource
-from judge.errors import InputError, suggest_name
+from judge.errors import EXPECTED_TYPES, InputError, suggest_name
 from judge.messages import Message, OptionName, SeparatedNames
 from judge.records import WEIGHTED_DIMENSIONS
 
 #: No conversions (true is not a number), no unknown keys, no NaN and no infinity.
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-#: What to say of a value of the wrong type, by pydantic's name of the error.
+#: What a value should be, by pydantic's name of the error without its end.
 _EXPECTED = {
-    "string_type": Message("a text"),
+    **EXPECTED_TYPES,
     "string_pattern_mismatch": Message("a text without the character NUL"),
-    "int_type": Message("a whole number"),
-    "float_type": Message("a number such as 0.5"),
+    "float": Message("a number such as 0.5"),
     "finite_number": Message("a number such as 0.5"),
-    "bool_type": Message("true or false"),
-    "dict_type": Message("a table"),
-    "tuple_type": Message("a list of texts"),
+    "dict": Message("a table"),
+    "tuple": Message("a list of texts"),
 }
 #: Those that an example of the option makes clear.
-_SHOWN_BY_EXAMPLE = frozenset({"string_type", "int_type", "tuple_type"})
+_SHOWN_BY_EXAMPLE = frozenset({"string", "int", "tuple"})
 #: The names that a shell takes for a variable and GitHub for a secret; a longer one is a secret itself.
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _NOT_A_VARIABLE = "not_a_variable"
@@ -230,7 +228,7 @@ def _describe_invalid(
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
         key, value = f"{key}.{detail['loc'][1]}", detail["input"]
-        requirement = Message("it is {expected}", expected=_EXPECTED[detail["type"]])
+        requirement = Message("it is {expected}", expected=_EXPECTED[detail["type"].removesuffix("_type")])
     else:
         value = values[name]
     return Message(
@@ -258,7 +256,7 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> M
         return Message("it must be at least {least}", least=context["ge"])
     if "le" in context:
         return Message("it must be at most {most:,}", most=context["le"])
-    kind = "tuple_type" if len(detail["loc"]) > 1 else detail["type"]
+    kind = "tuple" if len(detail["loc"]) > 1 else detail["type"].removesuffix("_type")
     if kind in _EXPECTED:
         extra = field.json_schema_extra
         example = extra["option"].example if isinstance(extra, dict) else ""  # type: ignore[union-attr]

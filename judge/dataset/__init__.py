@@ -1,14 +1,26 @@
 """Datasets: reading, cleaning and pooling the results of engines.
 
-    read, stored_dataset       read a dataset whole; write it with its pool to the disk, query by query
-    readers, trec              read files of each format into rows
-    text_files, csv_tables     read lines in any encoding, and the records of tables
-    rows, parsed_rows          one row for each result; its fields, parsed, grouped by query
-    validation                 check identifiers and texts; escape cells and columns of files
+A file becomes a dataset in these steps:
+
+    readers, trec              read a file of any format into records
+    rows                       make of each record one `InputRow` for each result, with untyped values
+    parsed_rows                check and parse its values (`ParsedRow`), and group all rows by query
+    query_rows                 make of the rows of a query a `Query`, and a `Ranking` for each engine
+    read                       takes the steps above, query by query
+    pool                       find the distinct pairs of a query, and which results are one document
+    stored_dataset             write queries, rankings and pairs to the disk: the `PooledDataset`
+    remarks                    count what is unusual meanwhile, and describe it
+
+The other modules:
+
+    text_files                 read lines in any encoding, and JSON in them
+    csv_tables, workbooks      read the records of CSV and of XLSX
+    validation                 check and parse single values: identifiers and texts
     clean, markup              clean texts as prompts show them; remove HTML
     injection                  flag texts that seem to address the assessor; injection_patterns has the forms
-    pool, near_duplicates      the distinct pairs to judge, and which of them share a judgment
+    near_duplicates            find pairs that share a judgment
     label_files, labels        read labels and feedback of people and examples; match labels with pairs
+    cells                      escape texts in cells and columns of files, and read them again
 
 All texts of a dataset are untrusted.
 """

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from judge.characters import CONTROL, SURROGATE
 from judge.dataset.injection import detect_injection, is_stuffed
@@ -28,7 +30,7 @@ from judge.flags import (
     TRUNCATED,
 )
 from judge.json_text import hash_parts
-from judge.records import Snippet
+from judge.records import LangChoice, Snippet
 
 #: Prompts show at most this many characters of a query or a reference.
 MAX_QUERY_CHARS = 2000
@@ -83,25 +85,39 @@ _UNUSUAL = re.compile(
 )
 
 
-def clean_snippet(
-    text: str,
-    *,
-    title: str = "",
-    url: str = "",
-    date: str = "",
-    docno: str = "",
-    max_chars: int,
-    query: str = "",
-    dates: bool = False,
-) -> Snippet:
-    """Return the cleaned snippet with at most `max_chars` characters of `text`, and the raw texts.
+class RawSnippet(NamedTuple):
+    """The fields of one result as the dataset has them, empty where they are missing."""
+
+    text: str
+    title: str = ""
+    url: str = ""
+    date: str = ""
+    docno: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """How prompts show texts: at most `max_chars` characters of a snippet, and its date with `dates`.
+
+    `lang` is the language of the prompts; `auto` takes that of the script of each query, or else of the
+    snippets that all engines returned for it.
+    """
+
+    lang: LangChoice
+    max_chars: int
+    dates: bool = False
+
+
+def clean_snippet(raw: RawSnippet, *, max_chars: int, query: str = "", dates: bool = False) -> Snippet:
+    """Return the cleaned snippet with at most `max_chars` characters of text, and the raw texts.
 
     With `dates` the date is a part of its id. `query` serves to detect texts that only repeat its words.
     """
-    visible, flags = _clean_text(text, max_chars)
-    clean_title, title_flags = _clean_text(title, max_chars)
-    clean_date, _ = _clean_text(date, 100)
-    flags |= title_flags | set(detect_injection(_join_title(title, text), _join_title(clean_title, visible)))
+    visible, flags = _clean_text(raw.text, max_chars)
+    clean_title, title_flags = _clean_text(raw.title, max_chars)
+    clean_date, _ = _clean_text(raw.date, 100)
+    raw_text = _join_title(raw.title, raw.text)
+    flags |= title_flags | set(detect_injection(raw_text, _join_title(clean_title, visible)))
     if is_stuffed(query, clean_title) or is_stuffed(query, visible):
         flags.add(STUFFING)
     id_parts = [clean_title, visible, clean_date if dates else ""]
@@ -115,10 +131,10 @@ def clean_snippet(
         text=visible,
         title=clean_title.replace("\n", " "),
         date=clean_date,
-        url=url,
-        raw_text=text,
-        raw_title=title,
-        docno=docno,
+        url=raw.url,
+        raw_text=raw.text,
+        raw_title=raw.title,
+        docno=raw.docno,
         flags=tuple(sorted(flags)),
     )
 

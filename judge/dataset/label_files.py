@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from pathlib import Path
 from typing import Literal
 
-from judge.characters import detect_query_language, find_majority_language
 from judge.dataset import clean, csv_tables
+from judge.dataset.cells import unescape_candidates
+from judge.dataset.clean import RawSnippet, TextOptions
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.dataset.labels import Label
+from judge.dataset.labels import Label, LabelSet, match_labels
 from judge.dataset.parsed_rows import ParsedRow, parse_row
+from judge.dataset.query_rows import choose_language
 from judge.dataset.readers import read_rows
+from judge.dataset.rows import RowFormat
 from judge.dataset.text_files import Warn, read_text_file
-from judge.dataset.validation import unescape_candidates
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames, join_messages
-from judge.records import BINARY, Example, LangChoice, Pair, Query, Scale
+from judge.records import BINARY, Dataset, Example, Pair, Pool, Query, Scale, ScaleName
 
 #: Columns of a CSV that can name the labelled item; the first one in the file counts.
 _ITEM_COLUMNS = ("snippet_id", "document", "docno")
@@ -57,6 +59,19 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
             "{file}: contains no label; fill in the column 'grade', then run the command again", file=path
         )
     return labels
+
+
+def load_labels(
+    path: Path, dataset: Dataset, pool: Pool, run_scale: Scale, scale_name: ScaleName | None = None
+) -> LabelSet:
+    """Return the labels in a file that are about pairs of `pool`, with all warnings.
+
+    Raise InputError as `read_labels`, `match_labels` and `choose_label_scale` do.
+    """
+    warnings: list[str] = []
+    rows = read_labels(path, warnings.append)
+    labels = match_labels(rows, dataset, pool, run_scale, scale_name, source=path.name)
+    return replace(labels, warnings=(*warnings, *labels.warnings))
 
 
 def _read_qrels(path: Path, text: str) -> Iterator[tuple[str, str, str, str]]:
@@ -235,7 +250,7 @@ def read_feedback(path: Path) -> Feedback:
 
 
 def read_examples(
-    path: Path, scale: Scale, *, lang: LangChoice, max_chars: int, dates: bool, warn: Warn | None = None
+    path: Path, scale: Scale, options: TextOptions, warn: Warn | None = None
 ) -> tuple[Example, ...]:
     """Return the examples in a file like a dataset that also has the fields `grade` and `reason`.
 
@@ -247,9 +262,9 @@ def read_examples(
     """
     examples: dict[tuple[str, str], tuple[Example, str]] = {}
     attacks: list[tuple[str, str]] = []
-    for number, row in enumerate(read_rows(path, {}, warn)):
+    for number, row in enumerate(read_rows(path, RowFormat(), warn)):
         parsed = parse_row(number, row)
-        example = _read_example(parsed, scale, lang, max_chars, dates=dates)
+        example = _read_example(parsed, scale, options)
         if example is None:
             continue
         if flags := INJECTION_FLAGS.intersection(example.pair.snippet.flags):
@@ -286,9 +301,7 @@ def read_examples(
     return tuple(example for example, _ in examples.values())
 
 
-def _read_example(
-    row: ParsedRow, scale: Scale, lang: LangChoice, max_chars: int, *, dates: bool
-) -> Example | None:
+def _read_example(row: ParsedRow, scale: Scale, options: TextOptions) -> Example | None:
     """Return the example in a row, None where it lacks a grade or a reason."""
     label = _parse_label(row.location, row.query_id, "", row.extra.get("grade", ""))
     if label is None:
@@ -302,20 +315,18 @@ def _read_example(
             top=scale.top,
         )
     reason = clean.clean_query(row.extra.get("reason") or row.extra.get("comment", ""))
-    return Example(_make_pair(row, lang, max_chars, dates=dates), label.grade, reason) if reason else None
+    return Example(_make_pair(row, options), label.grade, reason) if reason else None
 
 
-def _make_pair(row: ParsedRow, lang: LangChoice, max_chars: int, *, dates: bool) -> Pair:
+def _make_pair(row: ParsedRow, options: TextOptions) -> Pair:
     """Return the pair of a row; raise InputError where it has no text."""
     query = clean.clean_query(unescape_candidates(row.query)[0])
-    text, title, url, date, docno = (unescape_candidates(each)[0] for each in row.fields or [""] * 5)
-    snippet = clean.clean_snippet(
-        text, title=title, url=url, date=date, docno=docno, max_chars=max_chars, query=query, dates=dates
-    )
+    raw = RawSnippet(*(unescape_candidates(each)[0] for each in row.snippet or RawSnippet("")))
+    snippet = clean.clean_snippet(raw, max_chars=options.max_chars, query=query, dates=options.dates)
     if not (query and snippet.text):
         raise InputError(
             "{place} has no readable text; an example needs a query and a snippet",
             place=row.locate_field("snippet" if query else "query"),
         )
-    language = lang if lang != "auto" else detect_query_language(query) or find_majority_language([snippet])
+    language = choose_language(options.lang, query, [snippet])
     return Pair(Query(row.query_id, query, row.query, language, row.reference), snippet)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from judge.dataset.cells import escape_column, unescape_candidates
 from judge.dataset.pool import canonicalise_url, read_query_results
-from judge.dataset.validation import escape_column, unescape_candidates
 from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
 from judge.messages import Message
-from judge.records import BINARY, GRADED, Dataset, Pair, PairKey, Pool, Scale, ScaleName
+from judge.records import BINARY, EXPECTED, GRADED, Dataset, Pair, PairKey, Pool, Scale, ScaleName
 from judge.stored_records import QueryResults
 
 
@@ -29,18 +31,35 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchedLabels:
-    """Labels by pair: `grades` by (query id, snippet id); those of a file are in the order of the pool.
+class LabelSet:
+    """The labels of pairs by (query id, snippet id), on their `scale`, from the file `source`.
 
-    `conflicting` are the pairs with the highest of several grades of their documents. `unreturned` counts the
-    expected documents that no engine returned down to the depth. `warnings` are about equal texts.
+    `unmatched` has the query id and the item of each label that is about no pair. `unreturned` is None for a
+    file; for the expected documents of a dataset, it counts those that no engine returned down to the depth.
+    Where the labels are grades of a run, its assessor judges the pairs of the `sample`, too. `warnings` are
+    about the file, and about equal texts.
     """
 
     grades: Mapping[PairKey, int]
-    unmatched: tuple[Label, ...] = ()
-    conflicting: tuple[PairKey, ...] = ()
-    unreturned: int = 0
+    scale: Scale
+    source: str
+    unmatched: tuple[tuple[str, str], ...] = ()
+    unreturned: int | None = None
+    sample: frozenset[PairKey] = frozenset()
     warnings: tuple[str, ...] = ()
+
+    def fingerprint(self) -> str:
+        """Return a hash of the labels, and of the sample where there is one."""
+        table = sorted((*key, grade, key in self.sample) for key, grade in self.grades.items())
+        return hashlib.sha256(json.dumps(table).encode()).hexdigest()[:16]
+
+
+def draw_sample(keys: Iterable[PairKey], size: int) -> frozenset[PairKey]:
+    """Return `size` of the keys at random, or all if there are fewer.
+
+    The draw depends on the keys alone, and a larger sample holds every smaller one.
+    """
+    return frozenset(sorted(keys, key=lambda key: hashlib.sha256("\n".join(key).encode()).digest())[:size])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +67,20 @@ class _RunNames:
     """The names of the queries, snippets and documents of a run in label files."""
 
     queries: Mapping[str, str]
-    snippets: frozenset[tuple[str, str]]
+    snippets: frozenset[PairKey]
     documents: Mapping[tuple[str, str], frozenset[str]]
 
 
-def match_labels(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> MatchedLabels:
-    """Return the labels by pair of `pool`.
+def match_labels(
+    labels: Sequence[Label],
+    dataset: Dataset,
+    pool: Pool,
+    run_scale: Scale | None = None,
+    scale_name: ScaleName | None = None,
+    *,
+    source: str = "",
+) -> LabelSet:
+    """Return the labels by pair of `pool`, in its order, on the scale that `choose_label_scale` returns.
 
     An item is the id of a snippet or the name of a document in `pool.documents`, as it is or as the TREC
     files and spreadsheets of the run write it. The label of a document applies to every snippet of the
@@ -61,10 +88,10 @@ def match_labels(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Match
     with one snippet the highest grade counts. Raise InputError when no label matches a pair.
     """
     names = _collect_names(dataset, pool)
-    own: dict[tuple[str, str], int] = {}
-    inherited: dict[tuple[str, str], int] = {}
+    own: dict[PairKey, int] = {}
+    inherited: dict[PairKey, int] = {}
     unmatched = []
-    conflicting: dict[tuple[str, str], None] = {}
+    conflicting: dict[PairKey, None] = {}
     for label in labels:
         pairs, is_own = _find_pairs(label, names)
         grades_of_kind = own if is_own else inherited
@@ -73,24 +100,20 @@ def match_labels(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Match
                 conflicting[pair] = None
             grades_of_kind[pair] = max(label.grade, grades_of_kind.get(pair, 0))
         if not pairs:
-            unmatched.append(label)
+            unmatched.append((label.query_id, label.item))
     if len(unmatched) == len(labels):
         raise InputError(_describe_no_match(labels, pool, names))
-    grades = {**inherited, **own}
-    keys = (pair.key for pair in pool.pairs)
-    differing = tuple(pair for pair in conflicting if pair not in own)
+    by_pair = {**inherited, **own}
+    grades = {pair.key: by_pair[pair.key] for pair in pool.pairs if pair.key in by_pair}
+    differing = [pair for pair in conflicting if pair not in own]
     warning = Message(
         "pairs whose documents have different labels: {count:,}, the first is of query {query_id!r};"
         " the highest label counts, because equal texts are one pair",
         count=len(differing),
         query_id=differing[0][0] if differing else "",
     )
-    return MatchedLabels(
-        {key: grades[key] for key in keys if key in grades},
-        tuple(unmatched),
-        differing,
-        warnings=(warning,) if differing else (),
-    )
+    scale = choose_label_scale(grades.values(), run_scale, scale_name, labels)
+    return LabelSet(grades, scale, source, tuple(unmatched), warnings=(warning,) if differing else ())
 
 
 def select_labellable(pool: Pool) -> tuple[Pair, ...]:
@@ -117,7 +140,7 @@ def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
     )
 
 
-def _find_pairs(label: Label, names: _RunNames) -> tuple[list[tuple[str, str]], bool]:
+def _find_pairs(label: Label, names: _RunNames) -> tuple[list[PairKey], bool]:
     """Return the pairs of a label, and True when it names a snippet."""
     matching = (names.queries[name] for name in unescape_candidates(label.query_id) if name in names.queries)
     query_id = next(matching, None)
@@ -191,7 +214,7 @@ def choose_label_scale(
     return scale
 
 
-def label_expected(dataset: Dataset, pool: Pool) -> MatchedLabels:
+def label_expected(dataset: Dataset, pool: Pool) -> LabelSet:
     """Return the labels of every pair of `pool`: 1 where it shows an expected document of its query, else 0.
 
     A document is named by its docno or a URL. Raise InputError for a query without the field, and for
@@ -213,8 +236,9 @@ def label_expected(dataset: Dataset, pool: Pool) -> MatchedLabels:
         relevant, others = _match_documents(each)
         unreturned += len(others)
         by_text += _grade_results(each, relevant, grades)
+    labels = LabelSet(grades, BINARY, EXPECTED, unreturned=unreturned)
     if not by_text:
-        return MatchedLabels(grades, unreturned=unreturned)
+        return labels
     query_id, docno = by_text[0]
     warning = Message(
         "results that are not expected and show the text of an expected document count as relevant:"
@@ -223,7 +247,7 @@ def label_expected(dataset: Dataset, pool: Pool) -> MatchedLabels:
         docno=docno,
         query_id=query_id,
     )
-    return MatchedLabels(grades, unreturned=unreturned, warnings=(warning,))
+    return replace(labels, warnings=(warning,))
 
 
 def _grade_results(

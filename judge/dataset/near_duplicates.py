@@ -17,13 +17,11 @@ A similarity of n-grams would match "is safe" and "is not safe" in long texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 
 from judge.characters import HAN, HAN_CHARACTER
-from judge.records import Judgment, Pool
-from judge.stored_records import select_records
+from judge.records import Pair, PairKey
 
 #: The least share of the overlap in the characters of both texts together.
 MIN_OVERLAP = 0.9
@@ -51,49 +49,16 @@ _DECISIVE_HAN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NearDuplicates:
-    """The pairs, by query id and snippet id, that take the judgment of another snippet, by its id."""
+def find_near_duplicates(pairs: Iterable[Pair]) -> dict[PairKey, str]:
+    """Return the near-duplicates among the pairs of each query, with the id of the snippet that is judged.
 
-    judged_ids: Mapping[tuple[str, str], str]
-
-    def select_judged(self, pool: Pool) -> Pool:
-        """Return the pool without the pairs that take the judgment of another snippet."""
-        if not self.judged_ids:
-            return pool
-        length = len(pool.pairs) - len(self.judged_ids)
-        pairs = select_records(pool.pairs, lambda pair: pair.key not in self.judged_ids, length)
-        # What is cached under the key belongs to the whole pool.
-        return replace(pool, pairs=pairs, cache_key="")
-
-    def add_to(self, judgments: Sequence[Judgment], pool: Pool) -> Sequence[Judgment]:
-        """Return the judgments of the whole `pool`, repeat by repeat, given those of the judged pairs."""
-        if not self.judged_ids:
-            return judgments
-        by_key = {(*each.key, each.repeat): each for each in judgments}
-        complete = []
-        for repeat in sorted({repeat for *_, repeat in by_key}):
-            for pair in pool.pairs:
-                query_id, snippet_id = pair.key
-                other_id = self.judged_ids.get((query_id, snippet_id))
-                judgment = by_key.get((query_id, other_id or snippet_id, repeat))
-                if judgment and other_id:
-                    judgment = replace(judgment, snippet_id=snippet_id, judged_snippet_id=other_id)
-                if judgment:
-                    complete.append(judgment)
-        return tuple(complete)
-
-
-def find_near_duplicates(pool: Pool) -> NearDuplicates:
-    """Return the near-duplicates among the pairs of each query.
-
-    A pair matches the first pair before it in the pool that is judged itself. Therefore the result does not
-    depend on the engines, and small differences do not add up.
+    A pair matches the first pair before it that is judged itself. Therefore the result does not depend on the
+    engines, and small differences do not add up.
     """
     judged: dict[tuple[object, ...], dict[_Words, list[_Judged]]] = {}
-    judged_ids: dict[tuple[str, str], str] = {}
+    judged_ids: dict[PairKey, str] = {}
     last_id = ""
-    for number, pair in enumerate(pool.pairs):
+    for number, pair in enumerate(pairs):
         if pair.query.id != last_id:  # the pairs of a query are neighbours
             judged.clear()
             last_id = pair.query.id
@@ -102,11 +67,11 @@ def find_near_duplicates(pool: Pool) -> NearDuplicates:
         others = judged.setdefault((_split_words(snippet.title), snippet.date, snippet.flags), {})
         for _, other_id, other in _find_candidates(words, others):
             if is_near_duplicate(words, other, query_words):
-                judged_ids[query.id, snippet.id] = other_id
+                judged_ids[pair.key] = other_id
                 break
         else:
             others.setdefault(_find_middle(words), []).append((number, snippet.id, words))
-    return NearDuplicates(judged_ids)
+    return judged_ids
 
 
 def _find_candidates(words: _Words, others: Mapping[_Words, Sequence[_Judged]]) -> list[_Judged]:

@@ -17,9 +17,18 @@ from pathlib import Path
 
 import msgspec
 
-from judge.dataset import clean, validation
-from judge.dataset.rows import InputRow, parse_row_json
-from judge.dataset.validation import make_query_id, normalise_text, parse_identifier
+from judge.dataset import clean
+from judge.dataset.clean import RawSnippet
+from judge.dataset.rows import InputRow, LocatedRow
+from judge.dataset.text_files import parse_json
+from judge.dataset.validation import (
+    make_query_id,
+    normalise_text,
+    parse_optional_identifier,
+    parse_optional_text,
+    parse_text,
+    restore_whole_number,
+)
 from judge.errors import InputError
 from judge.messages import Message
 from judge.stored_records import TemporaryLines, decode_line, encode_line
@@ -35,17 +44,15 @@ _WAITING = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedRow:
+class ParsedRow(LocatedRow):
     """One result of the input, or one answer of an engine without results.
 
-    `number` is its number among the rows, `query` its text as given. `fields` are text, title, URL, date and
-    docno of the snippet, None for a row without a snippet; `has_text` is False where the text is missing.
-    `rank` is None where the row has none. `is_cut` is True when prompts cut the query or its reference.
+    `number` is its number among the rows, `query` its text as given. `snippet` is None for a row without one;
+    `has_text` is False where its text is missing. `rank` is None where the row has none. `is_cut` is True
+    when prompts cut the query or its reference.
     """
 
     number: int
-    location: str
-    columns: Mapping[str, str]
     query_id: str
     query: str
     reference: str | None
@@ -53,15 +60,11 @@ class ParsedRow:
     extra: dict[str, str]
     engine: str
     rank: int | None
-    fields: tuple[str, str, str, str, str] | None
+    snippet: RawSnippet | None
     has_text: bool
     error: str
     latency_ms: float | None
     is_cut: bool
-
-    def locate_field(self, name: str) -> str:
-        """Return the location of the field `name`, for messages."""
-        return Message("{place}: field {name!r}", place=self.location, name=self.columns.get(name, name))
 
     @property
     def location_of_list(self) -> str:
@@ -171,58 +174,52 @@ class RowsByQuery:
 
 def parse_row(number: int, row: InputRow) -> ParsedRow:
     """Return a row with parsed fields; raise InputError where one of them alone is wrong."""
-    query, query_id = _parse_query(row)
-    reference_text = _read_text_field(row, "reference")
+    query = _parse_query(row)
+    query_id = row.parse("query_id", parse_optional_identifier) or make_query_id(query)
+    reference = row.parse("reference", parse_text)
     has_snippet = "snippet" in row.values
-    snippet = (
-        validation.parse_optional_text(row.location, row.find_column("snippet"), row.values["snippet"])
-        if has_snippet
-        else None
-    )
-    engine = parse_identifier(row.location, row.find_column("engine"), row.values.get("engine"), ONLY_ENGINE)
-    rank = row.values.get("rank") if has_snippet else None
-    title, url, date = (_read_text_field(row, name) for name in ("title", "url", "date"))
-    docno = validation.parse_text(
-        row.location, row.find_column("docno"), validation.restore_whole_number(row.values.get("docno"))
-    )
+    text = row.parse("snippet", parse_optional_text)
+    engine = row.parse("engine", parse_optional_identifier) or ONLY_ENGINE
+    title, url, date = (row.parse(name, parse_text) for name in ("title", "url", "date"))
+    docno = row.parse("docno", _parse_docno)
     return ParsedRow(
+        row.location,
+        row.columns,
         number=number,
-        location=row.location,
-        columns=row.columns,
         query_id=query_id,
         query=query,
-        reference=clean.clean_query(unicodedata.normalize("NFC", reference_text)) or None,
-        expected=_read_expected(row),
-        extra={
-            name: text
-            for name, value in row.extra.items()
-            if (text := _format_other(row.location, name, value)) is not None
-        },
+        reference=clean.clean_query(unicodedata.normalize("NFC", reference)) or None,
+        expected=_parse_expected(row),
+        extra=_format_extra(row),
         engine=engine,
-        rank=None if rank is None else _parse_rank(row, rank),
-        fields=(snippet or "", title, url, date, docno) if has_snippet else None,
-        has_text=snippet is not None,
-        error=_read_text_field(row, "error"),
-        latency_ms=None if has_snippet else _read_latency(row),
-        is_cut=clean.is_query_cut(query) or clean.is_query_cut(reference_text),
+        rank=_parse_rank(row) if has_snippet else None,
+        snippet=RawSnippet(text or "", title, url, date, docno) if has_snippet else None,
+        has_text=text is not None,
+        error=row.parse("error", parse_text),
+        latency_ms=None if has_snippet else _parse_latency(row),
+        is_cut=clean.is_query_cut(query) or clean.is_query_cut(reference),
     )
 
 
-def _format_other(location: str, name: str, value: object) -> str | None:
-    """Return the text of a value in a column that is no field: lists and objects are JSON.
+def _format_extra(row: InputRow) -> dict[str, str]:
+    """Return the texts in columns that are no fields: lists and objects are JSON.
 
-    None for a missing value, and for one whose text could differ between two readings.
+    A missing value is left out, and one whose text could differ between two readings.
     """
-    if isinstance(value, str | datetime.date):
-        return validation.parse_text(location, name, value)
-    if isinstance(value, list | tuple | Mapping):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return str(value) if isinstance(value, Number | datetime.timedelta) else None
+    texts = {}
+    for name, value in row.extra.items():
+        if isinstance(value, str | datetime.date):
+            texts[name] = parse_text(row.location, name, value)
+        elif isinstance(value, list | tuple | Mapping):
+            texts[name] = json.dumps(value, ensure_ascii=False, default=str)
+        elif isinstance(value, Number | datetime.timedelta):
+            texts[name] = str(value)
+    return texts
 
 
-def _parse_query(row: InputRow) -> tuple[str, str]:
-    raw = validation.restore_whole_number(row.values.get("query"))
-    text = validation.parse_optional_text(row.location, row.find_column("query"), raw)
+def _parse_query(row: InputRow) -> str:
+    raw = restore_whole_number(row.values.get("query"))
+    text = parse_optional_text(row.location, row.find_column("query"), raw)
     if text is None or not text.strip():
         raise InputError(
             "{place} {problem}; every row needs the query's text{reason}",
@@ -230,23 +227,25 @@ def _parse_query(row: InputRow) -> tuple[str, str]:
             problem=Message("is missing") if text is None else Message("is empty"),
             reason=row.explain_blank() if text is None else "",
         )
-    given = row.values.get("query_id")
-    otherwise = make_query_id(text) if given is None else ""
-    return text, parse_identifier(row.location, row.find_column("query_id"), given, otherwise)
+    return text
 
 
-def _read_expected(row: InputRow) -> tuple[str, ...] | None:
+def _parse_docno(location: str, name: str, value: object) -> str:
+    return parse_text(location, name, restore_whole_number(value))
+
+
+def _parse_expected(row: InputRow) -> tuple[str, ...] | None:
     """Return the names of the expected documents, None where the field is missing."""
     value = row.values.get("expected")
     if value is None or value == "":
         return None
     if isinstance(value, str):
         value = (
-            parse_row_json(row.locate_field("expected"), value)
+            parse_json(row.locate_field("expected"), value)
             if value.lstrip().startswith("[")
             else value.split()
         )
-    items = [*map(validation.restore_whole_number, value if isinstance(value, list | tuple) else [value])]
+    items = [*map(restore_whole_number, value if isinstance(value, list | tuple) else [value])]
     if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
         raise InputError(
             '{place} is {value!r:.80}, not a list of docnos and URLs such as ["d1", "https://a.example/b"]',
@@ -256,7 +255,7 @@ def _read_expected(row: InputRow) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(normalise_text(str(item)) for item in items))
 
 
-def _read_latency(row: InputRow) -> float | None:
+def _parse_latency(row: InputRow) -> float | None:
     value = row.values.get("latency_ms")
     if value is None:
         return None
@@ -269,21 +268,18 @@ def _read_latency(row: InputRow) -> float | None:
     return float(value)
 
 
-def _parse_rank(row: InputRow, value: object) -> int:
-    rank = validation.restore_whole_number(value)
+def _parse_rank(row: InputRow) -> int | None:
+    value = row.values.get("rank")
+    if value is None:
+        return None
+    rank = restore_whole_number(value)
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}(\.0*)?\s*", value):
         rank = int(float(value))
     if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= _MAX_RANK:
-        text = f"{value!r:.40}"
         raise InputError(
             "{place} is {value}, not a whole number from 1 to {most:,}; 1 is best",
             place=row.locate_field("rank"),
-            value=text,
+            value=f"{value!r:.40}",
             most=_MAX_RANK,
         )
     return rank
-
-
-def _read_text_field(row: InputRow, name: str) -> str:
-    """Return the text in a field, empty where it is missing."""
-    return validation.parse_text(row.location, row.find_column(name), row.values.get(name))

@@ -1,15 +1,13 @@
-"""A dataset with its pool on the disk: a line for each query, then one for the dataset.
-
-The remarks about missing texts and dates that differ are written here, too.
-"""
+"""A dataset with its pool on the disk: a line for each query, then one for the dataset."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, islice, pairwise
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
@@ -18,8 +16,7 @@ import msgspec
 
 from judge.dataset.pool import make_pair, pool_query
 from judge.dataset.read import QueryReader
-from judge.flags import TEXT_MISSING
-from judge.messages import Message
+from judge.dataset.remarks import PoolRemarks
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
 from judge.stored_records import (
     QueryResults,
@@ -68,10 +65,16 @@ class _StoredQuery(msgspec.Struct, array_like=True):
     lists: list[_StoredList]
     pooled: list[_Number]
 
-    def __post_init__(self) -> None:
+    def check(self, depth: int) -> None:
+        """Raise ValueError where a snippet is missing, a part is there twice, or documents do not fit."""
         numbers = chain(self.pooled, *(each.numbers for each in self.lists))
         if max(numbers, default=-1) >= len(self.snippets):
             raise ValueError("a snippet is missing")
+        engines = {each.engine for each in self.lists}
+        if len(engines) < len(self.lists) or len(set(self.pooled)) < len(self.pooled):
+            raise ValueError("an engine or a pair is there twice")
+        if any(len(each.documents) != min(depth, len(each.numbers)) for each in self.lists):
+            raise ValueError("a list has other documents")
 
     def make_results(self) -> QueryResults:
         """Return the rankings of the query, and their documents."""
@@ -104,78 +107,24 @@ _FOOTER_START = b"{"
 _query_decoder, _footer_decoder = msgspec.json.Decoder(_StoredQuery), msgspec.json.Decoder(_Footer)
 
 
-@dataclass(slots=True)
-class _StoredContent:
-    """The queries of `lines` so far, the engines, and how many rankings, results and pairs there are."""
-
-    lines: StoredLines
-    depth: int
-    queries: dict[str, Query] = field(default_factory=dict)
-    engines: set[str] = field(default_factory=set)
-    rankings: int = 0
-    results: int = 0
-    pairs: int = 0
-
-    def add(self, stored: _StoredQuery) -> None:
-        """Add the next query; raise ValueError where parts are there twice, or documents do not fit."""
-        engines = {each.engine for each in stored.lists}
-        is_new = stored.query.id not in self.queries
-        if not is_new or len(engines) < len(stored.lists) or len(set(stored.pooled)) < len(stored.pooled):
-            raise ValueError("a query, an engine of it or a pair is there twice")
-        self.queries[stored.query.id] = stored.query
-        self.engines |= engines
-        for each in stored.lists:
-            if len(each.documents) != min(self.depth, len(each.numbers)):
-                raise ValueError("a list has other documents")
-            self.results += len(each.documents)
-        self.rankings += len(stored.lists)
-        self.pairs += len(stored.pooled)
-
-    def open(self, footer: _Footer, cache_key: str = "") -> PooledDataset:
-        """Return the dataset, which reads rankings and pairs from the lines, and its pool."""
-        queries = self.queries
-
-        def read_stored() -> Iterator[_StoredQuery]:
-            return (decode_line(_query_decoder, line) for line in islice(self.lines, len(queries)))
-
-        def read_rankings() -> Iterator[QueryResults]:
-            return (stored.make_results() for stored in read_stored())
-
-        def read_pairs() -> Iterator[Pair]:
-            for stored in read_stored():
-                for number in stored.pooled:
-                    yield make_pair(dataset, stored.query.id, stored.snippets[number])
-
-        rankings: StoredRankings[None] = StoredRankings(read_rankings, self.rankings)
-        dataset = Dataset(queries, rankings, tuple(sorted(self.engines)), footer.warnings, footer.dates)
-        pairs = StoredRecords(read_pairs, self.pairs)
-        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_rankings), cache_key)
-        return PooledDataset(dataset, pool, footer.fingerprint, self.lines)
-
-
-def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | None) -> PooledDataset:
-    """Return the dataset of `reader` with its pool down to `depth`, in a temporary file in `folder`.
-
-    `source` names the file of the texts, for messages.
-    """
+def store_dataset(reader: QueryReader, depth: int, folder: Path | None) -> PooledDataset:
+    """Return the dataset of `reader` with its pool down to `depth`, in a temporary file in `folder`."""
     lines = TemporaryLines(folder)
-    content = _StoredContent(lines, depth)
-    starts: list[int] = []
+    remarks = PoolRemarks(depth, dates=reader.options.dates)
+    queries: list[Query] = []
+    starts = [0]
     for query, rankings in reader.read(folder):
-        stored = _make_stored_query(query, rankings, depth)
-        content.add(stored)
+        lines.append([encode_line(_make_stored_query(query, rankings, depth))])
+        remarks.add(rankings)
+        queries.append(query)
         starts.append(lines.size)
-        lines.append([encode_line(stored)])
-    ranges = dict(zip(content.queries, pairwise([*starts, lines.size]), strict=True))
-    footer = _Footer("", tuple(reader.warnings), reader.dates)
-    dataset = content.open(footer).dataset
-    missing = describe_missing(dataset.rankings, depth, source) if reader.lacks_text else ()
-    warnings = (*footer.warnings, *missing, *describe_differing_dates(dataset, depth))
+    ranges = {query.id: places for query, places in zip(queries, pairwise(starts), strict=True)}
     in_order = (decode_line(_query_decoder, lines.read(*ranges[query_id])) for query_id in sorted(ranges))
-    footer = _Footer(_hash_dataset(content.queries, in_order), warnings, reader.dates)
-    # In the file as plain texts, because msgspec encodes no messages.
-    lines.append([encode_line(replace(footer, warnings=tuple(map(str, warnings))))])
-    return content.open(footer)
+    # As plain texts, because msgspec encodes no messages.
+    warnings = tuple(map(str, (*reader.warnings, *remarks.describe(reader.texts_file))))
+    footer = _Footer(_hash_dataset(queries, in_order), warnings, reader.options.dates)
+    lines.append([encode_line(footer)])
+    return load_pooled(lines, depth)
 
 
 def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) -> _StoredQuery:
@@ -195,10 +144,10 @@ def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) ->
     return _StoredQuery(query, list(snippets.values()), lists, [numbers[id(each)] for each in pooled])
 
 
-def _hash_dataset(queries: Mapping[str, Query], stored: Iterable[_StoredQuery]) -> str:
+def _hash_dataset(queries: Iterable[Query], stored: Iterable[_StoredQuery]) -> str:
     """Return a hash of the dataset as it was read; `stored` are sorted by the ids of the queries."""
     digest = hashlib.sha256()
-    for query in queries.values():
+    for query in queries:
         extra = sorted(query.extra.items())
         record: tuple[object, ...] = ("query", query.id, query.raw_text, query.lang, query.reference, extra)
         expected = () if query.expected is None else (query.expected,)
@@ -216,73 +165,46 @@ def _hash_dataset(queries: Mapping[str, Query], stored: Iterable[_StoredQuery]) 
     return digest.hexdigest()[:16]
 
 
-def load_pooled(lines: StoredLines, depth: int, cache_key: str) -> PooledDataset:
-    """Return the dataset in `lines`, and its pool with `cache_key`; raise ValueError for other lines."""
-    content = _StoredContent(lines, depth)
+def load_pooled(lines: StoredLines, depth: int, cache_key: str = "") -> PooledDataset:
+    """Return the dataset in `lines`, and its pool with `cache_key`; raise ValueError for other lines.
+
+    Rankings and pairs are read from the lines whenever they are used.
+    """
+    queries: dict[str, Query] = {}
+    engines: set[str] = set()
+    counts = Counter[str]()
+    footer = None
     for line in lines:
         if line.startswith(_FOOTER_START):
-            return content.open(decode_line(_footer_decoder, line), cache_key)
-        content.add(decode_line(_query_decoder, line))
-    raise ValueError("no line ends the dataset")
+            footer = decode_line(_footer_decoder, line)
+            break
+        stored = decode_line(_query_decoder, line)
+        stored.check(depth)
+        if stored.query.id in queries:
+            raise ValueError("a query is there twice")
+        queries[stored.query.id] = stored.query
+        engines.update(each.engine for each in stored.lists)
+        counts.update(
+            rankings=len(stored.lists),
+            results=sum(len(each.documents) for each in stored.lists),
+            pairs=len(stored.pooled),
+        )
+    if footer is None:
+        raise ValueError("no line ends the dataset")
 
+    def read_stored() -> Iterator[_StoredQuery]:
+        return (decode_line(_query_decoder, line) for line in islice(lines, len(queries)))
 
-def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> Iterator[str]:
-    """Yield one line if results down to `depth` have no text in the file `source`."""
-    count, first, documents = 0, None, set[str]()
-    for ranking in rankings:
-        for rank, snippet in enumerate(ranking.snippets[:depth], start=1):
-            if TEXT_MISSING in snippet.flags:
-                count += 1
-                first = first or (ranking, rank, snippet.docno)
-                documents.add(snippet.docno)
-    if first is None:
-        return
-    ranking, rank, docno = first
-    if docno:
-        lack = (
-            Message("{count:,} documents have no text in {source}", count=len(documents), source=source)
-            if len(documents) > 1
-            else Message("1 document has no text in {source}", source=source)
-        )
-        which = Message("document {docno!r} of query {query_id!r}", docno=docno, query_id=ranking.query_id)
-    else:
-        lack = (
-            Message("{count:,} results have no text or title in {source}", count=count, source=source)
-            if count > 1
-            else Message("1 result has no text or title in {source}", source=source)
-        )
-        which = Message(
-            "rank {rank} of engine {engine!r} for query {query_id!r}",
-            rank=rank,
-            engine=ranking.engine,
-            query_id=ranking.query_id,
-        )
-    yield Message(
-        "{lack}, first {first}: the assessor does not judge a missing text, which is not grade 0",
-        lack=lack,
-        first=which,
-    )
+    def read_results() -> Iterator[QueryResults]:
+        return (stored.make_results() for stored in read_stored())
 
+    def read_pairs() -> Iterator[Pair]:
+        for stored in read_stored():
+            for number in stored.pooled:
+                yield make_pair(dataset, stored.query.id, stored.snippets[number])
 
-def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
-    """Yield one line if prompts show dates and pairs of a query down to `depth` differ only in the date."""
-    if not dataset.dates:
-        return
-    more = 0
-    for _, rankings in groupby(dataset.rankings, attrgetter("query_id")):
-        ids: dict[tuple[str, str], set[str]] = {}
-        for snippet in chain.from_iterable(ranking.snippets[:depth] for ranking in rankings):
-            if TEXT_MISSING not in snippet.flags:
-                ids.setdefault((snippet.title, snippet.text), set()).add(snippet.id)
-        more += sum(len(same_text) - 1 for same_text in ids.values())
-    if more == 1:
-        yield Message(
-            "1 pair differs from another one only in the date, which prompts show (--dates or --as-of): each"
-            " is judged"
-        )
-    elif more:
-        yield Message(
-            "{count:,} pairs differ from another one only in the date, which prompts show (--dates or"
-            " --as-of): each is judged",
-            count=more,
-        )
+    rankings: StoredRankings[None] = StoredRankings(read_results, counts["rankings"])
+    dataset = Dataset(queries, rankings, tuple(sorted(engines)), footer.warnings, footer.dates)
+    pairs = StoredRecords(read_pairs, counts["pairs"])
+    pool = Pool(depth, counts["results"], pairs, StoredDocuments(read_results), cache_key)
+    return PooledDataset(dataset, pool, footer.fingerprint, lines)

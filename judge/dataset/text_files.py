@@ -1,20 +1,22 @@
-"""Text files from other sources: their encodings, and limits on unpacked size and lines."""
+"""Text files from other sources: their encodings, limits on unpacked size and lines, and JSON in them."""
 
 from __future__ import annotations
 
 import codecs
 import gzip
 import io
+import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from judge.errors import InputError, explain_error
 from judge.filesystem import open_for_read
+from judge.json_text import RepeatedKey, make_object
 from judge.messages import Message
 
 if TYPE_CHECKING:
@@ -115,14 +117,6 @@ def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]
     other encoding, and for a file that cannot be read.
     """
     with translate_read_errors(path):
-        with open_bytes(path) as file:
-            start = file.read(len(_ZIP))
-        if start == _ZIP:
-            raise InputError(
-                "{file}: is an XLSX workbook or another ZIP file, not text; save it as CSV", file=path
-            )
-        if start.startswith(_GZIP):
-            raise InputError("{file}: is gzipped twice; unpack it once", file=path)
         encoding = _detect_encoding(path)
         if encoding == "gb18030":
             if warn is None:
@@ -142,9 +136,58 @@ def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]
             raise _make_decode_error(path, encoding) from None
 
 
+def read_nonblank_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[str, str]]:
+    """Yield `path:line` and the text of every line that is not blank; `.gz` files are unpacked.
+
+    Lines end at line feeds only: other separators can be inside a JSON string. `warn` receives a warning
+    where the encoding is a guess; without `warn` a guess raises InputError.
+    """
+    for number, text in read_lines(path, warn):
+        stripped = text.strip(" \t\r\n")
+        if stripped:
+            yield f"{path}:{number}", stripped
+
+
 def read_text_file(path: Path, warn: Warn | None = None) -> str:
     """Return the text of a file; `warn` and the errors are those of `read_lines`."""
     return "".join(text for _, text in read_lines(path, warn))
+
+
+def parse_object(location: str, text: str) -> dict[str, Any]:
+    """Return the JSON object in `text`; raise InputError for other JSON, or a duplicate key."""
+    value = parse_json(location, text)
+    if not isinstance(value, dict):
+        raise InputError("{place}: is {text!r}, not an object {{…}}", place=location, text=text[:60])
+    return value
+
+
+def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold any value
+    """Return the value in `text`; raise InputError where it is not JSON or gives one key twice."""
+    try:
+        return json.loads(text, object_pairs_hook=make_object)
+    except json.JSONDecodeError as error:
+        where = (
+            location
+            if error.lineno == 1
+            else Message("{place}, line {line}", place=location, line=error.lineno)
+        )
+        raise InputError(
+            "{where}: is not JSON: {error}, column {column}: {text!r}",
+            where=where,
+            error=Message(error.msg),
+            column=error.colno,
+            text=text[:60],
+        ) from None
+    except RecursionError:
+        raise InputError("{place}: cannot be read as JSON: it nests too deep", place=location) from None
+    except RepeatedKey as error:
+        raise InputError(
+            "{place}: field {field!r} is given twice in one object; keep one", place=location, field=error.key
+        ) from None
+    except ValueError:
+        raise InputError(
+            "{place}: cannot be read as JSON: a number has too many digits", place=location
+        ) from None
 
 
 def number_lines(file: TextIO, path: Path) -> Iterator[tuple[int, str]]:
@@ -164,6 +207,12 @@ def _detect_encoding(path: Path) -> str:
     """Return the name of the encoding of the file; raise InputError for an unknown one."""
     with open_bytes(path) as file:
         head = file.read(4)
+        if head == _ZIP:
+            raise InputError(
+                "{file}: is an XLSX workbook or another ZIP file, not text; save it as CSV", file=path
+            )
+        if head.startswith(_GZIP):
+            raise InputError("{file}: is gzipped twice; unpack it once", file=path)
         if head in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
             raise InputError("{file}: is UTF-32; save it as UTF-8", file=path)
         for mark, encoding in _BYTE_ORDER_MARKS.items():

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from judge.dataset import validation
-from judge.dataset.rows import InputRow, convert_values, parse_object, read_nonblank_lines
-from judge.dataset.text_files import Warn, read_lines
+from judge.dataset.rows import InputRow, convert_values
+from judge.dataset.text_files import Warn, parse_object, read_lines, read_nonblank_lines
 from judge.errors import InputError
 from judge.messages import SeparatedNames
 from judge.records import Ranking, Snippet
@@ -48,6 +48,7 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -
     return (
         InputRow(
             location,
+            {},
             {"query": queries[query_id], "query_id": query_id, "engine": engine}
             | texts.get(docno, {"snippet": None})
             | {"docno": docno},
@@ -74,7 +75,7 @@ def read_trec_rankings(runs: Sequence[Path], warn: Warn) -> tuple[Ranking, ...]:
 
 def _read_topics(path: Path, warn: Warn) -> dict[str, str]:
     topics: dict[str, str] = {}
-    lines = list(_read_lines(path, warn))
+    lines = list(read_nonblank_lines(path, warn))
     parse = _parse_tagged_topics if lines and lines[0][1].startswith("<") else _parse_topic_lines
     for location, query_id, text in parse(lines):
         if query_id in topics:
@@ -106,7 +107,7 @@ def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, 
 
 
 def _parse_topic_object(location: str, line: str) -> tuple[str, str]:
-    record = convert_values(parse_object(location, line), {})
+    record = convert_values(parse_object(location, line))
     ids = [record[name] for name in _TOPIC_ID_NAMES if record.get(name) is not None]
     texts = [record[name] for name in ("query", "text", "title") if record.get(name)]
     if not (ids and texts):
@@ -153,7 +154,7 @@ def _read_runs(
     for path, engine in _name_engines(runs).items():
         seen: dict[tuple[str, str], str] = {}
         file_tag = ""
-        for location, line in _read_lines(path, warn):
+        for location, line in read_nonblank_lines(path, warn):
             query_id, docno, order, tag = _parse_run_line(location, line)
             if queries is not None and query_id not in queries:
                 raise InputError(
@@ -215,7 +216,7 @@ def _name_engines(runs: Sequence[Path]) -> dict[Path, str]:
     """Return the engine of each file: its tag, or a name from the path where files share a tag."""
     tags: dict[Path, str] = {}
     for path in runs:
-        first = next(iter(_read_lines(path, lambda _: None)), None)
+        first = next(read_nonblank_lines(path, lambda _: None), None)
         if first is None:
             raise InputError("{file}: holds no results; write one line for each result", file=path)
         tags[path] = first[1].split()[-1]
@@ -246,7 +247,7 @@ def _read_documents(path: Path, wanted: set[str], warn: Warn) -> dict[str, dict[
     """Return the fields of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
     documents: dict[str, dict[str, Any]] = {}
     locations: dict[str, str] = {}
-    for number, line in read_lines(_check_file(path), warn):
+    for number, line in read_lines(path, warn):
         if not line.strip(" \t\r\n"):
             continue
         location = f"{path}:{number}"
@@ -279,7 +280,7 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
                 "{place}: is a header; write documents as id, tab, text, or as JSON lines", place=location
             )
         return docno.strip(), {"snippet": text}
-    record = convert_values(parse_object(location, line), {})
+    record = convert_values(parse_object(location, line))
     ids = [record[name] for name in _ID_NAMES if record.get(name) is not None]
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
     if not (ids and texts):
@@ -293,13 +294,3 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
         "snippet": validation.parse_optional_text(location, texts[0], record[texts[0]]),
         **other_fields,
     }
-
-
-def _read_lines(path: Path, warn: Warn) -> Iterable[tuple[str, str]]:
-    return read_nonblank_lines(_check_file(path), warn)
-
-
-def _check_file(path: Path) -> Path:
-    if not path.is_file():
-        raise InputError("{file}: no such file", file=path)
-    return path

@@ -12,12 +12,19 @@ from typing import Literal
 
 import numpy as np
 
+from judge.analysis.dimension_summary import (
+    DimensionMean,
+    DimensionResult,
+    QueryValues,
+    make_note,
+    summarise_dimension,
+)
 from judge.analysis.judged_run import JudgedRun, score_lists
-from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
-from judge.assess.question_assessor import Asker, QuestionKind
+from judge.assess.question_assessor import QuestionKind
 from judge.characters import estimate_tokens
-from judge.dimensions.dimension_table import (
+from judge.dimensions.dimension import (
     MAX_LINE,
+    DimensionOptions,
     QuestionCount,
     is_readable,
     make_question_pair,
@@ -92,7 +99,7 @@ def _select_lists(data: Dataset) -> list[Ranking]:
     return [each for each in data.rankings if each.error is None and data.queries[each.query_id].reference]
 
 
-def measure_answers(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
+def measure_answers(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the grade of the answer from each list. An empty list, and an empty answer, is missing."""
     lists = _select_lists(run.data)
     queries = run.data.queries
@@ -102,10 +109,10 @@ def measure_answers(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
             # The model that answers does not see the reference.
             query = replace(queries[ranking.query_id], reference=None)
             to_answer[ranking.key] = make_question_pair(query, show_snippets(ranking.snippets[:_TOP_RESULTS]))
-    answers = asker.ask(ANSWER, to_answer)
+    answers = options.ask(ANSWER, to_answer)
     texts = {key: answer.answer for key, answer in answers.items() if answer.answer.strip()}
     to_grade = {key: make_question_pair(queries[key[1]], [text]) for key, text in texts.items()}
-    graded = asker.ask(GRADE_ANSWER, to_grade)
+    graded = options.ask(GRADE_ANSWER, to_grade)
     values: dict[ListKey, QueryValues] = {}
     notes = []
     for ranking in lists:

@@ -16,15 +16,15 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, score_lists
-from judge.analysis.summary import (
+from judge.analysis.dimension_summary import (
     DimensionResult,
     EnginePair,
     QueryValues,
     average_values,
     summarise_dimension,
 )
-from judge.dimensions.dimension_table import DimensionOptions
+from judge.analysis.judged_run import JudgedRun, score_lists
+from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.sources import find_site
 from judge.errors import InputError
 from judge.measure.engine_agreement import rbo

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from judge.analysis.dimension_summary import DimensionResult, summarise_dimension
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.pool import list_firsts
 from judge.measure.formulas import (
     Floats,

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean
 
+from judge.analysis.dimension_summary import DimensionResult, summarise_dimension
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.label_files import Feedback, FeedbackKind
 from judge.dataset.labels import Label, match_labels
-from judge.dimensions.dimension_table import DimensionOptions
+from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
 from judge.measure.agreement import compute_median_grades, measure_agreement, pair_grades
 from judge.messages import Message

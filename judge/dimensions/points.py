@@ -14,14 +14,26 @@ from typing import Literal
 
 import numpy as np
 
+from judge.analysis.dimension_summary import (
+    DimensionNote,
+    DimensionResult,
+    QueryValues,
+    make_note,
+    summarise_dimension,
+)
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionNote, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.prompts import make_object_schema
-from judge.assess.question_assessor import Asker, QuestionKind
+from judge.assess.question_assessor import QuestionKind
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated
-from judge.dimensions.dimension_table import QuestionCount, is_readable, make_question_pair, show_snippets
+from judge.dimensions.dimension import (
+    DimensionOptions,
+    QuestionCount,
+    is_readable,
+    make_question_pair,
+    show_snippets,
+)
 from judge.flags import EMPTY_SNIPPET
 from judge.measure.agreement import GradesByPair, compute_median_grades
 from judge.measure.formulas import Floats, compute_alpha_ndcg
@@ -105,7 +117,7 @@ def count_point_questions(data: Dataset, pool: Pool, _: object) -> Iterable[Ques
     ]
 
 
-def measure_points(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
+def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the recall of points of each list, down to the depth of the run.
 
     A list has no value where the points are unknown, or one of its results has no grade or no answer.
@@ -117,14 +129,14 @@ def measure_points(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
     for query in run.data.queries.values():
         lines = show_snippets(pair.snippet for pair in relevant[query.id][:_MAX_SHOWN])
         to_list[query.id] = make_question_pair(query, lines or ["-"])
-    points = {query_id: answer.points for query_id, answer in asker.ask(LIST_POINTS, to_list).items()}
+    points = {query_id: answer.points for query_id, answer in options.ask(LIST_POINTS, to_list).items()}
     to_assign = {}
     for query_id, of_query in points.items():
         lines = [f"{number} | {each.point}" for number, each in enumerate(of_query, start=1)]
         for pair in relevant[query_id]:
             shown = [*show_snippets([pair.snippet], start=0), *lines]
             to_assign[pair.key] = make_question_pair(pair.query, shown)
-    assigned = asker.ask(FIND_SUPPORT, to_assign)
+    assigned = options.ask(FIND_SUPPORT, to_assign)
     # Snippets that are not relevant support nothing.
     levels: dict[PairKey, Levels | None] = {
         key: (0.0,) * len(points[key[0]]) for key in grades if key[0] in points

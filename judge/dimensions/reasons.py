@@ -13,8 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, score_run
-from judge.analysis.summary import (
+from judge.analysis.dimension_summary import (
     DimensionNote,
     DimensionResult,
     DimensionSummary,
@@ -22,8 +21,9 @@ from judge.analysis.summary import (
     make_note,
     summarise_dimension,
 )
-from judge.assess.question_assessor import Asker, QuestionKind
-from judge.dimensions.dimension_table import DimensionOptions, QuestionCount, is_readable, make_question_pair
+from judge.analysis.judged_run import JudgedRun, score_run
+from judge.assess.question_assessor import QuestionKind
+from judge.dimensions.dimension import DimensionOptions, QuestionCount, is_readable, make_question_pair
 from judge.measure.score import compute_nan_mean
 from judge.messages import MeasureName, Message, join_messages
 from judge.records import Dataset, Judgment, Lang, ListKey, PairKey, Pool, Ranking
@@ -61,7 +61,7 @@ def count_failure_questions(data: Dataset, pool: Pool, _: object) -> Iterable[Qu
     return [QuestionCount(CLASSIFY_REASONS, questions, tokens, 5 * _MAX_SHOWN)]
 
 
-def measure_failures(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
+def measure_failures(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the share of each list's results, down to the depth of the run, in each class.
 
     A list with an ungraded result, or with a reason that has no class, has no value; an empty one neither.
@@ -69,7 +69,7 @@ def measure_failures(run: JudgedRun, asker: Asker, _: object) -> DimensionResult
     judgments = _select_judgments(run.judgments)
     least = run.spec.scale.relevant_from
     failed = {key: each for key, each in judgments.items() if each.grade is not None and each.grade < least}
-    classes = _classify_reasons(run, failed.values(), asker)
+    classes = _classify_reasons(run, failed.values(), options)
     values: dict[ListKey, QueryValues] = {}
     examples: dict[tuple[str, FailureClass], list[DimensionNote]] = {}
     for (engine, query_id), snippets in run.lists.items():
@@ -114,7 +114,7 @@ def _list_remarks(
 
 
 def _classify_reasons(
-    run: JudgedRun, failed: Iterable[Judgment], asker: Asker
+    run: JudgedRun, failed: Iterable[Judgment], options: DimensionOptions
 ) -> dict[PairKey, FailureClass]:
     """Return the class of each pair whose judgment has a reason; a label of a person has none."""
     by_query: dict[str, list[Judgment]] = {}
@@ -132,7 +132,7 @@ def _classify_reasons(
         pairs[key] = make_question_pair(run.data.queries[key[0]], lines)
     return {
         judgment.key: name
-        for key, answer in asker.ask(CLASSIFY_REASONS, pairs).items()
+        for key, answer in options.ask(CLASSIFY_REASONS, pairs).items()
         for judgment, name in zip(parts[key], answer.classes, strict=True)
     }
 
@@ -166,7 +166,7 @@ def count_explanation_questions(
     return [QuestionCount(EXPLAIN, lists, 60.0 * pool.depth, 120)]
 
 
-def explain_run(run: JudgedRun, asker: Asker, options: DimensionOptions) -> DimensionResult:
+def explain_run(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
     scores = score_run(run, run.spec.measures[:1])
     values = scores.average_repeats()[:, :, 0]
@@ -186,7 +186,7 @@ def explain_run(run: JudgedRun, asker: Asker, options: DimensionOptions) -> Dime
         for ranking, lines in lists_with_lines
         if ranking.snippets
     }
-    answers = asker.ask(EXPLAIN, pairs)
+    answers = options.ask(EXPLAIN, pairs)
     notes = []
     for ranking, _ in lists_with_lines:
         query = run.data.queries[ranking.query_id]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, get_args
 
+from judge.analysis.dimension_summary import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
-from judge.assess.question_assessor import Asker, QuestionKind
-from judge.dimensions.dimension_table import QuestionCount, make_question_pair
+from judge.assess.question_assessor import QuestionKind
+from judge.dimensions.dimension import DimensionOptions, QuestionCount, make_question_pair
 from judge.dimensions.sources import (
     NO_URL,
     UNKNOWN,
@@ -89,7 +89,7 @@ def count_site_questions(data: Dataset, pool: Pool, _: object) -> Iterable[Quest
     return [QuestionCount(GRADE_SITE, len(sites), _EXAMPLES * _EXAMPLE_CHARS / 3, 50)]
 
 
-def measure_site_grades(run: JudgedRun, asker: Asker, _: object) -> DimensionResult:
+def measure_site_grades(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the mean grades of each list, and its shares of classes, down to the depth of the run.
 
     A grade that the model leaves open enters no mean. A list with a site that has no answer has no value.
@@ -101,7 +101,8 @@ def measure_site_grades(run: JudgedRun, asker: Asker, _: object) -> DimensionRes
             examples.setdefault(site, []).append(pair.snippet)
     hosts_by_list = list_hosts(run.data, depth)
     counts = Counter(find_domain(host) for hosts in hosts_by_list.values() for host in hosts if host)
-    grades = asker.ask(GRADE_SITE, {site: _ask_site(site, examples.get(site, ())) for site in sorted(counts)})
+    pairs = {site: _ask_site(site, examples.get(site, ())) for site in sorted(counts)}
+    grades = options.ask(GRADE_SITE, pairs)
     table = load_classes()
 
     def classify(host: str) -> str:

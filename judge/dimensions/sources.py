@@ -24,8 +24,8 @@ from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
+from judge.analysis.dimension_summary import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dataset.pool import canonicalise_url
 from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, ListKey

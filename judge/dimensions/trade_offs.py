@@ -13,8 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, score_lists
-from judge.analysis.summary import (
+from judge.analysis.dimension_summary import (
     PRICE,
     DimensionMean,
     DimensionResult,
@@ -22,7 +21,8 @@ from judge.analysis.summary import (
     average_values,
     summarise_dimension,
 )
-from judge.dimensions.dimension_table import DimensionOptions
+from judge.analysis.judged_run import JudgedRun, score_lists
+from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
 from judge.measure.formulas import find_largest_value
 from judge.measure.measures import Measure

@@ -153,7 +153,7 @@ def tabulate_results(
         columns: ResultColumns | None = rankings.columns
         if columns is None or columns.depth != depth:
             parts = ((each.rankings, each.documents) for each in rankings.read_query_results())
-            columns = rankings.columns = tabulate_queries(parts, depth)
+            columns = rankings.columns = tabulate_queries(parts, depth, with_tokens=True)
         return columns
     in_order = sorted(rankings, key=attrgetter("query_id", "engine"))
     by_query = groupby(in_order, attrgetter("query_id"))
@@ -165,7 +165,7 @@ def tabulate_queries(
     queries: Iterable[tuple[Sequence[Ranking], Mapping[ListKey, Sequence[str]]]],
     depth: int,
     *,
-    with_tokens: bool = True,
+    with_tokens: bool,
 ) -> ResultColumns:
     """Return the columns of the rankings of queries and their documents; raise as `tabulate_results`."""
     flat = _FlatResults(depth, with_tokens=with_tokens)

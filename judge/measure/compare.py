@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from judge.measure.formulas import TIE, Floats, Ints, convert_non_finite
-from judge.measure.resampling import MIN_DIFFERING, Interval, make_finite_interval
+from judge.measure.resampling import MIN_DIFFERING, Interval, hide_whole_range, make_finite_interval
 from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 from judge.measure.simultaneous import (
     MIN_QUERIES,
@@ -85,8 +85,7 @@ class PairComparison:
     @property
     def interval(self) -> Interval | None:
         """The interval, None for the whole range of the measure, which `ci95` is without a test."""
-        low, high = self.ci95 or (0.0, 0.0)
-        return None if high == -low >= 1 else self.ci95
+        return hide_whole_range(self.ci95)
 
 
 def describe_outcome(t: Translator, comparison: PairComparison) -> str:
@@ -163,7 +162,7 @@ def _compare_measures(
     sides = np.where(swapped, [[two], [one]], [[one], [two]])
     named = zip(sides[0], sides[1], indexes, strict=True)
     bounds = [scores.bound_differences(one, two, index) for one, two, index in named]
-    bounded = [_bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)]
+    bounded = [bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)]
     mean, least, most = ranges = np.stack(bounded, axis=1)
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
     tests = compare_means(
@@ -240,7 +239,7 @@ def _compare_pairs(
         yield replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
 
 
-def _bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+def bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
     """Return (3, pairs): the means of (pairs, queries) differences and their lowest and highest values.
 
     Queries count that have or may get a value.

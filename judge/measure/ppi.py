@@ -316,7 +316,7 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
 
 
 def _advise_on_plan(sample: LabelledSample) -> Message:
-    """Return the command that draws as many queries as the next step needs."""
+    """Return the command that draws as many queries as the next step needs; its value `run` is a folder."""
     labelled, total = sample.human.size, sample.human.size + sample.rest.size
     count = ENOUGH_LABELLED
     if labelled < MIN_LABELLED:
@@ -325,13 +325,15 @@ def _advise_on_plan(sample: LabelledSample) -> Message:
         count = labelled + MIN_VALUES - sample.labelled_values
     if count >= total:
         return Message(
-            "judge agree RUN --plan {count} draws all {count} queries of the run; the labels of those drawn"
+            "judge agree {run} --plan {count} draws all {count} queries of the run; the labels of those drawn"
             " before stay valid",
+            run="RUN",
             count=total,
         )
     return Message(
-        "judge agree RUN --plan {count} draws {count} queries; with the same --seed, those drawn before are"
+        "judge agree {run} --plan {count} draws {count} queries; with the same --seed, those drawn before are"
         " among them, and their labels stay valid",
+        run="RUN",
         count=count,
     )
 

@@ -197,6 +197,11 @@ def make_finite_interval(low: float, high: float) -> Interval | None:
     return (float(low), float(high)) if np.isfinite([low, high]).all() else None
 
 
+def hide_whole_range(interval: Interval | None) -> Interval | None:
+    """Return the interval, None for the whole range (-1 to 1, wider for DCG), which says nothing."""
+    return None if interval is None or interval[1] == -interval[0] >= 1 else interval
+
+
 @dataclass(frozen=True, slots=True)
 class StatisticValue:
     """A statistic with its 95% interval over queries; `why` says why one of the two is unknown."""

@@ -3,10 +3,12 @@
 `chinese_format` puts values into Chinese templates, `recognition` finds the template of a text that was read.
 """
 
-from judge.messages.bilingual import Text, build_text, build_texts, join_sentences, make_text
+from judge.messages.bilingual import Bilingual, build_text, build_texts, join_sentences, make_text
 from judge.messages.catalogue import (
     CHINESE,
     ENGLISH,
+    UI_LANGUAGES,
+    Language,
     MeasureName,
     Message,
     NameList,
@@ -20,12 +22,14 @@ from judge.messages.catalogue import (
 __all__ = [
     "CHINESE",
     "ENGLISH",
+    "UI_LANGUAGES",
+    "Bilingual",
+    "Language",
     "MeasureName",
     "Message",
     "NameList",
     "OptionName",
     "SeparatedNames",
-    "Text",
     "Translator",
     "build_text",
     "build_texts",

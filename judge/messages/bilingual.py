@@ -10,41 +10,42 @@ from judge.messages.catalogue import CHINESE, ENGLISH, Translator
 P = ParamSpec("P")
 
 
-class Text(NamedTuple):
+class Bilingual(NamedTuple):
     """The same text in English and Chinese."""
 
     en: str
     zh: str
 
+    @classmethod
+    def repeat(cls, text: str) -> Bilingual:
+        """Return a text that is the same in both languages."""
+        return cls(text, text)
+
 
 def build_text(
     build: Callable[Concatenate[Translator, P], str], /, *args: P.args, **values: P.kwargs
-) -> Text:
+) -> Bilingual:
     """Return the text that `build` makes with the messages of each language."""
-    return Text(build(ENGLISH, *args, **values), build(CHINESE, *args, **values))
+    return Bilingual(build(ENGLISH, *args, **values), build(CHINESE, *args, **values))
 
 
 def build_texts(
     build: Callable[Concatenate[Translator, P], Iterable[str]], /, *args: P.args, **values: P.kwargs
-) -> list[Text]:
+) -> list[Bilingual]:
     """Return the texts that `build` makes, one after the other, with the messages of each language."""
-    return list(map(Text, build(ENGLISH, *args, **values), build(CHINESE, *args, **values)))
+    return list(map(Bilingual, build(ENGLISH, *args, **values), build(CHINESE, *args, **values)))
 
 
-def make_text(message: str, /, **values: Any) -> Text:  # noqa: ANN401
-    """Return the message in both languages with the values in it; a Text stands in it in its language."""
-    return Text(
-        *(
-            t(
-                message,
-                **{name: value[at] if isinstance(value, Text) else value for name, value in values.items()},
-            )
-            for at, t in enumerate((ENGLISH, CHINESE))
-        )
+def make_text(message: str, /, **values: Any) -> Bilingual:  # noqa: ANN401
+    """Return the message in both languages with the values in it; a Bilingual value has its own language."""
+    english, chinese = (
+        {name: value[at] if isinstance(value, Bilingual) else value for name, value in values.items()}
+        for at in (0, 1)
     )
+    return Bilingual(ENGLISH(message, **english), CHINESE(message, **chinese))
 
 
-def join_sentences(sentences: Iterable[Text]) -> Text:
+def join_sentences(sentences: Iterable[Bilingual]) -> Bilingual:
     """Return sentences in a row, with a space between them in English."""
     english, chinese = zip(*sentences, strict=True)
-    return Text(" ".join(english), "".join(chinese))
+    return Bilingual(" ".join(english), "".join(chinese))

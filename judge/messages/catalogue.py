@@ -7,7 +7,8 @@ package is built. Values stand in braces and keep their names in both languages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache, reduce
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from gettext import GNUTranslations, NullTranslations
 from math import floor, log10
 from typing import Any, Self
@@ -38,6 +39,16 @@ class Message(str):
     def __getnewargs_ex__(self) -> tuple[tuple[str], Mapping[str, object]]:
         return (self.template,), self.values
 
+    def replace_value(self, name: str, value: object) -> Message:
+        """Return the message with another `value` of this name, also in the messages among its values."""
+        replaced = {
+            key: each.replace_value(name, value) if isinstance(each, Message) else each
+            for key, each in self.values.items()
+        }
+        if name in replaced:
+            replaced[name] = value
+        return Message(self.template, **replaced) if replaced else self
+
     def render(self, translator: Translator) -> str:
         """Return the message in the language of the translator, and so the messages among its values."""
         values = {name: getattr(value, "message", value) for name, value in self.values.items()}
@@ -56,36 +67,63 @@ class OptionName(Message):
         return translator.edit_template(self.template)
 
 
+@dataclass(frozen=True)
+class Language:
+    """A language of messages. Its catalogue is read when the first message is looked up.
+
+    `fill` puts values into a template.
+    """
+
+    name: str
+    read_catalogue: Callable[[], NullTranslations]
+    fill: Callable[[str, Mapping[str, object]], str]
+
+    @cached_property
+    def catalogue(self) -> NullTranslations:
+        """The messages by their English text."""
+        return self.read_catalogue()
+
+    @cached_property
+    def index(self) -> MessageIndex:
+        """The messages by their parts."""
+        # gettext has no other way to list the messages of a catalogue. One with a context has that before it.
+        keys = [key for key in getattr(self.catalogue, "_catalog", {}) if isinstance(key, str)]
+        names = [key.removeprefix("measure\x04") for key in keys if key.startswith("measure\x04")]
+        return MessageIndex([key for key in keys if "\x04" not in key], names)
+
+    @property
+    def lacks_catalogue(self) -> bool:
+        """Whether messages are in English because the catalogue of this language is not compiled."""
+        return self.name != "en" and not isinstance(self.catalogue, GNUTranslations)
+
+
 class Translator:
-    """The messages of one language. The catalogue is read when the first message is looked up.
+    """The messages in the language that `get_language` returns.
 
     `edit_template` changes what the catalogue has, before values are put in.
     """
 
     def __init__(
-        self,
-        language: str,
-        read_catalogue: Callable[[], NullTranslations],
-        format_text: Callable[[str, Mapping[str, object]], str] = str.format_map,
-        edit_template: Callable[[str], str] = str,
+        self, get_language: Callable[[], Language], edit_template: Callable[[str], str] = str
     ) -> None:
-        self.language = language
-        self._read_catalogue = read_catalogue
-        self._format = format_text
+        self._get_language = get_language
         self.edit_template = edit_template
 
     def replace_edit(self, edit_template: Callable[[str], str]) -> Translator:
         """Return a translator to the same language that edits templates by `edit_template`."""
-        return Translator(self.language, lambda: self._catalogue, self._format, edit_template)
-
-    @cached_property
-    def _catalogue(self) -> NullTranslations:
-        return self._read_catalogue()
+        return Translator(self._get_language, edit_template)
 
     @property
-    def lacks_catalogue(self) -> bool:
-        """Whether messages are in English because the catalogue of this language is not compiled."""
-        return self.language != "en" and not isinstance(self._catalogue, GNUTranslations)
+    def language(self) -> str:
+        """The tag of the language."""
+        return self._get_language().name
+
+    @property
+    def _catalogue(self) -> NullTranslations:
+        return self._get_language().catalogue
+
+    def _format(self, template: str, values: Mapping[str, object]) -> str:
+        return self._get_language().fill(template, values)
 
     def __call__(self, message: str, /, **values: Any) -> str:  # noqa: ANN401 - as str.format takes
         """Return the message in this language, with the values in it.
@@ -107,7 +145,9 @@ class Translator:
 
     def _translate_read_text(self, text: str, depth: int = DEPTH) -> str:
         """Return the message that `text`, which was read, is in English; another text unchanged."""
-        message = self._index.recognise(text, depth) if " " in text else None
+        # English is not in a catalogue of its own: a text in it stays, unless its template is to be edited.
+        language = self._get_language() if self.edit_template is str else UI_LANGUAGES["zh"]
+        message = language.index.recognise(text, depth) if " " in text else None
         if message is None:
             return text
         if not message.values:
@@ -130,11 +170,6 @@ class Translator:
             return self._translate_read_text(value, depth)
         names = [self._translate_read_text(name, depth) for name in names]
         return self.join(names) if has_and else self.list_names(names)
-
-    @property
-    def _index(self) -> MessageIndex:
-        # English is not in a catalogue of its own: a text in it stays, unless its template is to be edited.
-        return _index_messages(self._catalogue if self.edit_template is str else CHINESE._catalogue)
 
     def translate_plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
         """Return the message for `count` things, which stands in it as `{count}`."""
@@ -223,15 +258,6 @@ def join_messages(messages: Iterable[str], template: str = "{left}; {right}") ->
     return reduce(lambda left, right: Message(template, left=left, right=right), parts)
 
 
-@lru_cache(maxsize=4)
-def _index_messages(catalogue: NullTranslations) -> MessageIndex:
-    """Return the index of a catalogue, which all its translators share: to make one takes milliseconds."""
-    # gettext has no other way to list the messages of a catalogue. One with a context has that before it.
-    keys = [key for key in getattr(catalogue, "_catalog", {}) if isinstance(key, str)]
-    names = [key.removeprefix("measure\x04") for key in keys if key.startswith("measure\x04")]
-    return MessageIndex([key for key in keys if "\x04" not in key], names)
-
-
 def _read_chinese() -> NullTranslations:
     """Return the catalogue; an empty one in a checkout that is not installed, where it is not compiled."""
     from importlib.resources import files
@@ -243,10 +269,13 @@ def _read_chinese() -> NullTranslations:
         return NullTranslations()
 
 
-ENGLISH = Translator("en", NullTranslations)
-
-
-CHINESE = Translator("zh", _read_chinese, format_chinese)
+#: The languages of messages, by the values of --ui-lang.
+UI_LANGUAGES: Mapping[str, Language] = {
+    "en": Language("en", NullTranslations, str.format_map),
+    "zh": Language("zh", _read_chinese, format_chinese),
+}
+ENGLISH = Translator(lambda: UI_LANGUAGES["en"])
+CHINESE = Translator(lambda: UI_LANGUAGES["zh"])
 
 
 def round_count(count: int) -> str:

@@ -5,10 +5,10 @@
     assessor_drift, query_drift       whether the assessor changed, and the queries
     regression_test                   whether engines became worse
     evidence, decision                all that changed; the status that follows from it
-    record, record_file, stores       night.json, and its file; the verdict stores of nights
+    record, stores                    night.json; the verdict stores of nights
     night_texts                       the texts about a night, and the formats of its message
     notifications                     where the message is sent
-    trend, trend_texts                the values of all nights, and texts about them
+    trend                             the values of all nights
     trend_page, trend_drawing         their page, and its charts
     schedules                         timers and workflows that start the job
 

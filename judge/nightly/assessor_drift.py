@@ -82,6 +82,11 @@ class CanaryCheck:
     accepted: tuple[str, ...] = ()
     shares_canaries: bool = False
 
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        """The summaries of the night's runs of canaries, the last one first."""
+        return self.run.summary, *self.earlier
+
 
 def make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
     """Return the options of a canary run in `folder`, with the assessor of `config`.
@@ -169,7 +174,22 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: Nigh
 def find_assessor_changes(tonight: CanaryGrades, before: CanaryGrades, rules: NightlyConfig) -> Iterator[str]:
     """Yield why the assessor of this night's canaries is another one than `before`."""
     comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
-    moved = [*find_grade_drift(comparison, rules), *_find_unreadable(tonight, before, rules.max_missing)]
+    moved = [*find_grade_drift(comparison, rules)]
+    # The server answers, so far more replies without a verdict are of another assessor.
+    share, share_before = (
+        side.unreadable / side.requested if side.requested else 0.0 for side in (tonight, before)
+    )
+    if share - share_before > rules.max_missing:
+        moved.append(
+            Message(
+                "{count:,} of {replies:,} replies to the canaries have no verdict, at the baseline"
+                " {count_before:,} of {replies_before:,}",
+                count=tonight.unreadable,
+                replies=tonight.judged + tonight.unreadable,
+                count_before=before.unreadable,
+                replies_before=before.judged + before.unreadable,
+            )
+        )
     # A name is accepted only where canaries were compared and show the same assessor.
     accepts = comparison.compared and not moved
     new = sorted(name for name in tonight.served - before.served if not (accepts and rules.accepts(name)))
@@ -191,22 +211,6 @@ def find_assessor_changes(tonight: CanaryGrades, before: CanaryGrades, rules: Ni
             else change
         )
     yield from moved
-
-
-def _find_unreadable(tonight: CanaryGrades, before: CanaryGrades, margin: float) -> Iterator[str]:
-    """Yield a sentence when far more replies have no verdict: the server answers, so it is the assessor."""
-    share, share_before = (
-        side.unreadable / side.requested if side.requested else 0.0 for side in (tonight, before)
-    )
-    if share - share_before > margin:
-        yield Message(
-            "{count:,} of {replies:,} replies to the canaries have no verdict, at the baseline"
-            " {count_before:,} of {replies_before:,}",
-            count=tonight.unreadable,
-            replies=tonight.judged + tonight.unreadable,
-            count_before=before.unreadable,
-            replies_before=before.judged + before.unreadable,
-        )
 
 
 def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> GradeComparison:

@@ -31,16 +31,18 @@ from judge.nightly.assessor_drift import (
     list_finished_canary_runs,
     load_canary_grades,
 )
-from judge.nightly.record import QUARANTINED_STORE, BaselineReference, EngineSettings, NightRecord
-from judge.nightly.record_file import (
+from judge.nightly.record import (
     NIGHT_FILE,
-    parse_record,
+    QUARANTINED_STORE,
+    BaselineReference,
+    EngineSettings,
+    NightRecord,
     read_record,
     read_record_if_there,
-    record_to_json,
 )
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config
+from judge.runs.record_json import from_json, to_json
 
 #: The command that makes a run the baseline.
 SET_BASELINE_COMMAND = "judge baseline set RUN"
@@ -78,8 +80,7 @@ class BaselinePointer:
 class Baseline:
     """The run that nights are compared with, and what their records say of it.
 
-    `canaries` is None when it was judged without any, `engine_settings` where they are unknown. `short_lists`
-    are those of `CollectionInfo`.
+    `canaries` is None when it was judged without any.
     """
 
     pointer: BaselinePointer
@@ -88,13 +89,12 @@ class Baseline:
     identity: RunIdentity
     reference: BaselineReference
     canaries: CanaryGrades | None
-    engine_settings: EngineSettings | None = None
-    short_lists: Mapping[str, str] = field(default_factory=dict)
+    collection: CollectionInfo
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """The content of collected.json: the remarks of a collection, and the settings of the engines.
+    """The content of collected.json: the remarks of a collection, and the settings of the engines, if known.
 
     `short_lists` has a sentence for each engine that returned fewer results than the depth for every query.
     """
@@ -109,7 +109,7 @@ def read_collection(folder: RunFolder) -> CollectionInfo:
     values = folder.read_if_there(COLLECTION_FILE) or {}
     # Version 1 calls the settings "asked".
     values = {"engine_settings": values.get("asked"), **values}
-    return parse_record(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
+    return from_json(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
 
 
 def make_set_command(night: Path) -> str:
@@ -129,7 +129,10 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     Raises InputError when `run` is not a finished run, misses too much or was judged by more than one
     assessor, StoreError when the disk does not take the copy.
     """
-    quarantined_store = _check_run(run, read_record_if_there(RunFolder(run)))
+    record = read_record_if_there(RunFolder(run))
+    if problem := _find_problem(run, record):
+        raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
+    store = record.quarantined_store if record else None
     loaded = load_run(RunFolder(run))
     texts = _read_files(run)
     if canaries := list_finished_canary_runs(run):  # the last one is of the assessor that ended the night
@@ -143,13 +146,13 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
         queries=len(loaded.data.queries),
         engines=tuple(loaded.data.engines),
         canaries=bool(canaries),
-        quarantined_store=quarantined_store,
+        quarantined_store=Path(store).name if store else None,
     )
     folder = nights / _BASELINE_FOLDER
     for file, text in texts.items():
         _write_copy(text, folder / pointer.id / file)
     _load_baseline(folder, pointer)  # first: with a copy that cannot be read, no later night could run
-    RunFolder(folder).write_json(_POINTER_FILE, record_to_json(pointer))
+    RunFolder(folder).write_json(_POINTER_FILE, to_json(pointer))
     return pointer
 
 
@@ -162,25 +165,6 @@ def _write_copy(text: str, path: Path) -> None:
             "{folder}: cannot be made: {error}", folder=path.parent, error=explain_error(error)
         ) from error
     RunFolder(path.parent).write(path.name, [text])
-
-
-def _check_run(run: Path, record: NightRecord | None) -> str | None:
-    """Return the name of the store with the verdicts of a drifted assessor, None for another run.
-
-    Raises InputError when the run cannot be the baseline.
-    """
-    if problem := _find_problem(run, record):
-        raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
-    if record is None or record.quarantined_store is None:
-        return None
-    store = run / record.quarantined_store
-    if not store.exists():
-        raise InputError(
-            "{run}: its verdicts are in {store}, which does not exist; set a later night",
-            run=run,
-            store=store,
-        )
-    return store.name
 
 
 def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
@@ -208,6 +192,8 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     if record and record.status == "assessor drift" and record.quarantined_store is None:
         # The first reason ends with the advice which night to set.
         return Message("its verdicts can be of two assessors: {reason}", reason=Message(record.reasons[0]))
+    if record and record.quarantined_store and not (store := run / record.quarantined_store).exists():
+        return Message("its verdicts are in {store}, which does not exist; set a later night", store=store)
     return None
 
 
@@ -233,10 +219,8 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
         return None
     # Version 1 calls the store "apart".
     values["quarantined_store"] = values.get("quarantined_store") or values.get("apart")
-    try:
-        return parse_record(BaselinePointer, values, str(path))
-    except InputError as error:
-        raise _make_unreadable_error(nights, error) from error
+    advice = Message("set the baseline again: {command}", command=_format_set_command(nights))
+    return from_json(BaselinePointer, values, str(path), advice)
 
 
 def show_baseline(nights: Path) -> BaselinePointer:
@@ -258,12 +242,8 @@ def load_baseline(nights: Path) -> Baseline | None:
         problem: object = error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = Message("{folder}: is damaged ({error!r})", folder=folder / pointer.id, error=error)
-    raise _make_unreadable_error(nights, problem)
-
-
-def _make_unreadable_error(nights: Path, problem: object) -> InputError:
     command = _format_set_command(nights)
-    return InputError("{error}; set the baseline again: {command}", error=problem, command=command)
+    raise InputError("{error}; set the baseline again: {command}", error=problem, command=command)
 
 
 def _format_set_command(nights: Path) -> str:
@@ -282,7 +262,6 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
         RunFolder(path).check_no_link()
     summary, config = load_summary(folder), read_config(folder)
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
-    collection = read_collection(folder)
     served = list_served_models(summary) | (canaries.served if canaries else frozenset())
     return Baseline(
         pointer=pointer,
@@ -298,8 +277,7 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
             queries=pointer.queries,
         ),
         canaries=canaries,
-        engine_settings=collection.engine_settings,
-        short_lists=collection.short_lists,
+        collection=read_collection(folder),
     )
 
 

@@ -10,7 +10,7 @@ import re
 import socket
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from os import getpid
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +30,11 @@ from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList, Translator, join_messages
 from judge.models.server import redact_url
 from judge.nightly.baseline import COLLECTION_FILE, Baseline, CollectionInfo, read_collection, read_pointer
-from judge.nightly.record import EngineSettings, EngineSource, NightRecord
-from judge.nightly.record_file import NIGHT_FILE
+from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
+from judge.runs.record_json import to_json
 
 if TYPE_CHECKING:
     from judge.config.collect import CollectConfig
@@ -55,8 +55,7 @@ _FIRST_TOML = Message(
 class NightContext:
     """The day of a night, its folder, the options of its run, and the options of its decision.
 
-    `remarks` tell what a reader must know of the dataset. `engine_settings` are None where they are
-    unknown, `baseline` is None when there is none.
+    `collection` is empty where the night did not ask engines, `baseline` is None when there is none.
     """
 
     day: str
@@ -65,8 +64,7 @@ class NightContext:
     rules: NightlyConfig
     measures: tuple[Measure, ...]
     baseline: Baseline | None = None
-    remarks: tuple[str, ...] = ()
-    engine_settings: EngineSettings | None = None
+    collection: CollectionInfo = field(default_factory=CollectionInfo)
 
     @property
     def nights(self) -> Path:
@@ -191,7 +189,7 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
 
 def find_identity(config: Config, pooled: PooledDataset) -> RunIdentity:
     """Return the identity of a run of `pooled`: its options, its dataset and its labels."""
-    labels = run_input.load_labels(config, pooled.dataset, pooled.pool)
+    labels = run_input.load_run_labels(config, pooled)
     return run_identity.make_identity(config, pooled, factory.build_assessors(config), labels)
 
 
@@ -202,13 +200,12 @@ def describe_ignored_changes(
     folder = context.folder.path
     changed = _describe_changed_options(context.folder, context.config)
     if test := record.regression_test:
-        before = {"alpha": test.alpha, "min_drop": test.min_drop}
-        now = {"alpha": context.rules.alpha, "min_drop": context.rules.min_drop}
-        changed += describe_differences(before, now)
+        changed += run_identity.describe_option_change("alpha", test.alpha, context.rules.alpha)
+        changed += run_identity.describe_option_change("min_drop", test.min_drop, context.rules.min_drop)
     pointer = read_pointer(context.nights)
     if pointer and pointer.name != context.day:
-        before_name = record.baseline.name if record.baseline else None
-        changed += describe_differences({"baseline": before_name}, {"baseline": pointer.name})
+        before = record.baseline.name if record.baseline else None
+        changed += run_identity.describe_option_change("baseline", before, pointer.name)
     if changed:
         yield t(
             "{file}, its dataset or the baseline has changed since: {changes}; the night stays as it is;"
@@ -263,31 +260,31 @@ def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -
 
 def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> list[str]:
     """Return how engines are asked, or judged, differently than at the baseline, as far as this is known."""
-    depths = {"depth": baseline.run.pool.depth}, {"depth": context.config.depth}
-    changed = list(describe_differences(*depths))
-    if context.engine_settings is not None and baseline.engine_settings is not None:
-        changed += _describe_engine_settings(context.engine_settings, baseline.engine_settings)
+    before_depth, depth = baseline.run.pool.depth, context.config.depth
+    changed: list[str] = [*run_identity.describe_option_change("depth", before_depth, depth)]
+    now, before = context.collection.engine_settings, baseline.collection.engine_settings
+    if now and before:
+        changed += describe_differences(asdict(before), asdict(now), free={"engines"})
+        for engine in sorted(before.engines.keys() & now.engines.keys()):
+            changed += _describe_engine_source(engine, before.engines[engine], now.engines[engine])
     if not changed:
         return []
     changes = join_messages(dict.fromkeys(changed))
     return [Message("engine settings changed since the baseline: {changes}", changes=changes)]
 
 
-def _describe_engine_settings(tonight: EngineSettings, baseline: EngineSettings) -> Iterator[str]:
-    yield from describe_differences(asdict(baseline), asdict(tonight), free={"engines"})
-    for engine in sorted(baseline.engines.keys() & tonight.engines.keys()):
-        before, now = baseline.engines[engine], tonight.engines[engine]
-        if before.address != now.address:
-            yield Message(
-                "{engine}'s address was {before.address}, now {now.address}",
-                engine=engine,
-                before=before,
-                now=now,
-            )
-        parts = sorted(before.table.keys() | now.table.keys())
-        if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
-            names = NameList(different)
-            yield Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
+def _describe_engine_source(engine: str, before: EngineSource, now: EngineSource) -> Iterator[str]:
+    if before.address != now.address:
+        yield Message(
+            "{engine}'s address was {before.address}, now {now.address}",
+            engine=engine,
+            before=before,
+            now=now,
+        )
+    parts = sorted(before.table.keys() | now.table.keys())
+    if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
+        names = NameList(different)
+        yield Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
 
 
 def collect_dataset(toml: Path, context: NightContext) -> NightContext:
@@ -306,12 +303,10 @@ def collect_dataset(toml: Path, context: NightContext) -> NightContext:
         collected = collect(config)
         remarks = (*collected.wrong_paths, *collected.remarks)
         new = CollectionInfo(remarks, _read_engine_settings(config), dict(collected.short_lists))
-        folder.write_json(COLLECTION_FILE, asdict(new))
-    config_of_run, info = replace(context.config, data=str(path)), read_collection(folder)
-    # The nights of a baseline have the same short lists; they are named once.
-    known = context.baseline.short_lists if context.baseline else {}
-    remarks = (*info.remarks, *(text for engine, text in info.short_lists.items() if engine not in known))
-    return replace(context, config=config_of_run, remarks=remarks, engine_settings=info.engine_settings)
+        folder.write_json(COLLECTION_FILE, to_json(new))
+    return replace(
+        context, config=replace(context.config, data=str(path)), collection=read_collection(folder)
+    )
 
 
 def _read_engine_settings(config: CollectConfig) -> EngineSettings:

@@ -48,7 +48,7 @@ class NightRun:
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
-    shares, collected = compute_no_snippet_shares(results), context.engine_settings is not None
+    shares, collected = compute_no_snippet_shares(results), context.collection.engine_settings is not None
     baseline = context.baseline.engines if context.baseline else {}
     return [*find_without_text(shares, baseline, context.rules.max_empty_snippets, collected=collected)]
 
@@ -182,7 +182,10 @@ def collect_remarks(
             "the verdicts of this assessor are quarantined in {store} until a baseline is set",
             store=run.quarantined_store,
         )
-    yield from context.remarks
+    yield from context.collection.remarks
+    # The nights of a baseline have the same short lists; they are named once.
+    known = context.baseline.collection.short_lists if context.baseline else {}
+    yield from (text for engine, text in context.collection.short_lists.items() if engine not in known)
     yield from run.result.warnings if run else ()
 
 

@@ -13,7 +13,7 @@ from os.path import relpath
 from pathlib import Path
 
 from judge import factory, pipeline, run_input
-from judge.analysis.summary import Summary
+from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
@@ -54,18 +54,20 @@ from judge.nightly.evidence import (
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,
+    NIGHT_FILE,
     QUARANTINED_STORE,
-    CallCost,
+    NightCost,
     NightEngineResult,
     NightMean,
     NightRecord,
     RegressionTest,
+    read_record_if_there,
 )
-from judge.nightly.record_file import NIGHT_FILE, read_record_if_there, record_to_json
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RunIdentity, parse_inputs, read_config_if_there
+from judge.runs.record_json import to_json
 from judge.store import store_files
 
 _Listener = ProgressListener | None
@@ -192,29 +194,23 @@ def run_night(
         stores.start_counting(context.folder, store)
         update_identity(context.folder, identity)
         result = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
-        quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
-        run = NightRun(result, quarantined)
+        run = NightRun(result, store if QUARANTINED_STORE.fullmatch(store.name) else None)
         missing = [*explain_incomplete(result, check)]
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
     cost_total = stores.count_night_calls(context.folder, config, canary_config)
-    if run and run.quarantined_store is None:
-        stores.keep_verdicts(context, check, is_changed=bool(evidence.assessor_changes))
     if run:
-        calls = (cost_total.calls or 0) - (_sum_canary_costs(check).calls or 0)
+        if run.quarantined_store is None:
+            stores.keep_verdicts(context, check, is_changed=bool(evidence.assessor_changes))
+        canary_costs = [each.cost for each in check.summaries if each.cost] if check else []
+        calls = cost_total.calls - sum(cost.calls for cost in canary_costs)
         unused = stores.describe_unused_verdicts(context, identity, run.result, calls)
         evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
-    record = _make_record(context, identity, run, evidence, check)
-    record = replace(record, stopped=stopped, cost_total=cost_total)
+    record = _make_record(context, identity, run, evidence, check, cost_total)
     record = replace(record, banner=make_banner(record))
-    context.folder.write_json(NIGHT_FILE, record_to_json(record))
+    context.folder.write_json(NIGHT_FILE, to_json(record))
     if run:
         store_files.remove_store(stores.make_night_store_path(context.nights, context.day))
     return record
-
-
-def _sum_canary_costs(check: CanaryCheck | None) -> CallCost:
-    summaries = [check.run.summary, *check.earlier] if check else []
-    return stores.sum_call_costs(summary.cost for summary in summaries)
 
 
 def _read_dataset(context: NightContext) -> tuple[RunIdentity, list[str]]:
@@ -255,17 +251,12 @@ def _choose_canary_folder(context: NightContext) -> Path:
         # Another assessor may continue than the one that began.
         store_files.remove_store(last / assessor_drift.CANARY_STORE_FILE)
         return last
-    if not _has_unpaid_judgments(context):
-        return last
-    return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}"
-
-
-def _has_unpaid_judgments(context: NightContext) -> bool:
-    """Return whether some of the night's run is still to be judged."""
     own = stores.find_own_store(context)
     store = own if own.exists() else choose_store_path(context.config)
     estimate = pipeline.estimate(replace(context.config, store=str(store)))
-    return any(expected.calls for expected in estimate.assessors.values())
+    if not any(expected.calls for expected in estimate.assessors.values()):
+        return last
+    return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}"
 
 
 def _make_record(
@@ -274,6 +265,7 @@ def _make_record(
     run: NightRun | None,
     evidence: Evidence,
     check: CanaryCheck | None,
+    cost_total: NightCost,
 ) -> NightRecord:
     config, scale = context.config, context.config.grading
     decision, rules = decide(evidence), context.rules
@@ -285,10 +277,10 @@ def _make_record(
         rows=tuple(evidence.outcomes),
     )
     summary = run.result.summary if run else None
-    summaries = [summary] if summary else []
-    summaries += [check.run.summary, *check.earlier] if check else []
+    summaries = [*([summary] if summary else []), *(check.summaries if check else [])]
     store = run.quarantined_store if run else None
     return NightRecord(
+        schema=SCHEMA_VERSION,
         date=date.fromisoformat(context.day),
         status=decision.status,
         exit=EXIT_CODES[decision.status],
@@ -296,6 +288,7 @@ def _make_record(
         finished=decision.finished,
         complete=not decision.missing,
         missing=decision.missing,
+        stopped=run is None and not evidence.missing,
         remarks=tuple(collect_remarks(context, run, evidence, check)),
         assessor=summaries[0].assessor if summaries else config.model,
         prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
@@ -314,9 +307,10 @@ def _make_record(
         regression_test=test if evidence.query_drift else None,
         canaries=assessor_drift.summarise_canaries(check) if check else None,
         query_drift=evidence.query_drift,
-        engine_settings=context.engine_settings,
+        engine_settings=context.collection.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
-        cost=stores.sum_call_costs(part.cost for part in summaries),
+        cost=stores.add_night_costs([part.cost for part in summaries if part.cost]),
+        cost_total=cost_total,
     )
 
 

@@ -17,7 +17,7 @@ from judge.measure.resampling import count_fewest_queries
 from judge.messages import (
     CHINESE,
     ENGLISH,
-    Text,
+    Bilingual,
     Translator,
     build_text,
     build_texts,
@@ -27,8 +27,8 @@ from judge.messages import (
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
     EXIT_CODES,
-    CallCost,
     CanaryResults,
+    NightCost,
     NightRecord,
     RegressionOutcome,
     RegressionTest,
@@ -48,7 +48,7 @@ from judge.report.display_text import (
     truncate_with_ellipsis,
 )
 
-STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in EXIT_CODES}
+STATUS_TEXTS: Mapping[Status, Bilingual] = {status: make_text(status) for status in EXIT_CODES}
 #: The most characters of a stored sentence that are shown on the page, and of one in a message.
 SENTENCE_LENGTH = 300
 _MESSAGE_SENTENCE_LENGTH = 500
@@ -59,13 +59,8 @@ _NAME = re.compile(f"{ISOLATE}(.*?){END}")
 _ESCAPED = re.compile(rf"{_NAME.pattern}|[\\`*_\[\]<>&~#|]")
 
 
-def make_headline(nights: Sequence[NightRecord | NightTrend]) -> Text:
-    """Return the status of the last night, for how long nights are fine, and the last regression."""
-    return build_text(write_headline, nights)
-
-
 def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) -> str:
-    """Return the headline in the language of `t`."""
+    """Return the status of the last night, for how long nights are fine, and the last regression."""
     if not nights:
         return t("No night can be read.")
     last = nights[-1]
@@ -108,34 +103,31 @@ def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend
     )
 
 
-def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
+def describe_reasons(night: NightRecord) -> tuple[Bilingual, ...]:
     """Return the reasons of the night; both texts are the same where only the English sentence is known.
 
     Regressions come first; their Chinese is made from the record's data, with the engine's name isolated.
     """
     texts = [
-        Text(*(truncate_with_ellipsis(reason, SENTENCE_LENGTH) for reason in both))
+        Bilingual(*(truncate_with_ellipsis(reason, SENTENCE_LENGTH) for reason in both))
         for both in zip(night.reasons, translate_reasons(night, CHINESE), strict=True)
     ]
     for position, drop in enumerate(night.select_outcomes("regression")[: len(texts)]):
         if None not in (drop.baseline, drop.tonight, drop.p_holm):
             message = describe_drop(replace(drop, engine=isolate(drop.engine)))
-            texts[position] = Text(texts[position].en, CHINESE(message))
+            texts[position] = Bilingual(texts[position].en, CHINESE(message))
     return tuple(texts)
 
 
-def make_banner(night: NightRecord) -> tuple[Text, ...]:
+def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
     """Return the sentences above the report of the night: its status, each reason, what was compared.
 
     They are stored in night.json, so that a report that is drawn again has them.
     """
-    return _make_night_headline(night), *describe_reasons(night), *build_texts(_describe_comparison, night)
-
-
-def _make_night_headline(night: NightRecord) -> Text:
-    """Return the status of a night, and on the same line which engines to look at."""
-    headline, look = make_headline([night]), build_text(describe_nonsignificant_drops, night)
-    return join_sentences([headline, make_text("{sentence}.", sentence=look)]) if look.en else headline
+    headline, look = build_text(write_headline, [night]), build_text(describe_nonsignificant_drops, night)
+    if look.en:
+        headline = join_sentences([headline, make_text("{sentence}.", sentence=look)])
+    return headline, *describe_reasons(night), *build_texts(_describe_comparison, night)
 
 
 def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
@@ -318,23 +310,22 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
     return text + (t(", the assessor has drifted") if canaries.drift else "")
 
 
-def _describe_cost(cost: CallCost, t: Translator) -> str:
+def _describe_cost(cost: NightCost, t: Translator) -> str:
     """Return what this night itself paid: the verdicts of earlier nights cost nothing again."""
-    number = cost.calls or 0
-    calls = t.translate_plural("{count:,} call", "{count:,} calls", number)
+    calls = t.translate_plural("{count:,} call", "{count:,} calls", cost.calls)
     if cost.lost:
         calls = t(
             "{least:,} to {calls} (a process ended early: {unanswered})",
-            least=number - cost.lost,
+            least=cost.calls - cost.lost,
             calls=calls,
             unanswered=describe_unanswered_calls(t, cost.lost),
         )
     amount = format_cost(
         t,
         cost.usd,
-        calls=number,
-        tokens=(cost.prompt_tokens or 0) + (cost.completion_tokens or 0),
-        unclear=(cost.uncounted or 0) + (cost.maybe_billed or 0),
+        calls=cost.calls,
+        tokens=cost.prompt_tokens + cost.completion_tokens,
+        unclear=cost.uncounted + cost.maybe_billed,
     )
     price = t(": price unknown") if amount is None else t(": {amount}", amount=amount) if amount else ""
     return t("this night made {calls}, canaries included{price}", calls=calls, price=price)

@@ -50,9 +50,9 @@ from judge.nightly.night_texts import (
     make_message,
 )
 from judge.nightly.record import EXIT_CODES, NightRecord, RegressionVerdict
-from judge.nightly.record_file import record_to_json
 from judge.report.display_text import fit_on_line
 from judge.runs.folder import RunFolder
+from judge.runs.record_json import to_json
 
 #: The last message sent to the webhook; the same message is not sent twice.
 _SENT_FILE = "webhook.txt"
@@ -352,20 +352,19 @@ def _make_dingtalk_message(webhook: Webhook, text: str, _: NightRecord) -> tuple
     return url, {"msgtype": "text", "text": {"content": text}}
 
 
-def _make_wecom_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
-    # <@all> notifies all members.
-    return webhook.url, {"msgtype": "markdown", "markdown": {"content": re.sub("<+@", "@", text)}}
-
-
 def _sign(key: str, text: str) -> str:
     return base64.b64encode(hmac.new(key.encode(), text.encode(), hashlib.sha256).digest()).decode()
 
 
 #: What makes the address to post to and the JSON body; a signature is of the current time.
 FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str, Any]]]] = {
-    "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": record_to_json(record)}),
+    "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": to_json(record)}),
     "feishu": _make_feishu_message,
     "dingtalk": _make_dingtalk_message,
-    "wecom": _make_wecom_message,
+    # <@all> notifies all members.
+    "wecom": lambda webhook, text, _: (
+        webhook.url,
+        {"msgtype": "markdown", "markdown": {"content": re.sub("<+@", "@", text)}},
+    ),
     "slack": lambda webhook, text, _: (webhook.url, {"text": escape(text, quote=False)}),
 }

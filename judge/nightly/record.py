@@ -1,4 +1,4 @@
-"""The record of a night (`night.json`) as frozen, typed records; `record_file` reads and writes it."""
+"""The record of a night, the content of night.json. Version 1, with other words, is read, too."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, PlainSerializer
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from judge.analysis.summary import SCHEMA_VERSION
 from judge.measure.measures import name_mean
-from judge.messages import Message, Text, Translator
+from judge.measure.resampling import Interval, hide_whole_range
+from judge.messages import Bilingual, Message, Translator
+from judge.pricing.costs import Cost
+from judge.runs.folder import RunFolder
+from judge.runs.record_json import RenamedKey, check_version, from_json, rename_keys
 
-NIGHT_SCHEMA_VERSION: Final = 2
+NIGHT_FILE = "night.json"
 Status = Literal[
     "fine",
     "regression",
@@ -34,9 +39,29 @@ RegressionVerdict = Literal["fine", "regression", "improvement", "incomplete"]
 #: The names of stores in the folder of nights: that of an assessor that had drifted, and those of all nights.
 QUARANTINED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
-#: A text in the banner above the night's report; pydantic reads a named tuple from an object, too.
-_StoredText = Annotated[Text, PlainSerializer(Text._asdict, return_type=dict[Literal["en", "zh"], str])]
+#: A text is stored as an object.
+_StoredText = Annotated[
+    Bilingual,
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}, "required": ["en", "zh"]}),
+]
+#: Early files of version 1 do not have the count, which stands for 0.
+_Count = Annotated[int, BeforeValidator(lambda count: count or 0)]
 _DriftedStorePath = Annotated[str, Field(pattern=rf"^\.\.[/\\]{QUARANTINED_STORE.pattern}$")]
+
+_STATUSES_OF_VERSION_1 = {
+    "judge drift": "assessor drift",
+    "different queries": "queries changed",
+    "asked otherwise": "engine settings changed",
+}
+_KEYS_OF_VERSION_1 = (
+    RenamedKey((), "because", "reasons"),
+    RenamedKey((), "whole", "complete"),
+    RenamedKey((), "paid", "cost_total"),
+    RenamedKey((), "apart", "quarantined_store"),
+    RenamedKey((), "gate", "regression_test"),
+    RenamedKey((), "band", "banner"),
+    RenamedKey(("canaries",), "because", "reasons"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +72,7 @@ class NightMean:
     """
 
     mean: float | None
-    ci95: tuple[float, float] | None
+    ci95: Interval | None
     n: int
     pool_free: bool
 
@@ -117,14 +142,9 @@ class RegressionOutcome:
         return name_mean(self.measure)
 
     @property
-    def ci95(self) -> tuple[float, float] | None:
-        """The interval of the change, None where it is unknown or says nothing.
-
-        Where few queries differ it is the whole range: -1 to 1, wider for DCG.
-        """
-        if self.low is None or self.high is None or self.high == -self.low >= 1:
-            return None
-        return self.low, self.high
+    def ci95(self) -> Interval | None:
+        """The interval of the change, None where it is unknown or the whole range."""
+        return None if self.low is None or self.high is None else hide_whole_range((self.low, self.high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +194,7 @@ class CanaryResults(GradeComparison):
     mean_grade: float | None
     flips: float | None = None
     drift: bool
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,21 +230,12 @@ class QueryDrift:
     uncovered: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallCost:
-    """Calls, tokens and US dollars; an amount is None where a part of it is unknown.
+@dataclass(frozen=True, slots=True)
+class NightCost(Cost):
+    """A cost; `lost` calls have no answer because a process ended early; they may not have been sent."""
 
-    `uncounted` calls were answered without a token count, `maybe_billed` may have been billed without an
-    answer. `lost` calls have no answer because a process ended early; they may not have been sent.
-    """
-
-    calls: int | None
-    prompt_tokens: int | None
-    cached_tokens: int | None
-    completion_tokens: int | None
-    usd: float | None
-    uncounted: int | None = None
-    maybe_billed: int | None = None
+    uncounted: _Count = 0
+    maybe_billed: _Count = 0
     lost: int = 0
 
 
@@ -257,7 +268,7 @@ class NightRecord:
     the store with the verdicts of an assessor that drifted, relative to the night's folder.
     """
 
-    schema: Literal[2] = NIGHT_SCHEMA_VERSION
+    schema: Literal[2]
     date: datetime.date
     status: Status
     exit: int
@@ -286,8 +297,8 @@ class NightRecord:
     query_drift: QueryDrift | None
     engine_settings: EngineSettings | None = None
     quarantined_store: _DriftedStorePath | None = None
-    cost: CallCost
-    cost_total: CallCost | None = None
+    cost: NightCost
+    cost_total: NightCost | None = None
     banner: tuple[_StoredText, ...] = ()
 
     @property
@@ -345,3 +356,27 @@ def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
     stored = [sentence.zh for sentence in night.banner[1:]]
     pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
     return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in pairs)
+
+
+def record_from_json(values: dict[str, Any], place: str) -> NightRecord:
+    """Return the record in the JSON object `values`; raise InputError, which names `place` and the key."""
+    if check_version(values, place) == 1:
+        rename_keys(values, _KEYS_OF_VERSION_1)
+        status = values.get("status")
+        values = {
+            "complete": values.get("finished", False),
+            **values,
+            "status": _STATUSES_OF_VERSION_1.get(str(status), status),
+            "schema": SCHEMA_VERSION,
+        }
+    return from_json(NightRecord, values, place)
+
+
+def read_record(folder: RunFolder) -> NightRecord:
+    """Return the record of the night in `folder`; raise InputError where there is none or it is damaged."""
+    return record_from_json(folder.read(NIGHT_FILE), str(folder.path / NIGHT_FILE))
+
+
+def read_record_if_there(folder: RunFolder) -> NightRecord | None:
+    """Return the record of the night in `folder`, None where there is none; raise InputError when damaged."""
+    return read_record(folder) if (folder.path / NIGHT_FILE).exists() else None

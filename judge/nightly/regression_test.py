@@ -17,8 +17,8 @@ import numpy as np
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
 from judge.analysis.judged_run import JudgedRun, score_run
 from judge.config.nightly import NightlyConfig
-from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.formulas import TIE, Floats
+from judge.measure.compare import bound_mean_differences
+from judge.measure.formulas import TIE, Floats, convert_non_finite
 from judge.measure.measures import Measure
 from judge.measure.resampling import (
     MIN_DIFFERING,
@@ -64,8 +64,7 @@ def run_regression_test(
     if not sides:
         return ()
     scores = score_run(combined.run, combined.run.spec.measures)
-    comparisons = compare_engines(scores, {frozenset(two) for two in sides.values()})
-    return decide_outcomes(measure_changes(comparisons, scores, sides, rules.alpha), unavailable, rules)
+    return decide_outcomes(measure_changes(scores, sides, rules.alpha), unavailable, rules)
 
 
 def describe_comparison(combined: CombinedRuns, outcomes: _Outcomes, rules: NightlyConfig) -> Iterator[str]:
@@ -205,49 +204,51 @@ def compute_one_sided_p(p: float | None, change: float | None) -> float | None:
     return p / 2 if change < 0 else 1 - p / 2
 
 
-def measure_changes(
-    comparisons: Sequence[PairComparison], scores: Scores, sides: Mapping[str, tuple[str, str]], alpha: float
-) -> _Outcomes:
+def measure_changes(scores: Scores, sides: Mapping[str, tuple[str, str]], alpha: float) -> _Outcomes:
     """Return one change per engine and measure, in their order, without a verdict yet.
 
     `sides` gives the names of each engine in `scores`: at the baseline and tonight. There are enough
     resamples for a p that passes Holm's first step at `alpha`.
     """
+    resamples = max(RESAMPLES, ceil(len(sides) * len(scores.measures) / alpha))
     value = scores.average_repeats()
-    by_engines = {(each.measure, frozenset((each.a, each.b))): each for each in comparisons}
-    resamples = max(RESAMPLES, ceil(len(by_engines) / alpha))
-    changes = []
-    for engine, (before, now) in sides.items():
-        rows = [scores.engines.index(name) for name in (before, now)]
-        for column, measure in enumerate(scores.measures):
-            comparison = by_engines.get((str(measure), frozenset((before, now))))
-            if comparison is not None:
-                changes.append(_measure_change(engine, now, comparison, value[rows, :, column], resamples))
-    return tuple(changes)
+    before, now = np.array([[scores.engines.index(name) for name in names] for names in sides.values()]).T
+    ranges = [
+        bound_mean_differences(
+            value[now, :, column] - value[before, :, column], scores.bound_differences(now, before, column)
+        )
+        for column in range(len(scores.measures))
+    ]
+    return tuple(
+        _measure_change(
+            engine, str(measure), value[[before[row], now[row]], :, column], ranges[column][:, row], resamples
+        )
+        for row, engine in enumerate(sides)
+        for column, measure in enumerate(scores.measures)
+    )
 
 
 def _measure_change(
-    engine: str, now: str, comparison: PairComparison, values: Floats, resamples: int
+    engine: str, measure: str, values: Floats, ends: Floats, resamples: int
 ) -> RegressionOutcome:
-    """Return the change of an engine, which is `now` in `comparison`, from (2, queries) values.
+    """Return the change of an engine from (2, queries) values, at the baseline and tonight.
 
-    The second row is that of this night.
+    `ends` has the mean difference with its lowest and its highest value.
     """
+    change, least, most = map(convert_non_finite, ends)
     both = values[:, ~np.isnan(values).any(0)]
     differences = both[1] - both[0]
     (p,) = compute_randomisation_p(differences[:, None], resamples=resamples)
+    is_testable = (np.abs(differences) > TIE).sum() >= MIN_DIFFERING
     interval = None
     # With fewer differing queries, and where all differ by the same, an interval would seem too sure.
-    if comparison.wins + comparison.losses >= MIN_DIFFERING and np.ptp(differences) > TIE:
+    if is_testable and np.ptp(differences) > TIE:
         interval = compute_randomisation_interval(differences, resamples=resamples)
     low, high = interval or (None, None)
-    change, (least, most) = comparison.difference, comparison.bounds or (None, None)
-    if comparison.a != now:  # 0.0 - x, since -0.0 is shown as it is
-        change, least, most = (None if end is None else 0.0 - end for end in (change, most, least))
     return RegressionOutcome(
         engine=engine,
-        measure=comparison.measure,
-        n=comparison.n,
+        measure=measure,
+        n=len(differences),
         baseline=float(both[0].mean()) if both.size else None,
         tonight=float(both[1].mean()) if both.size else None,
         change=change,
@@ -256,5 +257,5 @@ def _measure_change(
         least=least,
         most=most,
         p=compute_one_sided_p(None if np.isnan(p) else float(p), change),
-        sd=float(differences.std(ddof=1)) if comparison.wins + comparison.losses >= MIN_DIFFERING else None,
+        sd=float(differences.std(ddof=1)) if is_testable else None,
     )

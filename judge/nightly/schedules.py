@@ -43,17 +43,14 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     here = Path.cwd()
     language = ["--ui-lang", t.language] if t.language != ENGLISH.language else []
     words = (sys.executable, "-m", "judge", "nightly", str(toml), *language)
-    if any(not word.isprintable() for word in (str(here), *words)):
+    # No schedule for a file that every night would refuse.
+    needs = _read_needs(toml) if toml.exists() or kind == "github" else None
+    names = (needs.nights, needs.store) if kind == "github" and needs else ()
+    if any(not word.isprintable() for word in (str(here), *words, *names)):
         raise InputError(
             "{folder}, {file}: a schedule cannot hold a path with a control character; rename it",
             folder=here,
             file=toml,
-        )
-    # No schedule for a file that every night would refuse.
-    needs = _read_needs(toml) if toml.exists() or kind == "github" else None
-    if kind == "github" and needs and not (needs.nights + needs.store).isprintable():
-        raise InputError(
-            "{file}: a schedule cannot hold a path with a control character; rename it", file=toml
         )
     # Without a file, or where it needs none, these are examples.
     variables = (needs and needs.variables) or ("OPENAI_API_KEY", "JUDGE_WEBHOOK")

@@ -24,12 +24,12 @@ a start was killed may or may not have been sent: `calls` counts it, and `lost` 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from os.path import relpath
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -47,14 +47,14 @@ from judge.nightly.assessor_drift import (
 )
 from judge.nightly.baseline import BaselinePointer
 from judge.nightly.context import NightContext, find_assessor_setting_changes
-from judge.nightly.record import QUARANTINED_STORE, STORE_OF_NIGHT, CallCost
-from judge.nightly.record_file import parse_record
-from judge.pricing.costs import Cost, sum_cost
+from judge.nightly.record import QUARANTINED_STORE, STORE_OF_NIGHT, NightCost
+from judge.pricing.costs import Cost, add_costs, sum_cost
 from judge.pricing.prices import Price, find_common_price
 from judge.records import Call
 from judge.run_identity import choose_store_path, describe_identity_changes
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
+from judge.runs.record_json import from_json, to_json
 from judge.runs.run_result import RunResult
 from judge.store import store_files
 from judge.store.store import VerdictStore
@@ -249,7 +249,7 @@ def describe_unused_verdicts(
 class _CostLedger:
     """What a night paid so far, and up to which call number each of its stores is counted."""
 
-    cost_total: CallCost
+    cost_total: NightCost
     counted: dict[_StorePath, int]
 
 
@@ -260,7 +260,7 @@ def start_counting(night: RunFolder, store: Path) -> None:
     _write_ledger(night, replace(ledger, counted={**ledger.counted, relpath(store, night.path): last_call}))
 
 
-def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
+def count_night_calls(night: RunFolder, *configs: Config) -> NightCost:
     """Count the calls since the last count, and return what the night paid in all.
 
     `configs` are the options of the night's runs, which give the prices. Called before any store of the
@@ -279,24 +279,24 @@ def count_night_calls(night: RunFolder, *configs: Config) -> CallCost:
             lost_count += new.lost
             counted[name] = new.last
             calls += new.calls
-    cost_total = sum_call_costs([ledger.cost_total, *_compute_costs(calls, configs)])
-    cost_total = replace(cost_total, lost=cost_total.lost + lost_count)
+    cost_total = add_night_costs([ledger.cost_total, *_compute_costs(calls, configs)])
+    cost_total = replace(cost_total, lost=ledger.cost_total.lost + lost_count)
     _write_ledger(night, _CostLedger(cost_total, counted))
     return cost_total
 
 
 def _read_ledger(night: RunFolder) -> _CostLedger:
     if (values := night.read_if_there(_LEDGER_FILE)) is None:
-        return _CostLedger(sum_call_costs([]), {})
+        return _CostLedger(add_night_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}
-    return parse_record(_CostLedger, values, str(night.path / _LEDGER_FILE))
+    return from_json(_CostLedger, values, str(night.path / _LEDGER_FILE))
 
 
 def _write_ledger(night: RunFolder, ledger: _CostLedger) -> None:
     if ledger != _read_ledger(night) or not (night.path / _LEDGER_FILE).exists():
         night.path.mkdir(parents=True, exist_ok=True)
-        night.write_json(_LEDGER_FILE, asdict(ledger))
+        night.write_json(_LEDGER_FILE, to_json(ledger))
 
 
 def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[Cost]:
@@ -317,11 +317,6 @@ def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config])
     return [sum_cost(group, price) for price, group in by_price.items()]
 
 
-def sum_call_costs(costs: Iterable[CallCost | Cost | None]) -> CallCost:
-    """Return the sum as a night records it; an amount is unknown where one of its parts is."""
-    totals: dict[str, Any] = {each.name: 0.0 if each.name == "usd" else 0 for each in fields(CallCost)}
-    for cost in costs:
-        for name, total in totals.items():
-            amount = getattr(cost, name, 0 if name == "lost" else None)
-            totals[name] = None if total is None or amount is None else total + amount
-    return CallCost(**totals)
+def add_night_costs(costs: Collection[Cost]) -> NightCost:
+    """Return the sum of `costs` as a night records it, without lost calls."""
+    return NightCost(**asdict(add_costs(costs)))

@@ -6,7 +6,7 @@ Nothing is stored beside the nights, so a folder that is copied, cleaned or repa
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -15,13 +15,28 @@ from typing import Literal
 from judge.config.option_checks import is_day
 from judge.errors import InputError
 from judge.measure.measures import name_mean
-from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
-from judge.nightly.record import NightRecord, RegressionOutcome, Status, translate_reasons
-from judge.nightly.record_file import NIGHT_FILE, read_record
+from judge.messages import ENGLISH, Bilingual, Message, NameList, Translator, join_messages, make_text
+from judge.nightly.record import (
+    NIGHT_FILE,
+    NightRecord,
+    RegressionOutcome,
+    Status,
+    read_record,
+    translate_reasons,
+)
 from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
 
 Change = Literal["model", "prompt", "scale", "assessor", "baseline", "queries"]
+#: The letter and the text of each change from one night to the next.
+CHANGE_TEXTS: Mapping[Change, tuple[str, Bilingual]] = {
+    "model": ("M", make_text("another model")),
+    "prompt": ("P", make_text("another prompt")),
+    "scale": ("S", make_text("another scale, depth or number of repeats")),
+    "assessor": ("A", make_text("another assessor")),
+    "baseline": ("B", make_text("first night compared with a new baseline")),
+    "queries": ("Q", make_text("other queries")),
+}
 #: Changes of the assessor that have a letter of their own, so that the letter of "assessor" is not shown.
 _OF_ASSESSOR: frozenset[Change] = frozenset({"model", "prompt", "scale"})
 #: "mean": of a night alone, by a measure that is independent of the pool. "change": from the baseline, on
@@ -137,6 +152,12 @@ def read_history(folder: Path) -> History:
             "{folder}: contains no finished night; make one with: judge nightly judge.toml", folder=folder
         )
     return History(tuple(sorted(nights, key=lambda record: record.date)), tuple(damaged), begun)
+
+
+def describe_unfinished(t: Translator, day: str) -> str:
+    """Return that a night was begun and has no record, and the command that resumes it."""
+    command = f"judge nightly judge.toml --date {day}"
+    return t("{day} was begun and not finished: {command}", day=day, command=command)
 
 
 def make_trend(

@@ -16,11 +16,10 @@ from statistics import median
 
 from markupsafe import Markup
 
-from judge.messages import Text, Translator, build_text, make_text
+from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.nightly.night_texts import STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import Change, Kind, TrendValue, find_changes, make_axes
-from judge.nightly.trend_texts import CHANGE_TEXTS
+from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_changes, make_axes
 from judge.report.charts import svg
 from judge.report.charts.plot import Axis
 from judge.report.charts.svg import Picture
@@ -71,12 +70,6 @@ class Timeline:
         return [(night.date - first).days / days if days else 0.5 for night in self.nights]
 
     @cached_property
-    def position_of(self) -> dict[str, float]:
-        """Where each night is across, by its day; a baseline that is a night has the day as its name."""
-        days = (night.date.isoformat() for night in self.nights)
-        return dict(zip(days, self.positions, strict=True))
-
-    @cached_property
     def gaps(self) -> set[int]:
         """The nights that come so long after the one before that no line joins them."""
         intervals = [(after.date - before.date).days for before, after in pairwise(self.nights)]
@@ -120,7 +113,7 @@ class _Point:
 
 
 def draw_rows(
-    keys: Sequence[tuple[Markup, Text]],
+    keys: Sequence[tuple[Markup, Bilingual]],
     timeline: Timeline,
     rows: Sequence[TrendRow],
     kind: Kind,
@@ -206,6 +199,9 @@ def _compute_y(top: float, up: float) -> float:
 def _list_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator[list[_Point]]:
     """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
     run: list[_Point] = []
+    # A baseline that is a night has the day as its name.
+    days = (night.date.isoformat() for night in timeline.nights)
+    position_of = dict(zip(days, timeline.positions, strict=True))
     for at, (value, changed) in enumerate(zip(row.values, timeline.changes, strict=True)):
         if run and (value is None or at in timeline.gaps or _BREAKS[kind] & {*changed}):
             yield run
@@ -219,7 +215,7 @@ def _list_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Ite
                 interval=(axis.locate(value.ci95[0]), axis.locate(value.ci95[1])) if value.ci95 else None,
                 baseline=None if baseline is None else axis.locate(baseline),
                 baseline_id=night.baseline.id if night.baseline else "",
-                baseline_x=timeline.position_of.get(night.baseline.name) if night.baseline else None,
+                baseline_x=position_of.get(night.baseline.name) if night.baseline else None,
                 title=f"{night.date} {row.engine} {format_value(value, '.4f')}; {status.en} / {status.zh}",
                 alarm=row.alarms[at],
                 decided=EXIT_CODES[night.status] != 3,

@@ -5,7 +5,7 @@ The same nights give the same bytes. Names are untrusted: text is escaped where 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from os.path import relpath
 from pathlib import Path
@@ -15,11 +15,12 @@ from markupsafe import Markup
 
 from judge.errors import InputError
 from judge.measure.measures import name_mean
-from judge.messages import Text, Translator, build_text, make_text
-from judge.nightly import night_texts, trend, trend_texts
+from judge.measure.resampling import MIN_DIFFERING
+from judge.messages import Bilingual, Translator, build_text, make_text
+from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import History, Kind, TrendValue
+from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue
 from judge.nightly.trend_drawing import Timeline, TrendRow, choose_number_format, draw_rows
 from judge.report import display_text
 from judge.report.charts import svg
@@ -41,7 +42,7 @@ TREND_SCRIPTS = (
 
 
 #: The most nights that a picture shows.
-_MAX_NIGHTS_ON_PAGE = 366
+MAX_NIGHTS_ON_PAGE = 366
 _NIGHT = make_text("night")
 _DOT = make_tag("circle", cx=9, cy=0, r=3, class_="dot")
 _HOLLOW = make_tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
@@ -60,31 +61,26 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         raise InputError(
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
         )
-    text = _render_trend_page(trend.read_history(folder), relpath(folder, path.parent))
-    return RunFolder(path.parent).write(path.name, text)
-
-
-def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[str]:
-    """Return the text of trend.html in pieces; `nights_folder` is relative to the page."""
-    nights = history.nights
+    history = trend.read_history(folder)
+    nights, nights_folder = history.nights, relpath(folder, path.parent)
     charts = [
         _draw_measure(nights, measure, kind) for measure, kind in trend.list_trend_measures(nights).items()
     ]
-    return render_page(
+    text = render_page(
         "judge.nightly",
         "trend.html.jinja",
         _STYLE,
         TREND_SCRIPTS,
-        headline=night_texts.make_headline(nights),
+        headline=build_text(night_texts.write_headline, nights),
         reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
         drops=_describe_drops(nights[-1]) if nights else (),
-        shown_nights=trend_texts.describe_shown_nights(nights, _MAX_NIGHTS_ON_PAGE),
+        shown_nights=describe_shown_nights(nights),
         charts=[chart for chart in (*charts, _draw_canaries(nights)) if chart],
         nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
         prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
         exit_codes=EXIT_CODES,
         status_texts=STATUS_TEXTS,
-        change_texts=trend_texts.CHANGE_TEXTS,
+        change_texts=CHANGE_TEXTS,
         describe_reasons=night_texts.describe_reasons,
         describe_drops=_describe_drops,
         format_number=format_number,
@@ -92,11 +88,12 @@ def _render_trend_page(history: History, nights_folder: str = ".") -> Iterator[s
             text.en == text.zh for night in nights for text in night_texts.describe_reasons(night)
         ),
         damaged=[build_text(_shorten, sentence) for sentence in history.damaged],
-        unfinished=[build_text(trend_texts.describe_unfinished, day) for day in history.begun],
+        unfinished=[build_text(trend.describe_unfinished, day) for day in history.begun],
     )
+    return RunFolder(path.parent).write(path.name, text)
 
 
-def _describe_drops(night: NightRecord) -> tuple[Text, ...]:
+def _describe_drops(night: NightRecord) -> tuple[Bilingual, ...]:
     """Return the sentence about the drops of a fine night, nothing without any."""
     text = build_text(night_texts.describe_nonsignificant_drops, night)
     return (text,) if text.en else ()
@@ -111,7 +108,7 @@ def _shorten(t: Translator, sentence: str) -> str:
 
 def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Chart | None:
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
-    timeline = Timeline(nights[-_MAX_NIGHTS_ON_PAGE:])
+    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     engines = trend.list_engines(timeline.nights)
     rows = [_make_engine_row(timeline.nights, engine, engines, measure, kind) for engine in engines]
     rows = [row for row in rows if row.measured]
@@ -124,26 +121,25 @@ def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Ch
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     picture = draw_rows(_make_keys(rows, kind), timeline, rows, kind, same_span=True)
     form = choose_number_format(kind)
-    heads = ((Text(row.engine, row.engine), svg.INTERVAL, Text("n", "n")) for row in rows)
+    heads = ((Bilingual.repeat(row.engine), svg.INTERVAL, Bilingual.repeat("n")) for row in rows)
     table = tuple(
         (night.date.isoformat(), *(cell for row in rows for cell in _format_cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
     )
-    lacks_intervals = any(value.ci95 is None for row in rows for value in row.measured)
-    desc = trend_texts.describe_trend(mean, kind, timeline.changes, lacks_intervals=lacks_intervals)
+    desc = _describe_chart(mean, kind, rows, timeline)
     return make_chart(id_, title, desc, picture, (_NIGHT, *chain.from_iterable(heads)), table)
 
 
 def _draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     """Return the chart of the canaries: the unchanged share and the mean grade; None without any grade."""
-    timeline = Timeline(nights[-_MAX_NIGHTS_ON_PAGE:])
+    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     canaries = [night.canaries for night in timeline.nights]
     title = make_text("The assessor: canaries")
     desc = make_text(
         "The same pairs, graded again every night. When their grades change, the assessor has changed, not"
         " an engine. Top: the share with the same grade as in the baseline; bottom: the mean"
         " grade.{letters}",
-        letters=trend_texts.describe_letters(timeline.changes),
+        letters=build_text(_list_letters, timeline.changes),
     )
     labels = make_text("graded as in the baseline"), make_text("mean grade")
     shares = [night.unchanged if night else None for night in canaries]
@@ -191,7 +187,7 @@ def _make_engine_row(
     )
 
 
-def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Text]]:
+def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Bilingual]]:
     """Return the marks of the picture with their meaning."""
     keys = [
         (_DOT, make_text("a night")),
@@ -209,3 +205,50 @@ def _format_cells(value: TrendValue | None, form: str) -> tuple[str, str, str]:
     if value is None:
         return NOTHING, NOTHING, NOTHING
     return format_number(value.value, form), format_range(value.ci95, form), f"{value.n:,}"
+
+
+def describe_shown_nights(nights: Sequence[NightRecord]) -> Bilingual | None:
+    """Return which nights the charts show, None when they show all."""
+    if len(nights) <= MAX_NIGHTS_ON_PAGE:
+        return None
+    return make_text(
+        "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",
+        most=MAX_NIGHTS_ON_PAGE,
+        nights=len(nights),
+        first=nights[-MAX_NIGHTS_ON_PAGE],
+    )
+
+
+def _describe_chart(mean: str, kind: Kind, rows: Sequence[TrendRow], timeline: Timeline) -> Bilingual:
+    if kind == "change":
+        description = make_text(
+            "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
+            " night's difference from the baseline, both on one pool.",
+            mean=mean,
+        )
+    else:
+        description = make_text(
+            "Mean {mean} of each engine; this measure does not depend on the pool, so nights of one assessor"
+            " can be compared.",
+            mean=mean,
+        )
+    return make_text(
+        "{description}{intervals} Equal slopes mean equal changes.{letters}",
+        description=description,
+        intervals=make_text(
+            " A point has no interval where fewer than {fewest} queries changed, or all by the same.",
+            fewest=MIN_DIFFERING,
+        )
+        if kind == "change" and any(value.ci95 is None for row in rows for value in row.measured)
+        else "",
+        letters=build_text(_list_letters, timeline.changes),
+    )
+
+
+def _list_letters(t: Translator, changes: Sequence[Sequence[Change]]) -> str:
+    """Return the meaning of the letters of the changes that occur, empty without any."""
+    present = {change for changed in changes for change in changed}
+    meanings = [
+        f"{letter} {t(meaning.en)}" for change, (letter, meaning) in CHANGE_TEXTS.items() if change in present
+    ]
+    return t(" Dotted lines: {letters}.", letters=t(", ").join(meanings)) if meanings else ""

@@ -7,7 +7,6 @@
     assessor_sentences       what is known of the assessors
     selftest_sentences       their self-tests
     display_text             texts and numbers as a page shows them
-    kind_names               the kinds of errors, and flags
     charts                   the charts, one module for each kind
 
 Texts of a run are untrusted: `display_text` cuts and escapes them.

@@ -16,15 +16,9 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval
-from judge.measure.sensitivity import (
-    OwnListReversal,
-    SegmentResult,
-)
+from judge.measure.sensitivity import OwnListReversal, SegmentResult
 from judge.messages import Translator, make_text
-from judge.report.display_text import (
-    count_queries,
-    format_interval,
-)
+from judge.report.display_text import count_queries, format_interval
 
 #: Below this many queries the simultaneous intervals are only approximate.
 _FEW_QUERIES = 10
@@ -76,8 +70,15 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
 def choose_headline(t: Translator, summary: Summary, measure: str | None = None) -> str:
     """Return which engine is best by `measure` (None: the deciding one), or why none can be named.
 
-    Empty when there is nothing to compare.
+    Empty when no comparison is by `measure`.
     """
+    engines = len(summary.engines)
+    if engines < 2:
+        return t.translate_plural(
+            "{count} engine: nothing to compare.", "{count} engines: nothing to compare.", engines
+        )
+    if not summary.deciding_measure:
+        return t("{count} engines, and no measure that can compare engines.", count=engines)
     measure = measure or summary.deciding_measure
     comparisons = summary.select_comparisons(measure)
     if not comparisons:

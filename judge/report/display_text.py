@@ -275,21 +275,24 @@ def format_interval(t: Translator, ends: Interval | None, form: str) -> str:
     return t(" (95%: {low} to {high})", low=format(ends[0], form), high=format(ends[1], form))
 
 
+def format_plain_number(value: float | None, form: str = ".3f", nothing: str = "-") -> str:
+    """Return a number of a text that is copied, with a hyphen as its sign; `nothing` for None."""
+    return nothing if value is None else format(value, form)
+
+
+def format_plain_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f") -> str:
+    """Return `low to high` for a text that is copied; a hyphen for None."""
+    return t("{low} to {high}", low=format(ends[0], form), high=format(ends[1], form)) if ends else "-"
+
+
 def format_number(value: float | None, form: str = ".3f") -> str:
     """Return a number of a page, with a minus sign; a dash for None."""
-    return set_minus_signs(format_plain_number(value, form))
-
-
-def format_plain_number(value: float | None, form: str = ".3f") -> str:
-    """Return a number of a text that is copied, with a hyphen as its sign; a dash for None."""
-    return NOTHING if value is None else format(value, form)
+    return set_minus_signs(format_plain_number(value, form, NOTHING))
 
 
 def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
     """Return both ends of a range on a page; a dash for None."""
-    if not ends:
-        return NOTHING
-    return f"{format_number(ends[0], form)} … {format_number(ends[1], form)}"
+    return " … ".join(format_number(end, form) for end in ends) if ends else NOTHING
 
 
 def format_share(value: float | None, nothing: str = NOTHING) -> str:

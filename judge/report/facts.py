@@ -10,7 +10,7 @@ from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
-from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
+from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, selftest_sentences
@@ -26,7 +26,6 @@ from judge.report.display_text import (
     format_run_cost,
     isolate,
 )
-from judge.report.page_tables import repeat_in_both
 from judge.report.payload import PageData
 
 
@@ -35,8 +34,8 @@ class NightBanner:
     """What night.json says at the top of the report: the exit code and sentences; version 1 has a `band`."""
 
     exit: int = 0
-    banner: tuple[Text, ...] = ()
-    band: tuple[Text, ...] = ()
+    banner: tuple[Bilingual, ...] = ()
+    band: tuple[Bilingual, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +57,12 @@ class ReportExtras:
 
 def list_facts(
     summary: Summary, extras: ReportExtras, languages: Collection[str]
-) -> Iterator[tuple[Text, Sequence[Text]]]:
+) -> Iterator[tuple[Bilingual, Sequence[Bilingual]]]:
     """Yield the name and the texts of each fact: who judged what and how, stability, labels, cost.
 
     `languages` are those of the queries; the prompt of another one was not used.
     """
-    yield make_text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))]
+    yield make_text("assessor"), [Bilingual.repeat(fit_on_line(summary.assessor))]
     if prompts := [fit_on_line(name) for lang, name in extras.prompts.items() if lang in languages]:
         yield make_text("prompt"), [build_text(Translator.list_names, prompts)]
     graded = make_text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
@@ -76,7 +75,7 @@ def list_facts(
         run=summary,
     )
     yield make_text("depth and repeats"), [depth]
-    names = [repeat_in_both(" · ".join(map(fit_on_line, extras.dataset)))] if extras.dataset else []
+    names = [Bilingual.repeat(" · ".join(map(fit_on_line, extras.dataset)))] if extras.dataset else []
     yield make_text("dataset"), [build_text(describe_dataset, summary), *names]
     if summary.stability:
         repeats = build_texts(assessor_sentences.describe_repeats, summary.stability, summary.main_measure)
@@ -90,24 +89,20 @@ def list_facts(
         if values := _escape(build_texts(describe, summary)):
             yield title, values
     if extras.agreement:
-        warnings = _translate(extras.agreement.warnings)
+        warnings = _escape(map(make_text, extras.agreement.warnings))
         yield make_text("agreement with people"), [*_describe_agreement(extras.agreement), *warnings]
     if extras.order:
-        warnings = _translate(extras.order.warnings)
+        warnings = _escape(map(make_text, extras.order.warnings))
         yield make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings]
     if summary.cost:
         yield make_text("cost"), [build_text(_describe_cost, summary.cost)]
 
 
-def _translate(messages: Iterable[str]) -> list[Text]:
-    return _escape([Text(ENGLISH(message), CHINESE(message)) for message in messages])
+def _escape(texts: Iterable[Bilingual]) -> list[Bilingual]:
+    return [Bilingual(*map(escape_hidden, each)) for each in texts]
 
 
-def _escape(texts: Iterable[Text]) -> list[Text]:
-    return [Text(*map(escape_hidden, each)) for each in texts]
-
-
-def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
+def _describe_agreement(agreement: LabelAgreement) -> Iterator[Bilingual]:
     kappa, same = agreement.kappa_relevant, agreement.same_verdict
     source = fit_on_line(agreement.labels)
     if kappa.value is None or same.value is None:
@@ -128,7 +123,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
 
 
 #: Names of the outcomes of an order by labels.
-OUTCOMES: Mapping[CorrectedOutcome, Text] = {
+OUTCOMES: Mapping[CorrectedOutcome, Bilingual] = {
     "confirmed": make_text("confirmed"),
     "reversed": make_text("reversed"),
     "decided": make_text("decided"),
@@ -136,7 +131,7 @@ OUTCOMES: Mapping[CorrectedOutcome, Text] = {
 }
 
 
-def _describe_order(order: PlannedComparison) -> Iterator[Text]:
+def _describe_order(order: PlannedComparison) -> Iterator[Bilingual]:
     for row in order.comparisons:
         yield make_text(
             "{a} - {b} by {measure}: {difference}{interval} from {labels:,} labels; the assessor's"
@@ -163,7 +158,7 @@ def _describe_cost(t: Translator, cost: RunCost) -> str:
     return calls + price + describe_unclear_calls(t, cost)
 
 
-def describe_sample(page_data: PageData) -> Text | None:
+def describe_sample(page_data: PageData) -> Bilingual | None:
     """Return a text that describes the sample on the page; None when the page holds every query."""
     if page_data.sample is None:
         return None

@@ -19,7 +19,9 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.messages import Text, build_text, build_texts, make_text
+from judge.errors import JUDGMENT_ERRORS
+from judge.flags import FLAGS
+from judge.messages import Bilingual, build_text, build_texts, make_text
 from judge.report import assessor_sentences, facts, page_tables, run_warnings, selftest_sentences
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
@@ -40,7 +42,6 @@ from judge.report.display_text import (
     use_display_names,
 )
 from judge.report.facts import NightBanner, ReportExtras
-from judge.report.kind_names import ERRORS, FLAGS
 from judge.report.payload import PageLimits, dump_script_json, select_queries
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
@@ -120,7 +121,7 @@ def render_report(
         night_banner=extras.night.banner or extras.night.band,
         incomplete=build_text(run_warnings.warn_incomplete, named_summary, extras.min_coverage),
         without_results=build_texts(run_warnings.warn_without_results, named_summary),
-        headline=_describe_headline(named_summary),
+        headline=build_text(choose_headline, named_summary),
         segments=build_texts(describe_segment_differences, named_summary),
         alarms=[
             build_text(run_warnings.warn_flagged, named_summary),
@@ -149,21 +150,7 @@ def render_report(
     )
 
 
-def _describe_headline(summary: Summary) -> Text:
-    """Return the answer in a sentence, or why there is nothing to compare."""
-    if summary.deciding_measure:
-        return build_text(choose_headline, summary)
-    count = len(summary.engines)
-    if count > 1:
-        return make_text("{count} engines, and no measure that can compare engines.", count=count)
-    return build_text(
-        lambda t: t.translate_plural(
-            "{count} engine: nothing to compare.", "{count} engines: nothing to compare.", count
-        )
-    )
-
-
-def _describe_differences(summary: Summary) -> Sequence[Text]:
+def _describe_differences(summary: Summary) -> Sequence[Bilingual]:
     """Return the comparisons of the engine with the highest mean, and the power of the tests."""
     deciding = summary.deciding_measure
     if not deciding:
@@ -186,8 +173,8 @@ def _describe_payload(run: str, summary: Summary) -> Markup:
         "deciding": summary.measures.index(deciding),
         "grades": GRADE_NAMES[summary.scale],
         "relevant_from": summary.relevant_from,
-        "errors": ERRORS,
-        "flags": FLAGS,
+        "errors": {kind: make_text(text) for kind, text in JUDGMENT_ERRORS.items()},
+        "flags": {flag: make_text(text) for flag, text in FLAGS.items()},
         "suspicious": sorted(INJECTION_FLAGS),
     }
     return dump_script_json(header)

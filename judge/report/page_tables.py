@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from judge.analysis.summary import DimensionMean, DimensionNote, Summary
+from judge.analysis.dimension_summary import DimensionMean, DimensionNote
+from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean
 from judge.measure.sensitivity import SegmentMean, SegmentResult
-from judge.messages import Text, Translator, build_text, make_text
+from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.report.comparison_sentences import is_unsure
 from judge.report.display_text import (
     NOTHING,
@@ -51,7 +52,7 @@ _PAIR_HEAD = (
 class Cell(NamedTuple):
     """The text of a cell, and a text in small letters under it."""
 
-    main: Text
+    main: Bilingual
     under: str = ""
 
 
@@ -62,22 +63,17 @@ class PageTable:
     Under it stand `remarks`, and under that of a dimension its notes with their texts.
     """
 
-    caption: Text
-    head: tuple[Text, ...]
+    caption: Bilingual
+    head: tuple[Bilingual, ...]
     rows: Sequence[tuple[str, tuple[Cell, ...]]]
     more: int = 0
-    remarks: Sequence[Text] = ()
-    notes: Sequence[tuple[DimensionNote, Text]] = ()
-
-
-def repeat_in_both(text: str) -> Text:
-    """Return a text that is the same in both languages."""
-    return Text(text, text)
+    remarks: Sequence[Bilingual] = ()
+    notes: Sequence[tuple[DimensionNote, Bilingual]] = ()
 
 
 def _make_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
     """Return a cell with a number, or a dash."""
-    return Cell(repeat_in_both(format_number(value, form)), under)
+    return Cell(Bilingual.repeat(format_number(value, form)), under)
 
 
 #: What columns of what came back mean, by their titles.
@@ -98,7 +94,7 @@ COLUMN_NOTES = {
 class ReturnColumn(NamedTuple):
     """A column of what came back: its title, the value of each engine, and their format."""
 
-    title: Text
+    title: Bilingual
     values: Sequence[float | None]
     form: str
 
@@ -128,7 +124,7 @@ def list_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[Ret
 
 def make_engines_table(summary: Summary) -> PageTable:
     """Return one row for each engine, best first: means with intervals, and the number of queries."""
-    measures = (repeat_in_both(name_mean(measure)) for measure in summary.measures)
+    measures = (Bilingual.repeat(name_mean(measure)) for measure in summary.measures)
     head = (make_text("engine"), *measures, make_text("queries"))
     rows = []
     for engine in summary.sort_engines(summary.main_measure):
@@ -177,10 +173,10 @@ def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
         Cell(build_text(describe_outcome, row)),
         _make_cell(row.difference, "+.4f"),
-        Cell(repeat_in_both(format_range(row.interval, "+.4f"))),
-        Cell(repeat_in_both(f"{row.wins:,}/{row.ties:,}/{row.losses:,}")),
-        Cell(repeat_in_both(format_p_value(row.p_adjusted, NOTHING))),
-        Cell(repeat_in_both(format_range(row.bounds if is_unsure(row) else None, "+.4f"))),
+        Cell(Bilingual.repeat(format_range(row.interval, "+.4f"))),
+        Cell(Bilingual.repeat(f"{row.wins:,}/{row.ties:,}/{row.losses:,}")),
+        Cell(Bilingual.repeat(format_p_value(row.p_adjusted, NOTHING))),
+        Cell(Bilingual.repeat(format_range(row.bounds if is_unsure(row) else None, "+.4f"))),
         _make_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),
     )
 
@@ -193,9 +189,9 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
         order = summary.sort_engines(measure)
         rows = tuple((value, _list_segment_cells(part, order, measure)) for value, part in values.items())
         head = (
-            repeat_in_both(column),
+            Bilingual.repeat(column),
             make_text("queries"),
-            *map(repeat_in_both, order),
+            *map(Bilingual.repeat, order),
             make_text("separated"),
         )
         yield PageTable(caption, head, rows)
@@ -230,6 +226,6 @@ def _fit_note(t: Translator, note: DimensionNote) -> str:
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
     means = [part.engines.get(engine, {}).get(measure) for engine in order]
     leads = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
-    separated = Text(*(mark.join(leads) for mark in make_text("; "))) if leads else make_text("none")
+    separated = Bilingual(*(mark.join(leads) for mark in make_text("; "))) if leads else make_text("none")
     cells = [_format_mean(mean) if mean else _make_cell(None) for mean in means]
     return (_make_cell(part.queries, ","), *cells, Cell(separated))

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from judge.analysis.summary import Summary
+from judge.errors import JUDGMENT_ERRORS
 from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.measure.measures import name_mean
-from judge.measure.sensitivity import (
-    MIN_DIFFERENCE,
-    FlaggedEffect,
-    FlaggedMeans,
-    FlaggedWinners,
-)
+from judge.measure.sensitivity import MIN_DIFFERENCE, FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import Translator
 from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
-from judge.report.display_text import count_queries, translate_remark
-from judge.report.kind_names import ERRORS
+from judge.report.display_text import count_queries, format_plain_number, translate_remark
 
 #: From this share of results without a text on, the field of the engine may have another name.
 _MISSING_TEXT = 0.5
@@ -91,7 +86,8 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
     if not missing:
         return ""
     counts = {
-        t(ERRORS[kind].en) if kind in ERRORS else kind: count for kind, count in summary.failures.items()
+        t(JUDGMENT_ERRORS[kind]) if kind in JUDGMENT_ERRORS else kind: count
+        for kind, count in summary.failures.items()
     }
     waiting = missing - sum(summary.failures.values())
     if waiting > 0:
@@ -198,7 +194,7 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
         means = {}
         for way in FlaggedMeans.__slots__:
             first, second = (getattr(effect.engines[engine], way) for engine in (one, two))
-            means[way] = t("{one} to {two}", one=_format_mean(first), two=_format_mean(second))
+            means[way] = t("{one} to {two}", one=format_plain_number(first), two=format_plain_number(second))
         yield t(
             " By {measure} {one} is ahead of {two}, {unchanged}; with them counted as 0 it is {zeroed}, with"
             " them left out {dropped}.",
@@ -214,10 +210,6 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
             " {count:,} more pairs of engines change places.",
             more,
         )
-
-
-def _format_mean(mean: float | None) -> str:
-    return "-" if mean is None else f"{mean:.3f}"
 
 
 def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:

@@ -12,16 +12,16 @@ from contextlib import suppress
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
+from judge.analysis.dimension_summary import DimensionResult
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import DimensionResult, Summary
+from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
+from judge.dataset.cells import escape_cell, escape_column
 from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import read_query_results
-from judge.dataset.validation import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import make_file_name
 from judge.json_text import dump_json
@@ -36,14 +36,12 @@ from judge.runs.results_file import (
     CleanedText,
     EngineEntry,
     JudgmentEntry,
-    MemberJudgment,
     QueryEntry,
     SnippetEntry,
 )
 from judge.runs.run_result import RunResult
 from judge.stored_records import TemporaryLines
 
-Entry = TypeVar("Entry")
 _CHUNK = 1 << 16
 #: The judgments of each (query_id, snippet_id), one a repeat.
 JudgmentEntries = Mapping[PairKey, Sequence[JudgmentEntry]]
@@ -146,39 +144,35 @@ def make_judgment_entries(
     judgments: Iterable[Judgment], members: Mapping[str, Iterable[Judgment]], scale: Scale
 ) -> JudgmentEntries:
     """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
-    by_member: dict[tuple[str, str, int], list[MemberJudgment]] = {}
+    of_members: dict[tuple[PairKey, int], list[JudgmentEntry]] = {}
     for name, own in members.items():
-        for judgment in own:
-            key = *judgment.key, judgment.repeat
-            by_member.setdefault(key, []).append(
-                _describe_answer(MemberJudgment, judgment, scale, assessor=name)
-            )
+        for each in own:
+            entry = _make_judgment_entry(each, scale, assessor=name)
+            of_members.setdefault((each.key, each.repeat), []).append(entry)
     entries: dict[PairKey, list[JudgmentEntry]] = {}
-    for judgment in judgments:
-        entry = _describe_answer(
-            JudgmentEntry,
-            judgment,
-            scale,
-            members=tuple(by_member.get((*judgment.key, judgment.repeat), ())),
-            judged_snippet_id=judgment.judged_snippet_id,
-            score=judgment.score,
-            probabilities=judgment.probabilities,
-        )
-        entries.setdefault(judgment.key, []).append(entry)
+    for each in judgments:
+        entry = _make_judgment_entry(each, scale, of_members.get((each.key, each.repeat), ()))
+        entries.setdefault(each.key, []).append(entry)
     return entries
 
 
-def _describe_answer(make: Callable[..., Entry], judgment: Judgment, scale: Scale, **more: object) -> Entry:
-    """Return the entry of a judgment with the fields of an answer, and `more`."""
+def _make_judgment_entry(
+    judgment: Judgment, scale: Scale, members: Sequence[JudgmentEntry] = (), *, assessor: str = ""
+) -> JudgmentEntry:
+    """Return the entry of a judgment; `assessor` names a member of a panel."""
     grade = judgment.grade
-    return make(
+    return JudgmentEntry(
+        assessor=assessor,
         repeat=judgment.repeat,
         verdict=None if grade is None else "yes" if grade >= scale.relevant_from else "no",
         grade=grade,
         reason=judgment.reason,
         error=judgment.error,
         flags=judgment.flags,
-        **more,
+        members=tuple(members),
+        judged_snippet_id=None if assessor else judgment.judged_snippet_id,
+        score=None if assessor else judgment.score,
+        probabilities=() if assessor else judgment.probabilities,
     )
 
 

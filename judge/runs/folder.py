@@ -57,9 +57,12 @@ def _find_code(error: BaseException) -> str:
     return f"{file.relative_to(_PACKAGE.parent).as_posix()}:{line}"
 
 
-def make_damage_error(template: str, /, *, place: str | Path, **values: object) -> InputError:
+def make_damage_error(
+    template: str, advice: Message | None = None, /, *, place: str | Path, **values: object
+) -> InputError:
     """Return the error of a damaged file of a run at `place`; the message ends with what the user can do."""
-    advice = _REMOVE_FILE_ADVICE if Path(place).name in _READ_FIRST else _DAMAGED_FILE_ADVICE
+    if advice is None:
+        advice = _REMOVE_FILE_ADVICE if Path(place).name in _READ_FIRST else _DAMAGED_FILE_ADVICE
     return InputError(join_messages([Message(template, place=place, **values), advice]))
 
 
@@ -117,6 +120,10 @@ class RunFolder:
         if (self.path / ".lock").exists():
             with self.lock():
                 pass
+
+    def check_finished(self) -> None:
+        """Raise InputError for a folder that is not a finished run's: `lock` would write a file into it."""
+        self.read("summary.json")
 
     def check_no_link(self) -> None:
         """Raise InputError when the folder is a symbolic link, which can lead out of a folder of nights."""

@@ -19,8 +19,8 @@ from pathlib import Path
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import check_without_labels, count_queries_without_value
 from judge.analysis.pair_plan import DrawSize, PairPlan, check_plan, plan_pairs
+from judge.dataset.cells import escape_cell, protect_cell
 from judge.dataset.labels import select_labellable
-from judge.dataset.validation import escape_cell, protect_cell
 from judge.errors import InputError
 from judge.json_text import dump_json, hash_parts
 from judge.measure import ppi

@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
+from judge.analysis.dimension_summary import DimensionResult, QueryValues
 from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
-from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues, Summary
+from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
 from judge.measure.columns import ResultColumns, TabulatedJudgments, tabulate_judgments, tabulate_queries
@@ -232,7 +233,7 @@ def _load_dataset(
     def load_results(entry: QueryEntry) -> QueryResults:
         return QueryResults(queries[entry.query_id], *_load_rankings(entry))
 
-    columns = tabulate_queries(load_rankings(), summary.depth)
+    columns = tabulate_queries(load_rankings(), summary.depth, with_tokens=True)
 
     def read_query_results() -> Iterator[QueryResults]:
         if in_memory:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
+from datetime import date
 from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 import msgspec
 
 from judge.analysis.summary import SCHEMA_VERSION, Summary
-from judge.errors import InputError
-from judge.messages import Message
+from judge.errors import EXPECTED_TYPES, InputError
+from judge.messages import Bilingual, Message
 from judge.runs.folder import make_damage_error
 
 if TYPE_CHECKING:
@@ -73,18 +74,15 @@ _RECOMPUTED: Final[Mapping[str, Any]] = {
 }
 
 
-#: What a value of the wrong type should be, by the beginning of pydantic's name of the error.
+#: What a value should be, by pydantic's name of the error without its end.
 _EXPECTED: Final = {
-    "string": Message("a text"),
-    "int": Message("a whole number"),
-    "int_from_float": Message("a whole number"),
-    "float": Message("a number"),
-    "bool": Message("true or false"),
-    "list": Message("a list"),
-    "tuple": Message("a list"),
-    "dict": Message("an object"),
-    "mapping": Message("an object"),
-    "dataclass": Message("an object"),
+    **EXPECTED_TYPES,
+    "int_from_float": EXPECTED_TYPES["int"],
+    "mapping": EXPECTED_TYPES["dict"],
+    "dataclass": EXPECTED_TYPES["dict"],
+    # Others may have made a file that names files.
+    "string_pattern_mismatch": Message("a name that judge gives"),
+    "string_too_long": Message("a name that judge gives"),
 }
 _PLAIN = (str, int, float, NoneType)
 
@@ -111,6 +109,10 @@ def _to_values(value: Any) -> Any:  # noqa: ANN401  # any record or JSON value
         return _list_fields(value)
     if isinstance(value, _PLAIN):
         return value
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Bilingual):
+        return value._asdict()
     if isinstance(value, Mapping):
         return {key: _to_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -156,10 +158,11 @@ def decode_json(kind: type[Record], text: str | bytes) -> Record | None:
     return record
 
 
-def from_json(kind: type[Record], value: object, place: str) -> Record:
+def from_json(kind: type[Record], value: object, place: str, advice: Message | None = None) -> Record:
     """Return the record that the JSON value in `place` holds.
 
-    Raises InputError, which names the field, where the value does not fit the record.
+    Raises InputError, which names the field and ends with the `advice` (None: that about the file), where
+    the value does not fit the record.
     """
     from pydantic import ValidationError
 
@@ -167,14 +170,19 @@ def from_json(kind: type[Record], value: object, place: str) -> Record:
         record: Record = build_adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"]))
+        # pydantic adds the wrong key of an object and "[key]"; the message shows the key.
+        path = first["loc"][:-2] if first["loc"][-1:] == ("[key]",) else first["loc"]
         raise make_damage_error(
-            "{place}: field {field!r} {what}", place=place, field=field, what=describe_mismatch(first)
+            "{place}: field {field!r} {what}",
+            advice,
+            place=place,
+            field=".".join(map(str, path)),
+            what=_describe_mismatch(first),
         ) from None
     return record
 
 
-def describe_mismatch(detail: ErrorDetails) -> Message:
+def _describe_mismatch(detail: ErrorDetails) -> Message:
     """Return the description of an invalid value of a field, from pydantic's error."""
     if detail["type"] == "missing":
         return Message("is missing")
@@ -219,8 +227,7 @@ def is_outdated(value: Mapping[str, Any]) -> bool:
 def _upgrade_summary(value: dict[str, Any]) -> dict[str, Any]:
     """Return a summary of version 1 with the keys of version 2; changes `value`."""
     outdated = is_outdated(value)
-    for key in VERSION_1:
-        _rename_key(value, *key)
+    rename_keys(value, VERSION_1)
     value = {**_ADDED, **value, **(_RECOMPUTED if outdated else {}), "schema": SCHEMA_VERSION}
     engines, panel, cost = value.get("engines"), value["panel"], value.get("cost")
     if isinstance(engines, dict) and all(isinstance(row, dict) for row in engines.values()):
@@ -231,6 +238,12 @@ def _upgrade_summary(value: dict[str, Any]) -> dict[str, Any]:
     if isinstance(cost, dict):
         value["cost"] = {**_ADDED_TO_COST, **cost} if cost else None
     return value
+
+
+def rename_keys(value: object, keys: Iterable[RenamedKey]) -> None:
+    """Rename the keys of version 1 in `value`, in their order."""
+    for key in keys:
+        _rename_key(value, *key)
 
 
 def _rename_key(value: object, path: Sequence[str], old: str, new: str) -> None:

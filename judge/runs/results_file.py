@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from judge.analysis.summary import SCHEMA_VERSION, QueryValues, Summary
+from judge.analysis.dimension_summary import QueryValues
+from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.json_text import dump_json
 from judge.records import BINARY, GRADED, Lang, Scale
 from judge.runs.folder import RunFolder, make_damage_error, parse_run_json
@@ -37,34 +38,23 @@ StrictGrade = Annotated[int, _Strict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberJudgment:
-    """What one member of a panel answered."""
-
-    assessor: str
-    repeat: int
-    verdict: Literal["yes", "no"] | None
-    grade: StrictGrade | None
-    reason: str
-    error: str | None
-    flags: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentEntry:
-    """One judgment of a snippet; `verdict` says whether the grade is relevant, `members` are a panel's.
+    """One judgment of a snippet; `verdict` says whether the grade is relevant.
 
-    `detail` explains the error; it is in judgments.jsonl, not in results.json. `judged_snippet_id` names the
-    snippet whose judgment a near-duplicate takes. `score` is that of a reranker, `probabilities` are
-    those of the grades by a decision model.
+    `members` are the judgments of a panel's members: they have an `assessor`, and nothing after `members`.
+    `detail` explains the error; it is in judgments.jsonl and in `judge show --json`, not in results.json.
+    `judged_snippet_id` names the snippet whose judgment a near-duplicate takes. `score` is that of a
+    reranker, `probabilities` are those of the grades by a decision model.
     """
 
+    assessor: str = ""
     repeat: int
     verdict: Literal["yes", "no"] | None
     grade: StrictGrade | None
     reason: str
     error: str | None
     flags: tuple[str, ...]
-    members: tuple[MemberJudgment, ...] = ()
+    members: tuple[JudgmentEntry, ...] = ()
     detail: str = ""
     judged_snippet_id: str | None = None
     score: float | None = None

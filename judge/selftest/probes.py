@@ -62,7 +62,7 @@ def make_probe_pairs(probes: Iterable[Probe], lang: LangChoice, max_chars: int) 
     pairs = []
     for probe in probes:
         text, language = clean.clean_query(probe.query), probe.lang if lang == "auto" else lang
-        snippet = clean.clean_snippet(probe.snippet, max_chars=max_chars, query=text)
+        snippet = clean.clean_snippet(clean.RawSnippet(probe.snippet), max_chars=max_chars, query=text)
         pairs.append(Pair(Query(probe.id, text, probe.query, language), snippet))
     return pairs
 

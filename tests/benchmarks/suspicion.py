@@ -34,7 +34,7 @@ FORMS: Mapping[str, Callable[[str], str]] = {
 
 def is_flagged(case: Mapping[str, str]) -> bool:
     """Whether something suspicious is noticed about a case."""
-    shown = clean.clean_snippet(case["snippet"], max_chars=4000, query=case["query"])
+    shown = clean.clean_snippet(clean.RawSnippet(case["snippet"]), max_chars=4000, query=case["query"])
     return not INJECTION_FLAGS.isdisjoint(shown.flags)
 
 

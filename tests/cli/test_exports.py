@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.dataset.validation import protect_cell, unescape_candidates
+from judge.dataset.cells import protect_cell, unescape_candidates
 from judge.errors import InputError
 from judge.json_text import dump_json
 from tests.support.cases import check_each

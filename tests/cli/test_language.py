@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from judge.cli.main import app
 from judge.cli.options import explain_usage_error
-from judge.cli.terminal import apply_language_option, get_ui_translator, use_locale_language
+from judge.cli.terminal import apply_language_option, t, use_locale_language
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH
 from tests.support.cases import check_each
@@ -47,8 +47,8 @@ from tests.support.source_code import PACKAGE
 )
 def test_the_locale_decides_in_the_order_of_gettext(environ: dict[str, str], language: str) -> None:
     with use_locale_language(environ):
-        assert get_ui_translator().language == language
-    assert get_ui_translator().language == "en"
+        assert t.language == language
+    assert t.language == "en"
 
 
 @check_each(
@@ -67,13 +67,13 @@ def test_the_option_stands_anywhere_and_the_last_one_counts(
 ) -> None:
     with use_locale_language({}):
         assert apply_language_option(arguments.split()) == others.split()
-        assert get_ui_translator().language == language
+        assert t.language == language
 
 
 def test_the_option_overrides_the_locale() -> None:
     with use_locale_language({"LANG": "zh_CN.UTF-8"}):
         apply_language_option(["--ui-lang", "en"])
-        assert get_ui_translator().language == "en"
+        assert t.language == "en"
 
 
 @pytest.mark.parametrize(

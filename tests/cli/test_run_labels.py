@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import judge
-from judge.analysis.judged_run import RunLabels, draw_sample
-from judge.records import Pair, Pool, Query, Snippet
+from judge.dataset.labels import draw_sample
 from tests.support.command_line import make_words, run_judge
 from tests.support.factories import make_rows, read_judgments, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
@@ -146,14 +145,6 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     # Scoring again reads the labels from the folder.
     assert run_judge("score", out, "--save").returncode == 0
     assert read_summary(out)["labels"]["check"] == check
-
-
-def test_the_keys_of_the_whole_pool_are_not_taken_for_those_of_the_rest() -> None:
-    query, snippets = Query("q", "q", "q", "en"), [Snippet(i, i, raw_text=i) for i in "ab"]
-    pool = Pool(10, 2, tuple(Pair(query, snippet) for snippet in snippets), {}, cache_key="whole")
-    rest = RunLabels({("q", "a"): 1}, "labels.txt").select_judged(pool)
-    assert [pair.snippet.id for pair in rest.pairs] == ["b"]
-    assert rest.cache_key == ""
 
 
 def test_a_panel_judges_the_pairs_without_a_label(tmp_path: Path) -> None:

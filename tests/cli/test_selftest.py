@@ -14,9 +14,9 @@ from rich.console import Console
 
 import judge
 from judge.cli.render import run_tables
+from judge.cli.render.tables import print_parts
 from judge.config.run import Config
 from judge.errors import InputError, RunIncomplete
-from judge.messages import ENGLISH
 from judge.runs.record_json import to_json
 from judge.runs.run_result import RunResult
 from judge.selftest.selftest_run import SelfTest, count_selftest_calls, run_selftest
@@ -54,7 +54,7 @@ def read_counts(share: dict[str, Any]) -> tuple[int, int]:
 def render_terminal(outcome: RunResult) -> str:
     """Return the terminal output of a run."""
     screen = Console(file=io.StringIO(), width=1000)
-    run_tables.print_run(outcome, screen, ENGLISH)
+    print_parts(run_tables.list_run_parts(outcome), screen)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue()
 

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from judge.dataset.clean import TextOptions
 from judge.dataset.read import open_dataset, open_trec_dataset
+from judge.dataset.remarks import PoolRemarks
+from judge.dataset.rows import FIELDS, RowFormat
 from judge.records import Dataset
 
 
-def read_dataset(source: Path | Iterable[Mapping[str, Any]], **options: Any) -> Dataset:
-    return open_dataset(source, **options).collect()
+def read_dataset(
+    source: Path | Iterable[Mapping[str, Any]],
+    columns: Mapping[str, str] | None = None,
+    *,
+    expected: bool = False,
+    **options: Any,
+) -> Dataset:
+    row_format = RowFormat(columns or {}, FIELDS | {"expected"} if expected else FIELDS)
+    return open_dataset(source, row_format, TextOptions(**options)).collect()
 
 
 def read_trec_dataset(topics: Path, docs: Path, runs: list[Path], **options: Any) -> Dataset:
-    return open_trec_dataset(topics, docs, runs, **options).collect()
+    return open_trec_dataset(topics, docs, runs, TextOptions(**options)).collect()
+
+
+def describe_results(dataset: Dataset, depth: int, source: str = "d.jsonl") -> list[str]:
+    """What is unusual in the results down to `depth`."""
+    remarks = PoolRemarks(depth, dates=dataset.dates)
+    for _, rankings in groupby(dataset.rankings, attrgetter("query_id")):
+        remarks.add(rankings)
+    return list(remarks.describe(source))

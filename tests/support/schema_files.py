@@ -1,4 +1,4 @@
-"""Write the JSON schemas of summary.json, results.json, agreement.json and the lines of judgments.jsonl.
+"""Write the JSON schemas of summary.json, results.json, agreement.json, night.json and judgments.jsonl.
 
 Run `python -m tests.support.schema_files DIR`. The schemas are generated from the records, and are kept in
 docs/schema.
@@ -14,6 +14,7 @@ from typing import Any
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import SCHEMA_VERSION, Summary
+from judge.nightly.record import NightRecord
 from judge.records import Judgment
 from judge.runs.record_json import build_adapter
 from judge.runs.results_file import Results
@@ -22,6 +23,7 @@ _RECORDS: Mapping[str, type] = {
     f"summary.json, version {SCHEMA_VERSION}": Summary,
     f"results.json, version {SCHEMA_VERSION}": Results,
     f"agreement.json, version {SCHEMA_VERSION}": LabelAgreement,
+    f"night.json, version {SCHEMA_VERSION}": NightRecord,
     "judgments.jsonl, one line": Judgment,
 }
 

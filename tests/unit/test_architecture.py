@@ -38,7 +38,7 @@ ALLOWED = {
         "records flags errors characters filesystem stored_records cache judgment_log models pricing parsing "
         "store client"
     ),
-    "analysis": "records flags errors json_text stored_records pricing dataset measure",
+    "analysis": "records flags errors json_text pricing dataset measure",
     "dimensions": (
         "records flags errors characters cache models pricing dataset measure client assess analysis"
     ),
@@ -48,8 +48,8 @@ ALLOWED = {
     "report": "records errors flags characters json_text pricing dataset measure analysis runs",
     "collect": "errors characters json_text filesystem models config dataset client runs",
     "annotate": "records errors json_text filesystem dataset measure analysis runs report",
-    "run_identity": "records errors flags models config dataset assess analysis runs",
-    "run_input": "records errors cache config dataset measure analysis run_identity",
+    "run_identity": "records errors flags models config dataset assess runs",
+    "run_input": "records errors cache config dataset measure run_identity",
     "factory": (
         "records errors models config pricing dataset measure store client assess dimensions run_input"
     ),
@@ -59,13 +59,13 @@ ALLOWED = {
     ),
     "finished_run": "cache measure analysis dimensions runs report selftest",
     "completeness": "records flags errors assess analysis",
-    "pair_selection": "records stored_records models config dataset measure analysis",
+    "pair_selection": "records flags stored_records models config dataset measure assess analysis",
     "list_comparison": (
         "records errors characters config pricing measure store client assess analysis dimensions runs "
         "factory finished_run completeness"
     ),
     "pipeline": (
-        "records errors characters cache judgment_log config pricing dataset measure store client assess "
+        "errors characters cache judgment_log config pricing dataset measure store client assess "
         "analysis dimensions runs run_identity run_input factory selftest finished_run completeness "
         "pair_selection"
     ),

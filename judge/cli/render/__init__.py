@@ -1,1 +1,1 @@
-"""Output on the terminal: `screen` is the console, `tables` the layout; other modules print for commands."""
+"""Output on the terminal: modules make parts of results, `tables` lays them out, `screen` is the console."""

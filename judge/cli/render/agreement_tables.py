@@ -1,4 +1,4 @@
-"""What `judge agree` prints: how far the assessor agrees with people, and what follows for the engines."""
+"""What `judge agree` prints of the assessor: how far it agrees with people, and which engines it favours."""
 
 from __future__ import annotations
 
@@ -7,98 +7,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.analysis.label_agreement import CalibrationResult, LabelAgreement, MissingCalibration
-from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render.tables import escape_line, format_decimal, format_decimal_range, make_table, print_lines
+from judge.analysis.label_agreement import LabelAgreement
+from judge.cli.render.order_tables import describe_orders, list_correction
+from judge.cli.render.tables import Part, escape_line, make_table
+from judge.cli.terminal import t
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
-from judge.measure.engine_agreement import EngineOrders
-from judge.measure.measures import name_mean, parse_measure
-from judge.measure.ppi import CorrectedDifference, MeasureCalibration
-from judge.measure.resampling import MIN_DIFFERING, StatisticValue
-from judge.messages import Message, SeparatedNames, Translator
+from judge.measure.measures import parse_measure
+from judge.measure.resampling import StatisticValue
+from judge.messages import Message, SeparatedNames
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
-from judge.report.comparison_sentences import rank_means
-from judge.report.display_text import count_queries, format_interval, format_p_value
-from judge.report.facts import OUTCOMES
-
-#: How many engines or pairs of them a sentence names.
-_MOST_NAMES = 6
-#: What commands in stored texts begin with.
-_ANY_RUN = "judge agree RUN "
-#: With fewer engines RBO, which looks at the top of long lists, adds nothing to tau.
-_LONG_LIST = 10
+from judge.report.display_text import count_queries, format_interval, format_plain_number, format_plain_range
 
 
-def print_agreement(
-    agreement: LabelAgreement, run: Path, console: Console, t: Translator, measure: str | None = None
-) -> None:
-    """Print the answer, the table of grades, and what people's labels mean for the engines of a `run`.
+def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | None = None) -> Iterator[Part]:
+    """Yield the answer, the table of grades, and what people's labels mean for the engines of a `run`.
 
     `measure` chooses whose order and correction is shown. Raises InputError when it compares no engines.
     """
     deciding = _choose(agreement, measure)
-    print_lines(_list_parts(agreement, deciding, shlex.quote(str(run)), t), console)
-    console.print()
-    for line in _describe_references(agreement.references, t):
-        console.print(Text(line, style="dim"))
-
-
-def _list_parts(
-    agreement: LabelAgreement, deciding: str | None, run: str, t: Translator
-) -> Iterator[str | Table]:
-    yield from _describe_agreement(agreement, t)
-    yield from _describe_favoured(agreement, t)
-    yield _make_confusion_table(agreement, t)
-    yield _make_statistics_table(agreement, t)
-    yield from _list_reasons(agreement, t)
+    yield from _describe_agreement(agreement)
+    yield from _describe_favoured(agreement)
+    yield _make_confusion_table(agreement)
+    yield _make_statistics_table(agreement)
+    yield from _list_reasons(agreement)
     if agreement.engines:
-        yield _make_bias_table(agreement, agreement.orders[deciding].assessor if deciding else {}, t)
+        yield _make_bias_table(agreement, agreement.orders[deciding].assessor if deciding else {})
         if sum(engine.results for engine in agreement.engines.values()) > agreement.pairs:
             yield t(
                 "By engine, each result counts: a pair that several engines returned counts once for each of"
                 " them here, and once in the table above."
             )
     if deciding is not None:
-        orders = agreement.orders[deciding]
-        partly = orders.partly_labelled
-        labelled = agreement.labelled_queries if partly else agreement.wholly_labelled_queries
-        yield from _describe_orders(orders, deciding, labelled, t)
+        yield from describe_orders(agreement, deciding)
         if deciding in agreement.calibration:
-            without_text = agreement.queries_without_text
-            for part in _list_correction(agreement.calibration[deciding], deciding, without_text, t):
-                # The stored texts do not know the folder.
-                yield part.replace(_ANY_RUN, f"judge agree {run} ") if isinstance(part, str) else part
-
-
-def print_decision(decision: PlannedComparison, console: Console, t: Translator) -> None:
-    """Print what labels on drawn pairs say of the order of engines."""
-    name = name_mean(decision.measure)
-    line = t(
-        "{name} by people's grades on all {queries:,} queries, estimated from {labels:,} labels on the"
-        " pairs that decide the order:",
-        name=name,
-        queries=decision.queries,
-        labels=decision.labels,
-    )
-    table = _make_order_table(name, t("labels"), t=t)
-    for row in decision.comparisons:
-        table.add_row(
-            escape_line(f"{row.a} - {row.b}"),
-            f"{row.assessor:+.3f}",
-            format_decimal(row.difference, "+.3f"),
-            format_decimal_range(t, row.ci95, "+.3f"),
-            format_p_value(row.p_adjusted),
-            f"{row.labelled:,}",
-            t(OUTCOMES[row.outcome].en),
-        )
-    print_lines(
-        [line, table, *_describe_outcomes(decision.comparisons, t), *map(t, decision.warnings)], console
-    )
+            yield from list_correction(agreement, deciding, shlex.quote(str(run)))
+    yield Text()
+    yield from (Text(line, style="dim") for line in _describe_references(agreement.references))
 
 
 def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
@@ -115,7 +63,7 @@ def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
     return name
 
 
-def _describe_agreement(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
     graded = agreement.people_scale == "graded"
     yield t(
         "{pairs} of {queries} have a grade from people ({scale}) and one from {assessor}; of {whole} people"
@@ -152,7 +100,7 @@ def _describe_agreement(agreement: LabelAgreement, t: Translator) -> Iterator[st
         )
     if graded and agreement.highest_label in (0, 1):
         yield t("no label is above 1; if people said yes or no, add --labels-scale binary")
-    yield from _describe_kappa(agreement, t)
+    yield from _describe_kappa(agreement)
     side = _clear_side(agreement.bias_relevant)
     if side:
         people = sum(map(sum, agreement.confusion[agreement.people_relevant_from :]))
@@ -166,7 +114,7 @@ def _describe_agreement(agreement: LabelAgreement, t: Translator) -> Iterator[st
         )
 
 
-def _describe_kappa(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _describe_kappa(agreement: LabelAgreement) -> Iterator[str]:
     kappa, same = agreement.kappa_relevant, agreement.same_verdict
     if kappa.value is None or same.value is None:
         yield t("Agreement on relevant or not: {why}.", why=explain_missing(t, kappa))
@@ -189,7 +137,7 @@ def _clear_side(statistic: StatisticValue) -> int:
     return (low > 0) - (high < 0)
 
 
-def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _describe_favoured(agreement: LabelAgreement) -> Iterator[str]:
     gap = agreement.widest_gap
     if gap is None:
         return
@@ -202,7 +150,7 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
     values = {
         "favoured": gap.favoured,
         "other": gap.other,
-        "size": f"{format_decimal(difference.value, '.3f')}{format_interval(t, difference.ci95, 'z.3f')}",
+        "size": format_plain_number(difference.value) + format_interval(t, difference.ci95, "z.3f"),
         "unit": unit,
     }
     if _clear_side(difference) > 0:
@@ -220,7 +168,7 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
         )
 
 
-def _make_confusion_table(agreement: LabelAgreement, t: Translator) -> Table:
+def _make_confusion_table(agreement: LabelAgreement) -> Table:
     grades = range(len(agreement.confusion[0]))
     heading: str | Text = t("people's grade \\ the assessor's")
     if agreement.grades is None:
@@ -231,7 +179,7 @@ def _make_confusion_table(agreement: LabelAgreement, t: Translator) -> Table:
     return table
 
 
-def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, StatisticValue]:
+def _list_statistics(agreement: LabelAgreement) -> dict[str, StatisticValue]:
     """Return every statistic by its name in print."""
     differ = len(agreement.confusion) != len(agreement.confusion[0])
     return {
@@ -253,26 +201,17 @@ def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, Stat
     }
 
 
-def _make_statistics_table(agreement: LabelAgreement, t: Translator) -> Table:
+def _make_statistics_table(agreement: LabelAgreement) -> Table:
     table = make_table(t("agreement"), "", t("95% interval"))
-    for name, statistic in _list_statistics(agreement, t).items():
-        value, ends = format_decimal(statistic.value, ".3f"), format_decimal_range(t, statistic.ci95, ".3f")
-        table.add_row(name, value, ends)
+    for name, statistic in _list_statistics(agreement).items():
+        table.add_row(name, format_plain_number(statistic.value), format_plain_range(t, statistic.ci95))
     return table
 
 
-def _make_order_table(name: str, *others: str, t: Translator) -> Table:
-    """Return a table of differences of engines, which fits 80 columns by headings of two lines."""
-    p_value, order = (heading.replace(" ", "\n") for heading in (t("p (adjusted)"), t("assessor's order")))
-    table = make_table(name, t("assessor"), t("corrected"), t("95% interval"), p_value, *others)
-    table.add_column(order, no_wrap=True)
-    return table
-
-
-def _list_reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _list_reasons(agreement: LabelAgreement) -> Iterator[str]:
     """Yield why a number or its range is missing, each reason once."""
     missing: dict[str, list[str]] = {}
-    for name, statistic in _list_statistics(agreement, t).items():
+    for name, statistic in _list_statistics(agreement).items():
         if statistic.why:
             missing.setdefault(explain_missing(t, statistic), []).append(name)
     for why, names in missing.items():
@@ -280,17 +219,18 @@ def _list_reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         yield t("- ({names}): {why}", names=t("; ").join(listing), why=why)
 
 
-def _make_bias_table(agreement: LabelAgreement, means: Mapping[str, float], t: Translator) -> Table:
+def _make_bias_table(agreement: LabelAgreement, means: Mapping[str, float]) -> Table:
     """Return one row an engine, that with the highest of the assessor's `means` first."""
     table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results"))
     for name in sorted(agreement.engines, key=lambda name: (-means.get(name, -inf), name)):
         engine = agreement.engines[name]
-        bias, ends = engine.bias.value, format_decimal_range(t, engine.bias.ci95, "+.3f")
-        table.add_row(escape_line(name), format_decimal(bias, "+.3f"), ends, f"{engine.results:,}")
+        bias, ends = engine.bias.value, engine.bias.ci95
+        numbers = format_plain_number(bias, "+.3f"), format_plain_range(t, ends, "+.3f")
+        table.add_row(escape_line(name), *numbers, f"{engine.results:,}")
     return table
 
 
-def _describe_references(references: Sequence[PublishedAgreement], t: Translator) -> Iterator[str]:
+def _describe_references(references: Sequence[PublishedAgreement]) -> Iterator[str]:
     statistics = {
         "kappa": t("kappa on 4 grades"),
         "kappa_relevant": t("kappa on relevant or not"),
@@ -306,142 +246,3 @@ def _describe_references(references: Sequence[PublishedAgreement], t: Translator
             what=t(row.what),
             source=t(row.source),
         )
-
-
-def _describe_orders(orders: EngineOrders, measure: str, labelled: int, t: Translator) -> Iterator[str]:
-    """Yield the engines' orders by people's grades and by the assessor's, and how alike the two are.
-
-    `labelled` queries could count.
-    """
-    if orders.left_out:
-        yield t(
-            "without an order, because too few queries have a value by both: {names}",
-            names=t(", ").join(orders.left_out[:_MOST_NAMES]) + _count_more(orders.left_out, t),
-        )
-    name = name_mean(measure)
-    if orders.tau.value is None:
-        why = explain_missing(t, orders.tau)
-        yield t("{name}: the orders of the engines can't be compared: {why}", name=name, why=why)
-        return
-    yield t(
-        "means of {name} on {queries}{partly}{others}, highest first: {people} by people's grades, {assessor}"
-        " by the assessor's",
-        name=name,
-        queries=count_queries(t, orders.queries),
-        partly=t(", partly labelled") if orders.partly_labelled else "",
-        others=_explain_left_out(labelled - orders.queries, labelled, t),
-        people=rank_means(t, orders.people, _MOST_NAMES),
-        assessor=rank_means(t, orders.assessor, _MOST_NAMES),
-    )
-    yield t(
-        "how alike the two orders are: tau {tau:.4f}, where 1 is the same and -1 the reverse; tau-ap"
-        " {tau_ap}{overlap}",
-        tau=orders.tau.value,
-        tau_ap=format_decimal(orders.tau_ap),
-        overlap=f", RBO {format_decimal(orders.rbo)}" if len(orders.people) >= _LONG_LIST else "",
-    )
-    if orders.swapped:
-        yield t(
-            "people's order, which the assessor reverses: {pairs}",
-            pairs=_list_engine_pairs(orders.swapped, t),
-        )
-
-
-def _explain_left_out(count: int, labelled: int, t: Translator) -> str:
-    """Return why `count` of the `labelled` queries have no part in the means; "" for none."""
-    if count <= 0:
-        return ""
-    return t(
-        " (left out: {count:,} of {labelled:,} labelled queries, on which an engine has no value, because"
-        " nothing is relevant by one side's grades or the engine failed)",
-        count=count,
-        labelled=labelled,
-    )
-
-
-def _list_engine_pairs(
-    engine_pairs: Sequence[tuple[str, str]], t: Translator, *, ordered: bool = True
-) -> str:
-    """Return `A > B; C > D`, or the first of many; `A and B` where no order is known."""
-    names = [f"{a} > {b}" if ordered else t("{a} and {b}", a=a, b=b) for a, b in engine_pairs[:_MOST_NAMES]]
-    return t("; ").join(names) + _count_more(engine_pairs, t)
-
-
-def _count_more(names: Sequence[object], t: Translator) -> str:
-    count = len(names) - _MOST_NAMES
-    return t("; ") + t("{count:,} more", count=count) if count > 0 else ""
-
-
-def _list_correction(
-    calibration: CalibrationResult, measure: str, without_text: int, t: Translator
-) -> Iterator[str | Table]:
-    """Yield the engines as people's grades would have them; `without_text` queries have nothing to label."""
-    name = name_mean(measure)
-    if isinstance(calibration, MissingCalibration):
-        yield t("No correction of {name}: {why}.", name=name, why=t(calibration.why))
-        return
-    engine = next(iter(calibration.engines.values()))
-    labelled = engine.labelled + engine.undefined
-    left_out = ""
-    if without_text:
-        left_out = t(" that have something to label ({count:,} have nothing)", count=without_text)
-    yield t(
-        "{name} by people's grades on all {queries:,} queries{left_out}, estimated from the {labelled:,}"
-        " queries that they labelled and the assessor's grades on the others:",
-        name=name,
-        queries=labelled + engine.rest,
-        left_out=left_out,
-        labelled=labelled,
-    )
-    yield _make_correction_table(calibration, name, t)
-    yield t("This holds if the labelled queries were drawn at random (judge agree RUN --plan N).")
-    yield from map(t, calibration.warnings)
-    if len(calibration.comparisons) > 1:
-        yield t(
-            "The intervals of differences hold for all pairs together, those of engines for each engine"
-            " alone."
-        )
-    alike = [(each.a, each.b) for each in calibration.comparisons if each.different < MIN_DIFFERING]
-    if alike:
-        yield t(
-            "No interval, because people's grades differ on fewer than {least} labelled queries: {pairs}",
-            least=MIN_DIFFERING,
-            pairs=_list_engine_pairs(alike, t, ordered=False),
-        )
-    yield from _describe_outcomes(calibration.comparisons, t)
-
-
-def _make_correction_table(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
-    table = _make_order_table(name, t=t)
-    best_first = sorted(calibration.engines.items(), key=lambda item: (-item[1].assessor, item[0]))
-    for engine, row in best_first:
-        means = f"{row.assessor:.3f}", f"{row.corrected:.3f}", format_decimal_range(t, row.ci95, ".3f")
-        table.add_row(escape_line(engine), *means)
-    for comparison in calibration.comparisons:
-        label = escape_line(f"{comparison.a} - {comparison.b}")
-        means = (
-            f"{comparison.assessor:+.3f}",
-            f"{comparison.corrected:+.3f}",
-            format_decimal_range(t, comparison.ci95, "+.3f"),
-        )
-        table.add_row(
-            label, *means, format_p_value(comparison.p_adjusted), t(OUTCOMES[comparison.outcome].en)
-        )
-    return table
-
-
-def _describe_outcomes(
-    comparisons: Sequence[CorrectedDifference | PlannedDifference], t: Translator
-) -> Iterator[str]:
-    """Yield what becomes of the assessor's order of each pair of engines."""
-    sentences = {
-        "confirmed": t("People's labels confirm the assessor's order: {pairs}"),
-        "reversed": t("People's labels reverse the assessor's order. By their labels: {pairs}"),
-        "decided": t("The assessor saw a tie where people's labels decide: {pairs}"),
-        "open": t("Undecided, because there are too few labels or the engines are too close: {pairs}"),
-    }
-    for outcome, sentence in sentences.items():
-        rows = [row for row in comparisons if row.outcome == outcome]
-        names = [(row.b, row.a) if outcome == "reversed" else (row.a, row.b) for row in rows]
-        if names:
-            yield sentence.format(pairs=_list_engine_pairs(names, t, ordered=outcome != "open"))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10
 
-from rich.console import Console
-
 from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate, RunEstimate
 from judge.assess.prompts import CACHED_PREFIX
-from judge.cli.render.tables import escape_line, make_table, print_lines, print_table
+from judge.cli.render.tables import Part, make_table
+from judge.cli.terminal import t
 from judge.errors import ErrorKind
 from judge.measure.resampling import CountedShare
-from judge.messages import Translator, make_text
+from judge.messages import make_text
 from judge.pricing.costs import Cost, add_costs
 from judge.pricing.prices import FREE_PRICE
 from judge.report.display_text import count_new_calls, format_call_count, format_run_cost, format_share
@@ -24,12 +23,8 @@ from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, PromptResult, 
 _MOST_PROBES = 8
 
 
-def print_run_estimate(estimate: RunEstimate, console: Console, t: Translator) -> None:
-    """Print what a run would ask of each assessor, what it would cost and how long it would take."""
-    print_lines(_describe_estimate(estimate, t), console)
-
-
-def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
+def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
+    """Yield what a run would ask of each assessor, what it would cost and how long it would take."""
     yield t(
         "{results}, {pairs}, {repeats}",
         results=t.translate_plural("{count:,} result", "{count:,} results", estimate.results),
@@ -41,14 +36,14 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
     for name, each in estimate.assessors.items():
         if several:
             yield t("{name}:", name=name)
-        yield from _describe_assessor(each, t)
+        yield from _describe_assessor(each)
     for name, questions in estimate.dimensions.items():
-        yield describe_questions(name, questions, t)
+        yield describe_questions(name, questions)
     if several or estimate.dimensions:
-        yield _describe_total(estimate, t)
+        yield _describe_total(estimate)
 
 
-def describe_questions(name: str, questions: QuestionEstimate, t: Translator) -> str:
+def describe_questions(name: str, questions: QuestionEstimate) -> str:
     """Return what the questions of a dimension would cost."""
     return t.translate_plural(
         "{name}: {known}at most {count:,} question, about {run.prompt_tokens:,} tokens in and"
@@ -59,11 +54,11 @@ def describe_questions(name: str, questions: QuestionEstimate, t: Translator) ->
         known=t("{count:,} answers known, ", count=questions.known) if questions.known else "",
         name=t(name),
         run=questions,
-        price=_describe_amount(questions.usd, t),
+        price=_describe_amount(questions.usd),
     )
 
 
-def _describe_total(estimate: RunEstimate, t: Translator) -> str:
+def _describe_total(estimate: RunEstimate) -> str:
     """Return the sum over the members of a panel, which judge one after the other, and the questions."""
     # A model in this process takes no calls, no tokens and little time.
     members = [each for each in estimate.assessors.values() if each.price != FREE_PRICE]
@@ -76,12 +71,12 @@ def _describe_total(estimate: RunEstimate, t: Translator) -> str:
         calls=format_call_count(t, sum(each.calls for each in estimates)),
         prompt=sum(each.prompt_tokens for each in estimates),
         completion=sum(each.completion_tokens for each in estimates),
-        price=_describe_amount(None if None in prices else sum(filter(None, prices)), t),
-        duration="" if seconds is None else t(", about {duration}", duration=_format_duration(seconds, t)),
+        price=_describe_amount(None if None in prices else sum(filter(None, prices))),
+        duration="" if seconds is None else t(", about {duration}", duration=_format_duration(seconds)),
     )
 
 
-def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[str]:
+def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
     judgments = t.translate_plural("{count:,} judgment", "{count:,} judgments", estimate.judgments)
     if estimate.price == FREE_PRICE:
         yield t(
@@ -111,19 +106,19 @@ def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[st
     yield t(
         "about {run.prompt_tokens:,} tokens in, {run.completion_tokens:,} out ({basis})",
         run=estimate,
-        basis=_describe_basis(estimate, t),
+        basis=_describe_basis(estimate),
     )
-    yield _describe_price(estimate, t)
+    yield _describe_price(estimate)
     if estimate.thinking:
         yield t(
             "{thinking.tokens:,} tokens of thinking a reply are assumed, and models differ much; with"
             " {thinking.max_tokens:,} tokens a reply (--max-tokens): {price}",
             thinking=estimate.thinking,
-            price=_describe_amount(estimate.thinking.most_usd, t),
+            price=_describe_amount(estimate.thinking.most_usd),
         )
     if estimate.examples:
-        yield _describe_examples(estimate.examples, t)
-    duration = _format_duration(estimate.seconds, t)
+        yield _describe_examples(estimate.examples)
+    duration = _format_duration(estimate.seconds)
     if estimate.pace:
         yield t(
             "about {duration} at {pace:.1f} calls/s as in the last run; another --concurrency changes that",
@@ -137,11 +132,11 @@ def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[st
             "with --batch: {price}, one batch, within 24 hours",
             "with --batch: {price}, {count} batches, within 24 hours",
             estimate.batches,
-            price=_describe_amount(estimate.batch_usd, t),
+            price=_describe_amount(estimate.batch_usd),
         )
 
 
-def _describe_examples(examples: ExamplesEstimate, t: Translator) -> str:
+def _describe_examples(examples: ExamplesEstimate) -> str:
     is_cached = examples.instruction_tokens >= CACHED_PREFIX
     return t(
         "with {shown}, instructions of about {examples.instruction_tokens:,} tokens, {cached}: {price};"
@@ -151,12 +146,12 @@ def _describe_examples(examples: ExamplesEstimate, t: Translator) -> str:
         cached=t("long enough for the cache of providers")
         if is_cached
         else t("too short for the cache of providers, which needs {count:,}", count=CACHED_PREFIX),
-        price=_describe_amount(examples.usd, t),
-        price_without=_describe_amount(examples.usd_without, t),
+        price=_describe_amount(examples.usd),
+        price_without=_describe_amount(examples.usd_without),
     )
 
 
-def _describe_basis(estimate: AssessorEstimate, t: Translator) -> str:
+def _describe_basis(estimate: AssessorEstimate) -> str:
     if not estimate.learned_from:
         return t("a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50")
     learned = t.translate_plural(
@@ -172,30 +167,30 @@ def _describe_basis(estimate: AssessorEstimate, t: Translator) -> str:
     )
 
 
-def _describe_price(estimate: AssessorEstimate, t: Translator) -> str:
+def _describe_price(estimate: AssessorEstimate) -> str:
     price = estimate.price
     if price is None or estimate.usd is None:
         return t("price unknown: add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE")
     return t(
         "about {amount}; a million tokens cost ${price.input:g} in, ${price.cached:g} cached,"
         " ${price.output:g} out{day} ({price.source})",
-        amount=_format_usd(estimate.usd, t),
+        amount=_format_usd(estimate.usd),
         price=price,
         day=t(" as of {day}", day=price.as_of) if price.as_of else "",
     )
 
 
-def _describe_amount(usd: float | None, t: Translator) -> str:
-    return t("price unknown") if usd is None else t("about {amount}", amount=_format_usd(usd, t))
+def _describe_amount(usd: float | None) -> str:
+    return t("price unknown") if usd is None else t("about {amount}", amount=_format_usd(usd))
 
 
-def _format_usd(amount: float, t: Translator) -> str:
+def _format_usd(amount: float) -> str:
     """Return an amount with two decimals, or with two significant digits where it is below a cent."""
     digits = 2 if amount <= 0 else max(2, 1 - floor(log10(amount)))
     return t("${amount}", amount=f"{amount:.{digits}f}")
 
 
-def _format_duration(seconds: float, t: Translator) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 120:
         return t("{seconds:.0f} s", seconds=seconds)
     if seconds < 7200:
@@ -203,53 +198,46 @@ def _format_duration(seconds: float, t: Translator) -> str:
     return t("{hours:.1f} h", hours=seconds / 3600)
 
 
-def print_plan(needed: int, to_pay: int, console: Console, t: Translator) -> None:
-    """Print how many calls a self-test takes."""
-    stored_part = t("; {count:,} of them known already", count=needed - to_pay) if to_pay < needed else ""
-    line = t(
+def describe_plan(needed: int, to_pay: int) -> str:
+    """Return how many calls a self-test takes."""
+    return t(
         "self-test: {count:,} calls, half of them with a plain prompt{stored}",
         count=needed,
-        stored=stored_part,
+        stored=t("; {count:,} of them known already", count=needed - to_pay) if to_pay < needed else "",
     )
-    print_lines([line], console)
 
 
-def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
-    """Print the figures of both prompts, the unexpected grades, the cost and the path of the result."""
+def list_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
+    """Yield the figures of both prompts, the unexpected grades, the cost and the path of the result."""
     result = selftest.result
-    prompts = {t(RUN_PROMPT.en): result.prompts["shipped"], t(PLAIN_PROMPT.en): result.prompts["plain"]}
-    heading = t(
+    shipped = result.prompts["shipped"]
+    prompts = {t(RUN_PROMPT.en): shipped, t(PLAIN_PROMPT.en): result.prompts["plain"]}
+    yield t(
         "{test.result.assessor}: {test.result.probes.count} probes, {calls}",
         test=selftest,
         calls=count_new_calls(t, selftest.calls_made),
     )
-    console.print(escape_line(heading))
     table = make_table("", *prompts)
-    for label, shares in _list_rows(list(prompts.values()), t):
+    for label, shares in _list_rows(list(prompts.values())):
         table.add_row(label, *(_format_share(share) for share in shares))
-    print_table(table, console)
-    lines = [
-        *_describe_failures(prompts, t),
-        *_describe_surprises(result.prompts["shipped"], t),
-        _describe_cost(add_costs([prompt.cost for prompt in prompts.values()]), t),
-        t("result: {path}", path=selftest.path),
-        *_describe_reliability(result.prompts["shipped"], t),
-    ]
-    print_lines(lines, console)
+    yield table
+    yield from _describe_failures(prompts)
+    yield from _describe_surprises(shipped)
+    yield _describe_cost(add_costs([prompt.cost for prompt in prompts.values()]))
+    yield t("result: {path}", path=selftest.path)
+    yield from _describe_reliability(shipped)
 
 
-def _list_rows(
-    prompts: Sequence[PromptResult], t: Translator
-) -> Iterator[tuple[str, Sequence[CountedShare]]]:
+def _list_rows(prompts: Sequence[PromptResult]) -> Iterator[tuple[str, Sequence[CountedShare]]]:
     """Yield the label of each row and the share with each prompt; headings have no shares."""
     yield t("graded too high"), ()
     for attack in prompts[0].attacks:
-        yield f"  {_name_probe(attack, t)}", [prompt.attacks[attack] for prompt in prompts]
+        yield f"  {_name_probe(attack)}", [prompt.attacks[attack] for prompt in prompts]
     yield t("  all hostile or empty snippets"), [prompt.hostile for prompt in prompts]
-    yield f"  {_name_probe('irrelevant', t)}", [prompt.too_high["irrelevant"] for prompt in prompts]
+    yield f"  {_name_probe('irrelevant')}", [prompt.too_high["irrelevant"] for prompt in prompts]
     yield t("graded too low"), ()
     rows = {
-        kind: (f"  {_name_probe(kind, t)}", [prompt.too_low[kind] for prompt in prompts])
+        kind: (f"  {_name_probe(kind)}", [prompt.too_low[kind] for prompt in prompts])
         for kind in prompts[0].too_low
     }
     yield from (row for kind, row in rows.items() if kind in RELEVANT_KINDS)
@@ -263,7 +251,7 @@ def _list_rows(
 _PROBE_NAMES = {"lookalike": make_text("text about attacks"), "partial": make_text("partial answer")}
 
 
-def _name_probe(kind: str, t: Translator) -> str:
+def _name_probe(kind: str) -> str:
     """Return the name of an attack or another kind of probe."""
     return t(_PROBE_NAMES[kind].en if kind in _PROBE_NAMES else kind.replace("_", " "))
 
@@ -276,14 +264,14 @@ def _format_share(share: CountedShare) -> str:
     return f"{share.count}/{share.of} {format_share(share.value)} ({low:.0f}-{high:.0f}%)"
 
 
-def _describe_failures(prompts: Mapping[str, PromptResult], t: Translator) -> Iterator[str]:
+def _describe_failures(prompts: Mapping[str, PromptResult]) -> Iterator[str]:
     for name, prompt in prompts.items():
         if prompt.failures:
             kinds = t.list_names(f"{t(ErrorKind(kind))} {count}" for kind, count in prompt.failures.items())
             yield t("no grade with the {prompt}: {kinds}", prompt=name, kinds=kinds)
 
 
-def _describe_surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
+def _describe_surprises(prompt: PromptResult) -> Iterator[str]:
     if prompt.surprises:
         yield t(
             "surprises with the run prompt ({count}), grades out of the sensible range:",
@@ -304,7 +292,7 @@ def _describe_surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
         )
 
 
-def _describe_reliability(prompt: PromptResult, t: Translator) -> Iterator[str]:
+def _describe_reliability(prompt: PromptResult) -> Iterator[str]:
     """Yield whether the assessor is good enough, and what to do next."""
     if not prompt.hostile.of and not prompt.strict.of:
         return
@@ -325,7 +313,7 @@ def _describe_reliability(prompt: PromptResult, t: Translator) -> Iterator[str]:
         )
 
 
-def _describe_cost(cost: Cost, t: Translator) -> str:
+def _describe_cost(cost: Cost) -> str:
     amount = format_run_cost(t, cost)
     return t(
         "in all {calls}, {cost.prompt_tokens:,} tokens in, {cost.completion_tokens:,} out{price}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -15,19 +14,13 @@ from judge.cli.render.run_tables import (
     list_return_cells,
     make_engine_table,
 )
-from judge.cli.render.tables import (
-    escape_line,
-    format_decimal,
-    format_decimal_range,
-    make_table,
-    print_lines,
-    print_table,
-)
+from judge.cli.render.tables import Part, escape_line, make_table
+from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
 from judge.measure.measures import name_mean
 from judge.measure.sensitivity import SegmentResult
 from judge.measure.stability import MeasureStability
-from judge.messages import Translator, round_count
+from judge.messages import round_count
 from judge.report import assessor_sentences, selftest_sentences
 from judge.report.comparison_sentences import (
     choose_headline,
@@ -38,55 +31,55 @@ from judge.report.comparison_sentences import (
     list_differences,
     list_segments,
 )
-from judge.report.display_text import OUTCOME_SIGNS, count_queries, format_p_value
+from judge.report.display_text import (
+    OUTCOME_SIGNS,
+    count_queries,
+    format_p_value,
+    format_plain_number,
+    format_plain_range,
+)
 from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
 from judge.report.run_warnings import warn_incomplete, warn_without_results
 
 
-def print_comparison(
-    summary: Summary, console: Console, t: Translator, measures: Iterable[str] | None, max_pairs: int
-) -> None:
-    """Print the answer, then the numbers behind it.
+def list_comparison_parts(summary: Summary, measures: Iterable[str] | None, max_pairs: int) -> Iterator[Part]:
+    """Yield the answer, then the numbers behind it, and a legend.
 
     At most `max_pairs` pairs are shown for each of `measures` (None: the first that engines are compared
     by). Raises InputError when the run has no such measure.
     """
     if summary.judgments and not summary.judged:
-        console.print(describe_no_grades(summary, t))
+        yield describe_no_grades(summary)
         return
     chosen = summary.choose_measures(measures)
-    print_lines(_describe_result(summary, chosen[0] if chosen else None, max_pairs, t), console)
-    parts: list[str | Table] = [
-        make_engine_table(t("what came back"), summary, list_return_cells(summary, COUNT_COLUMNS, t)),
-        make_engine_table(t("mean"), summary, list_mean_cells(summary, chosen or [summary.main_measure], t)),
-    ]
-    for measure in chosen:
-        parts += _list_comparisons(summary, measure, max_pairs, t)
-    parts += _describe_segments(summary, chosen[0] if chosen else summary.main_measure, t)
-    if summary.stability:
-        repeats = summary.stability.measures[summary.main_measure]
-        order = summary.sort_engines(summary.main_measure)
-        parts += [
-            _make_repeat_table(repeats, order, t),
-            assessor_sentences.describe_variance(t, repeats.variance),
-        ]
-    for part in parts:
-        if isinstance(part, Table):
-            print_table(part, console, {t("95% interval")})
-        else:
-            print_lines([part], console)
-    console.print()
+    yield from _describe_result(summary, chosen[0] if chosen else None, max_pairs)
+    parts = list(_list_tables(summary, chosen, max_pairs))
+    yield from parts
     tables = [part for part in parts if isinstance(part, Table)]
     outcomes = {
         each.outcome for measure in chosen for each in summary.select_comparisons(measure)[:max_pairs]
     }
-    for line in _explain_tables(tables, outcomes, len(summary.measures), t):
-        console.print(Text(line, style="dim"))
+    yield Text()
+    legend = _explain_tables(tables, outcomes, len(summary.measures))
+    yield from (Text(line, style="dim") for line in legend)
 
 
-def _explain_tables(
-    tables: Iterable[Table], outcomes: Collection[str], measures: int, t: Translator
-) -> Iterator[str]:
+def _list_tables(summary: Summary, measures: Sequence[str], max_pairs: int) -> Iterator[Part]:
+    """Yield the tables behind the answer by `measures`, and sentences on segments and repeats."""
+    main = summary.main_measure
+    yield make_engine_table(t("what came back"), summary, list_return_cells(summary, COUNT_COLUMNS))
+    yield make_engine_table(t("mean"), summary, list_mean_cells(summary, measures or [main]))
+    for measure in measures:
+        yield from _list_comparisons(summary, measure, max_pairs)
+    yield from _describe_segments(summary, measures[0] if measures else main)
+    if summary.stability:
+        yield from assessor_sentences.describe_repeats(t, summary.stability, main)
+        repeats = summary.stability.measures[main]
+        yield _make_repeat_table(repeats, summary.sort_engines(main))
+        yield assessor_sentences.describe_variance(t, repeats.variance)
+
+
+def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures: int) -> Iterator[str]:
     """Yield the legend of the tables, one term on a line: of the columns, signs and values that they show."""
     columns = [column for table in tables for column in table.columns]
     titles = {column.header for column in columns}
@@ -124,7 +117,7 @@ def _explain_tables(
         yield t("The first measure decides, the others are descriptive.")
 
 
-def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
+def _describe_result(summary: Summary, measure: str | None, max_pairs: int) -> Iterator[str]:
     yield warn_incomplete(t, summary)
     yield from warn_without_results(t, summary)
     yield from map(t, summary.remarks)
@@ -150,35 +143,35 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: T
     yield from list_differences(t, summary.select_comparisons(measure), max_pairs)
 
 
-def _list_comparisons(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
+def _list_comparisons(summary: Summary, measure: str, max_pairs: int) -> Iterator[Part]:
     """Yield the tables of the pairs by one measure, and how many they leave out."""
     comparisons = summary.select_comparisons(measure)
     if comparisons:
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:
             title += t(" (descriptive)")
-        yield _make_comparison_table(title, comparisons[:max_pairs], t)
-        yield _make_plan_table(comparisons[:max_pairs], t)
+        yield _make_comparison_table(title, comparisons[:max_pairs])
+        yield _make_plan_table(comparisons[:max_pairs])
     if len(comparisons) > max_pairs:
         more = len(comparisons) - max_pairs
         yield t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(comparisons))
 
 
-def _make_comparison_table(title: str, comparisons: Iterable[PairComparison], t: Translator) -> Table:
+def _make_comparison_table(title: str, comparisons: Iterable[PairComparison]) -> Table:
     """Return one row a pair: which engine is ahead, by how much, on how many queries."""
     table = make_table(title, "a - b", t("95% interval"), t("won/tied/lost"), t("p (adjusted)"))
     for comparison in comparisons:
         table.add_row(
             escape_line(f"{comparison.a} {OUTCOME_SIGNS[comparison.outcome]} {comparison.b}"),
-            format_decimal(comparison.difference, "+.4f"),
-            format_decimal_range(t, comparison.interval, "+.4f"),
+            format_plain_number(comparison.difference, "+.4f"),
+            format_plain_range(t, comparison.interval, "+.4f"),
             f"{comparison.wins:,}/{comparison.ties:,}/{comparison.losses:,}",
             format_p_value(comparison.p_adjusted),
         )
     return table
 
 
-def _make_plan_table(comparisons: Sequence[PairComparison], t: Translator) -> Table:
+def _make_plan_table(comparisons: Sequence[PairComparison]) -> Table:
     """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
     unjudged = any(map(is_unsure, comparisons))
     titles = (t("detectable"), t("twice"), t("needed"), *[t("worst case")] * unjudged)
@@ -187,16 +180,16 @@ def _make_plan_table(comparisons: Sequence[PairComparison], t: Translator) -> Ta
         bounds = comparison.bounds if is_unsure(comparison) else None
         table.add_row(
             escape_line(f"{comparison.a} - {comparison.b}"),
-            format_decimal(comparison.d_z, "+.2f"),
-            format_decimal(comparison.detectable, ".3f"),
-            format_decimal(comparison.detectable_doubled, ".3f"),
+            format_plain_number(comparison.d_z, "+.2f"),
+            format_plain_number(comparison.detectable),
+            format_plain_number(comparison.detectable_doubled),
             "-" if comparison.at_least_queries is None else round_count(comparison.at_least_queries),
-            *[format_decimal_range(t, bounds, "+.4f")] * unjudged,
+            *[format_plain_range(t, bounds, "+.4f")] * unjudged,
         )
     return table
 
 
-def _describe_segments(summary: Summary, measure: str, t: Translator) -> Iterator[str]:
+def _describe_segments(summary: Summary, measure: str) -> Iterator[str]:
     for column, value, segment in list_segments(summary):
         yield t(
             "{column} {value} ({queries}), {measure}: {result}",
@@ -204,13 +197,11 @@ def _describe_segments(summary: Summary, measure: str, t: Translator) -> Iterato
             value=value,
             queries=count_queries(t, segment.queries),
             measure=name_mean(measure),
-            result=_describe_segment(segment, measure, summary, t),
+            result=_describe_segment(segment, measure, summary),
         )
-    if summary.stability:
-        yield from assessor_sentences.describe_repeats(t, summary.stability, summary.main_measure)
 
 
-def _describe_segment(segment: SegmentResult, measure: str, summary: Summary, t: Translator) -> str:
+def _describe_segment(segment: SegmentResult, measure: str, summary: Summary) -> str:
     """Return the means, best first, and by the measure that decides, which engines are separated."""
     means = {engine: row[measure].mean for engine, row in segment.engines.items()}
     best_first = sorted((-mean, engine) for engine, mean in means.items() if mean is not None)
@@ -223,7 +214,7 @@ def _describe_segment(segment: SegmentResult, measure: str, summary: Summary, t:
     return f"{listing}{t('; ')}{leads or t('none separated')}"
 
 
-def _make_repeat_table(measure: MeasureStability, order: Iterable[str], t: Translator) -> Table:
+def _make_repeat_table(measure: MeasureStability, order: Iterable[str]) -> Table:
     """Return one row an engine, in `order`: its means over the repeats."""
     table = make_table(
         t("over the repeats"), t("mean"), "SD", t("lowest to highest"), "ICC", t("same within 0.01: p")
@@ -232,10 +223,10 @@ def _make_repeat_table(measure: MeasureStability, order: Iterable[str], t: Trans
         means = [mean for mean in engine.means if mean is not None]
         table.add_row(
             escape_line(name),
-            format_decimal(engine.mean),
-            format_decimal(engine.sd),
-            format_decimal_range(t, (min(means), max(means)) if means else None, ".4f"),
-            format_decimal(engine.icc, ".3f"),
+            format_plain_number(engine.mean, ".4f"),
+            format_plain_number(engine.sd, ".4f"),
+            format_plain_range(t, (min(means), max(means)) if means else None, ".4f"),
+            format_plain_number(engine.icc),
             format_p_value(engine.tost_p),
         )
     return table

@@ -6,24 +6,15 @@ import shlex
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render.dimension_tables import print_dimension
-from judge.cli.render.tables import (
-    escape_line,
-    format_decimal,
-    format_decimal_range,
-    make_table,
-    measure_width,
-    print_lines,
-    print_table,
-)
+from judge.cli.render.dimension_tables import list_dimension_parts
+from judge.cli.render.tables import Part, escape_line, make_table
+from judge.cli.terminal import t
 from judge.flags import TEXT_MISSING
 from judge.measure.measures import MEASURE_KINDS, name_mean
-from judge.messages import Translator
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, facts, selftest_sentences
@@ -33,7 +24,12 @@ from judge.report.comparison_sentences import (
     describe_segment_differences,
     list_differences,
 )
-from judge.report.display_text import count_new_calls, format_run_cost
+from judge.report.display_text import (
+    count_new_calls,
+    format_plain_number,
+    format_plain_range,
+    format_run_cost,
+)
 from judge.report.page_tables import COLUMN_NOTES, list_return_columns
 from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete, warn_without_results
 from judge.runs.run_result import RunResult
@@ -46,17 +42,13 @@ _COUNTS = ("judged", "empty", "errors", "absent", "duplicates")
 _EXPLAINED = ("ms p95", "tokens")
 
 
-def list_return_cells(
-    summary: Summary, counts: Iterable[str], t: Translator
-) -> Iterator[tuple[str, list[str]]]:
+def list_return_cells(summary: Summary, counts: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the title and the cells, best engine first, of each column of what came back."""
     for title, values, form in list_return_columns(summary, counts):
-        yield t(title.en), [format_decimal(value, form) for value in values]
+        yield t(title.en), [format_plain_number(value, form) for value in values]
 
 
-def list_mean_cells(
-    summary: Summary, detailed: Container[str], t: Translator
-) -> Iterator[tuple[str, list[str]]]:
+def list_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the title and the cells, best engine first, of each measure.
 
     A `detailed` one is followed by its intervals and over how many queries its means are.
@@ -64,10 +56,10 @@ def list_mean_cells(
     rows = [summary.engines[name].measures for name in summary.sort_engines(summary.main_measure)]
     for measure in summary.measures:
         means = [row[measure] for row in rows]
-        yield name_mean(measure), [format_decimal(mean.mean) for mean in means]
+        yield name_mean(measure), [format_plain_number(mean.mean, ".4f") for mean in means]
         if measure in detailed:
-            yield t("95% interval"), [format_decimal_range(t, mean.ci95) for mean in means]
-            yield t("queries"), [format_decimal(mean.n, ",") for mean in means]
+            yield t("95% interval"), [format_plain_range(t, mean.ci95, ".4f") for mean in means]
+            yield t("queries"), [format_plain_number(mean.n, ",") for mean in means]
 
 
 def make_engine_table(title: str, summary: Summary, columns: Iterable[tuple[str, list[str]]]) -> Table:
@@ -79,27 +71,25 @@ def make_engine_table(title: str, summary: Summary, columns: Iterable[tuple[str,
     return table
 
 
-def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
-    """Print what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
-    summary = result.summary
+def list_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
+    """Yield what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
+    summary, folder = result.summary, result.folder
     # What is missing stands first where it is too much.
     least = 1.0 if result.incomplete else MIN_COVERAGE
-    print_lines([warn_incomplete(t, summary, least), *_list_warnings(result, t)], console)
-    _print_engines(summary, console, t)
-    print_lines(assessor_sentences.describe_controls(t, summary), console)
+    yield warn_incomplete(t, summary, least)
+    yield from _list_warnings(result)
+    yield from _list_engine_tables(summary)
+    yield from assessor_sentences.describe_controls(t, summary)
     order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
-        print_dimension(name, dimension, order, console, t)
-    folder = result.folder
-    print_lines(_describe_result(summary, folder, least, t), console)
-    print_lines(selftest_sentences.describe_selftests(t, summary, shlex.quote(str(folder))), console)
-    if not saved:
-        console.print(
-            Text(t("the files in {folder} are unchanged; --save writes this to them", folder=folder))
-        )
-        return
-    console.print(Text(t("results: {file}", file=folder / "results.json")))
-    console.print(Text(t("report: {file}", file=folder / "report.html")))
+        yield from list_dimension_parts(name, dimension, order)
+    yield from _describe_result(summary, folder, least)
+    yield from selftest_sentences.describe_selftests(t, summary, shlex.quote(str(folder)))
+    if saved:
+        yield t("results: {file}", file=folder / "results.json")
+        yield t("report: {file}", file=folder / "report.html")
+    else:
+        yield t("the files in {folder} are unchanged; --save writes this to them", folder=folder)
 
 
 def has_grades(result: RunResult) -> bool:
@@ -109,31 +99,30 @@ def has_grades(result: RunResult) -> bool:
     return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
 
 
-def describe_no_grades(summary: Summary, t: Translator) -> Text:
+def describe_no_grades(summary: Summary) -> str:
     """Return the line that replaces the tables of a run without a grade."""
-    line = t(
+    return t(
         "no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
         count=summary.judgments,
         advice=t("add the missing texts to the dataset, and run it in another --out")
         if set(summary.failures) == {TEXT_MISSING}
         else t("run the judge run command of this run again"),
     )
-    return escape_line(line)
 
 
-def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
+def _list_warnings(result: RunResult) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
     yield warn_flagged(t, summary)
     yield from warn_without_results(t, summary)
-    yield from _describe_judging(result, t)
+    yield from _describe_judging(result)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
     yield from map(t, dict.fromkeys((*summary.remarks, *result.warnings)))
     yield assessor_sentences.describe_served_models(t, summary)
 
 
-def _describe_judging(result: RunResult, t: Translator) -> Iterator[str]:
+def _describe_judging(result: RunResult) -> Iterator[str]:
     """Yield how much there was to judge, how much of it is judged, and the cost."""
     summary, cost = result.summary, result.summary.cost
     yield facts.describe_dataset(t, summary)
@@ -152,11 +141,11 @@ def _describe_judging(result: RunResult, t: Translator) -> Iterator[str]:
         share=judged / wanted,
         calls=count_new_calls(t, result.calls_made),
         tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
-        cost=_describe_cost(cost, t) if cost else "",
+        cost=_describe_cost(cost) if cost else "",
     )
 
 
-def _describe_cost(cost: RunCost, t: Translator) -> str:
+def _describe_cost(cost: RunCost) -> str:
     """Return what a run cost, the day of the price, and the calls whose cost is not known."""
     price, amount = cost.price, format_run_cost(t, cost)
     if amount is None:
@@ -168,22 +157,21 @@ def _describe_cost(cost: RunCost, t: Translator) -> str:
     return text + facts.describe_unclear_calls(t, cost)
 
 
-def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
-    """Print one row an engine, best first: means and what came back, in two tables where one is too wide."""
-    means = list(list_mean_cells(summary, [summary.main_measure], t))
-    came_back = list(list_return_cells(summary, _COUNTS, t))
-    table = make_engine_table(t("engine"), summary, [*means, *came_back])
-    if came_back and measure_width(table, console) > console.width:
-        print_table(make_engine_table(t("engine"), summary, means), console, {t("95% interval")})
-        table = make_engine_table(t("what came back"), summary, came_back)
-    print_table(table, console, {t("95% interval")})
+def _list_engine_tables(summary: Summary) -> Iterator[Part]:
+    """Yield one row an engine, best first: means and what came back, in two tables where one is too wide."""
+    means = list(list_mean_cells(summary, [summary.main_measure]))
+    came_back = list(list_return_cells(summary, _COUNTS))
+    of_means = make_engine_table(t("engine"), summary, means)
+    if came_back:
+        whole = make_engine_table(t("engine"), summary, [*means, *came_back])
+        yield whole, of_means, make_engine_table(t("what came back"), summary, came_back)
+    else:
+        yield of_means
     titles = {title for title, _ in came_back}
-    for title in _EXPLAINED:
-        if t(title) in titles:
-            console.print(Text(t(COLUMN_NOTES[title].en), style="dim"))
+    yield from (Text(t(COLUMN_NOTES[title].en), style="dim") for title in _EXPLAINED if t(title) in titles)
 
 
-def _describe_result(summary: Summary, folder: Path, least: float, t: Translator) -> Iterator[str]:
+def _describe_result(summary: Summary, folder: Path, least: float) -> Iterator[str]:
     """Yield which engines differ, what limits that, and how stable it is."""
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
@@ -203,11 +191,11 @@ def _describe_result(summary: Summary, folder: Path, least: float, t: Translator
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
 
 
-def print_measures(console: Console, t: Translator) -> None:
-    """Print every measure that exists."""
+def make_measure_table() -> Table:
+    """Return every measure that exists."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in (t("measure"), t("what it says of one query"), t("source")):
         table.add_column(title, overflow="fold")
     for kind in MEASURE_KINDS.values():
         table.add_row(Text(kind.syntax), t(kind.meaning), t(kind.source))
-    console.print(table)
+    return table

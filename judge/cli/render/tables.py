@@ -1,15 +1,23 @@
-"""Tables for the terminal, with cells as all commands print them."""
+"""What commands print: a sequence of parts, which are tables and lines of text.
+
+A module of `judge.cli.render` makes the parts from the results of a command; `print_parts` lays them out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Column, Table
 from rich.text import Text
 
-from judge.messages import Translator
+from judge.cli.terminal import make_console, t
 from judge.report.display_text import escape_hidden
+
+#: A line of text, which is escaped when it is printed; a line with a style; a table; a table and those that
+#: replace it where it is too wide; a group, whose tables are never split.
+Part: TypeAlias = str | Text | Table | tuple[Table, ...] | Group
 
 #: Names longer than this fold where a table is too wide.
 _NAME_WIDTH = 20
@@ -24,7 +32,7 @@ def make_table(first: str | Text, *others: str) -> Table:
     return table
 
 
-def measure_width(table: Table, console: Console) -> int:
+def _measure_width(table: Table, console: Console) -> int:
     """Return how many columns of a terminal the numbers of a table and its names, folded, need."""
     options = console.options.update(max_width=10_000)
     names = table.columns[0]
@@ -32,33 +40,24 @@ def measure_width(table: Table, console: Console) -> int:
     return console.measure(table, options=options).maximum - max(0, longest - _NAME_WIDTH)
 
 
-def print_table(table: Table, console: Console, together: Container[object] = ()) -> None:
-    """Print a table; where it is too wide, the other columns follow in tables with the same names.
+def _split_columns(table: Table, console: Console) -> Iterator[Table]:
+    """Yield tables with as many columns as fit into the terminal, each with the names.
 
-    A column with a title in `together` stays with the one before it. Long names fold. In a terminal that is
-    narrower than one column of numbers, lines break; rich would drop whole columns, the names first.
+    The interval of a mean and its number of queries stay beside it.
     """
-    for part in _split_columns(table, console, together):
-        if (needed := measure_width(part, console)) > console.width:
-            part.width = needed
-        console.print(part, crop=False)
-
-
-def _split_columns(table: Table, console: Console, together: Container[object]) -> Iterator[Table]:
-    """Yield tables with as many columns as fit into the terminal, each with the names."""
-    if measure_width(table, console) <= console.width:
+    if _measure_width(table, console) <= console.width:
         yield table
         return
     names, *others = table.columns
     groups: list[list[Column]] = []
     for column in others:
-        if groups and column.header in together:
+        if groups and column.header in (t("95% interval"), t("queries")):
             groups[-1].append(column)
         else:
             groups.append([column])
     chosen: list[Column] = []
     for group in groups:
-        if chosen and measure_width(_take_columns([names, *chosen, *group]), console) > console.width:
+        if chosen and _measure_width(_take_columns([names, *chosen, *group]), console) > console.width:
             yield _take_columns([names, *chosen])
             chosen = []
         chosen += group
@@ -79,19 +78,24 @@ def escape_line(text: str) -> Text:
     return Text(escape_hidden(text).replace("\n", "\\n"))
 
 
-def print_lines(lines: Iterable[str | Table], console: Console) -> None:
-    """Print tables, and each text that is not empty on one line; see `escape_line`."""
-    for line in filter(None, lines):
-        console.print(escape_line(line) if isinstance(line, str) else line)
+def print_parts(parts: Iterable[Part], console: Console | None = None) -> None:
+    """Print tables, and each text that is not empty on one line; see `escape_line`.
 
-
-def format_decimal(value: float | None, form: str = ".4f") -> str:
-    """Return a number, or a dash where it is unknown."""
-    return "-" if value is None else format(value, form)
-
-
-def format_decimal_range(t: Translator, ends: Sequence[float] | None, form: str = ".4f") -> str:
-    """Return `low to high`, or a dash where it is unknown."""
-    if not ends:
-        return "-"
-    return t("{low} to {high}", low=format(ends[0], form), high=format(ends[1], form))
+    Where a table is too wide, the other columns follow in tables with the same names. Long names fold. In a
+    terminal that is narrower than one column of numbers, lines break; rich would drop whole columns, the
+    names first. `console` None is standard output.
+    """
+    console = console or make_console()
+    for part in parts:
+        if isinstance(part, tuple):
+            whole, *others = part
+            print_parts([whole] if _measure_width(whole, console) <= console.width else others, console)
+        elif isinstance(part, Table):
+            for table in _split_columns(part, console):
+                if (needed := _measure_width(table, console)) > console.width:
+                    table.width = needed
+                console.print(table, crop=False)
+        elif not isinstance(part, str):
+            console.print(part)
+        elif part:
+            console.print(escape_line(part))

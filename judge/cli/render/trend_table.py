@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.tables import (
-    escape_line,
-    format_decimal,
-    format_decimal_range,
-    make_table,
-    measure_width,
-    print_lines,
-    print_table,
-)
+from judge.cli.render.tables import Part, escape_line, make_table
+from judge.cli.terminal import t
 from judge.measure.measures import name_mean
-from judge.messages import Translator
 from judge.nightly.night_texts import describe_nonsignificant_drops, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
-from judge.nightly.trend import Change, NightTrend, Trend, TrendValue, make_axes
-from judge.nightly.trend_texts import CHANGE_TEXTS, describe_unfinished
+from judge.nightly.trend import (
+    CHANGE_TEXTS,
+    Change,
+    NightTrend,
+    Trend,
+    TrendValue,
+    describe_unfinished,
+    make_axes,
+)
 from judge.report.charts.plot import Axis, make_axis
-from judge.report.display_text import fit_on_line, truncate_with_ellipsis
+from judge.report.display_text import (
+    fit_on_line,
+    format_plain_number,
+    format_plain_range,
+    truncate_with_ellipsis,
+)
 
 #: The most nights that a line shows.
 MAX_NIGHTS_IN_TABLE = 60
@@ -44,16 +47,14 @@ _NAMED_CHANGES: Mapping[Status, Change] = {"assessor drift": "assessor", "querie
 _REASON_LENGTH = 300
 
 
-def print_trend(trend: Trend, console: Console, t: Translator) -> None:
-    """Print the trend."""
-    print_lines(_describe_trend(trend, t), console)
-    whole, *parts = _make_tables(trend, t)
-    for table in (whole,) if measure_width(whole, console) <= console.width else parts:
-        print_table(table, console)
-    print_lines(_list_notes(trend, t), console)
+def list_trend_parts(trend: Trend) -> Iterator[Part]:
+    """Yield the trend: what it shows, the engines night by night, and what happened."""
+    yield from _describe_trend(trend)
+    yield _make_tables(trend)
+    yield from _list_notes(trend)
 
 
-def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
+def _describe_trend(trend: Trend) -> Iterator[str]:
     what = name_mean(trend.measure) if trend.measure else t("no measure")
     if trend.kind == "change":
         what += t(", change from the baseline on one pool")
@@ -72,14 +73,14 @@ def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
         yield t("lines show the last {count} nights", count=MAX_NIGHTS_IN_TABLE)
 
 
-def _make_tables(trend: Trend, t: Translator) -> tuple[Table, Table, Table]:
+def _make_tables(trend: Trend) -> tuple[Table, Table, Table]:
     """Return one table, and its lines and its numbers as two tables for a narrow terminal."""
     line_titles = t("engine"), t("night by night")
     number_titles = t("first"), t("last"), t("min"), t("max"), t("queries"), t("to baseline")
     whole = make_table(*line_titles, *number_titles)
     lines, numbers = make_table(*line_titles), make_table(t("engine"), *number_titles)
     whole.columns[1].justify = lines.columns[1].justify = "left"
-    for name, line, cells in _list_rows(trend, t):
+    for name, line, cells in _list_rows(trend):
         label = escape_line(name)
         whole.add_row(label, Text(line), *cells)
         lines.add_row(label, Text(line))
@@ -88,7 +89,7 @@ def _make_tables(trend: Trend, t: Translator) -> tuple[Table, Table, Table]:
     return whole, lines, numbers
 
 
-def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str]]]:
+def _list_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
     """Yield name, line and numbers: the engines, what happened, and the canaries."""
     signed = trend.kind == "change"
     # The lines show the values only, so their range leaves out the intervals.
@@ -102,9 +103,9 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
             [value.value if value else None for value in row.values[-MAX_NIGHTS_IN_TABLE:]], axis
         )
         form = "+.3f" if signed else ".3f"
-        numbers = [format_decimal(end, form) for end in (row.first, row.last, row.min, row.max)]
-        queries = next((f"{value.n:,}" for value in reversed(row.values) if value), format_decimal(None))
-        yield engine, line, [*numbers, queries, _format_change(row.to_baseline, t)]
+        numbers = [format_plain_number(end, form) for end in (row.first, row.last, row.min, row.max)]
+        queries = next((f"{value.n:,}" for value in reversed(row.values) if value), "-")
+        yield engine, line, [*numbers, queries, _format_change(row.to_baseline)]
     nights = trend.nights[-MAX_NIGHTS_IN_TABLE:]
     yield t("status"), "".join(_SIGNS[night.status] for night in nights), []
     yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
@@ -112,15 +113,15 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
     if shares:
         line = draw_sparkline(trend.canaries[-MAX_NIGHTS_IN_TABLE:], make_axis([0.0, 1.0]))
         ends = (shares[0], shares[-1], min(shares), max(shares))
-        yield t("canaries"), line, [format_decimal(end, ".3f") for end in ends]
+        yield t("canaries"), line, [format_plain_number(end) for end in ends]
 
 
-def _format_change(change: TrendValue | None, t: Translator) -> str:
+def _format_change(change: TrendValue | None) -> str:
     """Return a change from the baseline with its interval."""
     if change is None:
-        return format_decimal(None)
-    value = format_decimal(change.value, "+.3f")
-    return f"{value} ({format_decimal_range(t, change.ci95, '+.3f')})" if change.ci95 else value
+        return "-"
+    value = format_plain_number(change.value, "+.3f")
+    return f"{value} ({format_plain_range(t, change.ci95, '+.3f')})" if change.ci95 else value
 
 
 def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
@@ -129,7 +130,7 @@ def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
     return "".join(" " if value is None else _BARS[round(top * axis.locate(value))] for value in values)
 
 
-def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
+def _list_notes(trend: Trend) -> Iterator[str]:
     """Yield the last regression, the nights that numbers leave out, the cost, the signs, what happened."""
     yield format_plain(write_headline(t, trend.nights))
     if any(row.to_baseline for row in trend.engines.values()):
@@ -161,14 +162,14 @@ def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
     )
     if any(share is not None for share in trend.canaries):
         yield t("canaries: the share that has the same grade as at the baseline")
-    yield from _list_news(trend.nights[-MAX_NIGHTS_IN_TABLE:], t)
+    yield from _list_news(trend.nights[-MAX_NIGHTS_IN_TABLE:])
     for sentence in trend.damaged:
         yield t("left out: {reason}", reason=truncate_with_ellipsis(t(sentence), _REASON_LENGTH))
     for day in trend.begun:
         yield describe_unfinished(t, day)
 
 
-def _list_news(nights: Sequence[NightTrend], t: Translator) -> Iterator[str]:
+def _list_news(nights: Sequence[NightTrend]) -> Iterator[str]:
     """Yield a line for each night that is not fine, has drops to look at, or on which something changed."""
     after_drift = False
     for night in nights:

@@ -14,10 +14,10 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.formulas import TIE
 from judge.measure.measures import name_mean
-from judge.messages import Text, build_text, make_text
+from judge.messages import Bilingual, build_text, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg
-from judge.report.charts.plot import Axis, PlotArea, ValueRange
+from judge.report.charts.plot import PlotArea, ValueRange
 from judge.report.charts.svg import AXIS_HEIGHT, ROW_HEIGHT, Chart, Picture
 from judge.report.display_text import (
     NOTHING,
@@ -42,10 +42,10 @@ _OUTCOMES = {
     "undetermined": make_text("undetermined"),
 }
 _HEAD = (
-    Text("a", "a"),
+    Bilingual.repeat("a"),
     make_text("> ahead, ≈ not separated, ? undetermined"),
-    Text("b", "b"),
-    Text("a − b", "a − b"),
+    Bilingual.repeat("b"),
+    Bilingual.repeat("a − b"),
     make_text("95% interval"),
     make_text("bounds of what is unjudged"),
     make_text("a ahead / equal / b ahead"),
@@ -224,13 +224,13 @@ def draw_query_differences(differences: QueryDifferences) -> Chart | None:
         behind=behind,
         shared=shared if queries > MAX_BARS else "",
     )
-    text_head = make_text("text") if differences.queries else Text("", "")
+    text_head = make_text("text") if differences.queries else Bilingual("", "")
     return svg.make_chart(
         "queries",
         make_text("The two best, query by query"),
         description,
         _draw_bars_picture(differences, bars),
-        (make_text("query"), text_head, Text(f"{a} − {b}", f"{a} − {b}")),
+        (make_text("query"), text_head, Bilingual.repeat(f"{a} − {b}")),
         tuple((bar.name, bar.text, format_number(bar.value, "+.4f")) for bar in bars),
     )
 
@@ -256,10 +256,9 @@ def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
 
 def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceBar]) -> Picture:
     scale = plot.make_axis([0.0, *(bar.value for bar in bars)], 4)
-    heights = [(tick, _find_height(scale, tick)) for tick in scale.ticks]
-    grid = [svg.draw_line(0, 1, y, y, "grid") for tick, y in heights if tick]
-    zero = _find_height(scale, 0.0)
-    zero_line = svg.draw_line(0, 1, zero, zero, "zero")
+    bottom = _BARS_TOP + _BARS_HEIGHT
+    area = PlotArea(scale, _NUMBERS, 1 - _NUMBERS, _BARS_TOP, bottom)
+    zero = area.find_height(0.0)
     ahead, _, behind = differences.count()
     first, second = (
         make_text(
@@ -272,28 +271,20 @@ def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceB
             (differences.b, behind, differences.a),
         )
     )
-    bottom = _BARS_TOP + _BARS_HEIGHT
     parts = [
         svg.draw_text(first, "head", _NUMBERS, 12),
-        svg.draw_inset(_NUMBERS, 1 - _NUMBERS, *grid, *_draw_bars(scale, zero, bars), zero_line),
-        *(
-            svg.draw_text(scale.format_tick(tick, signed=True), "tick", _NUMBERS - 0.015, y + 4, "end")
-            for tick, y in heights
-        ),
+        area.draw_levels(signed=True),
+        area.place([*_draw_bars(area, bars), svg.draw_line(0, 1, zero, zero, "zero")]),
         svg.draw_text(second, "head other", 1, bottom + 18, "end"),
     ]
     return Picture(bottom + 26, parts)
 
 
-def _find_height(scale: Axis, value: float) -> float:
-    return _BARS_TOP + _BARS_HEIGHT * (1 - scale.locate(value))
-
-
-def _draw_bars(scale: Axis, zero: float, bars: Sequence[DifferenceBar]) -> Iterator[Markup]:
-    width = 1 / len(bars)
+def _draw_bars(area: PlotArea, bars: Sequence[DifferenceBar]) -> Iterator[Markup]:
+    width, zero = 1 / len(bars), area.find_height(0.0)
     filled = 0.8 if len(bars) <= _APART else 1.0
     for at, bar in enumerate(bars):
-        y = _find_height(scale, bar.value)
+        y = area.find_height(bar.value)
         title = svg.shorten_name(f"{bar.name} {bar.text}".strip(), 80)
         yield svg.draw_box(
             width * (at + (1 - filled) / 2),

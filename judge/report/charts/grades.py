@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
-from judge.messages import Text, build_text, join_sentences, make_text
+from judge.messages import Bilingual, build_text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
@@ -85,7 +85,7 @@ class GradeCounts:
         """Return the slots from the bottom of a bar: the best grade first, the unjudged results last."""
         return [*range(self.top, -1, -1), "unjudged"]
 
-    def name_slot(self, slot: Slot) -> Text:
+    def name_slot(self, slot: Slot) -> Bilingual:
         """Return the number of a grade with its name, or that a result is unjudged."""
         names = svg.GRADE_NAMES[self.summary.scale]
         return svg.UNJUDGED if isinstance(slot, str) else svg.name_grade(slot, names[slot])
@@ -130,13 +130,13 @@ def draw_grade_shares(graded: GradeCounts) -> Chart | None:
     )
 
 
-def _describe_grades(graded: GradeCounts) -> Iterator[Text]:
+def _describe_grades(graded: GradeCounts) -> Iterator[Bilingual]:
     shares = [
         (share, display_text.isolate(engine))
         for engine in graded.engines
         if (share := graded.compute_relevant(engine)) is not None
     ]
-    relevant = Text("", "")
+    relevant = Bilingual("", "")
     if shares:
         (most, best), (least, last) = max(shares), min(shares)
         relevant = make_text(
@@ -235,7 +235,7 @@ def draw_confusion_matrix(agreement: LabelAgreement) -> Chart | None:
     )
 
 
-def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
+def _describe_agreement(agreement: LabelAgreement) -> Iterator[Bilingual]:
     yield make_text(
         "How people and the assessor graded {pairs}, as counts and as shares of each grade of people.",
         pairs=build_text(lambda t: t.translate_plural("{count:,} pair", "{count:,} pairs", agreement.pairs)),
@@ -258,7 +258,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
         yield make_text("On average the assessor grades {bias:.2f} lower than people.", bias=-bias)
 
 
-def _draw_matrix_picture(agreement: LabelAgreement, people: Sequence[Text]) -> Picture:
+def _draw_matrix_picture(agreement: LabelAgreement, people: Sequence[Bilingual]) -> Picture:
     """Return the matrix; a cell is as dark as its share in the row is large.
 
     Lines show where relevant begins on both sides: scores change only with grades across them.

@@ -8,10 +8,11 @@ from itertools import chain, pairwise
 
 from markupsafe import Markup
 
-from judge.analysis.summary import PRICE, Summary
+from judge.analysis.dimension_summary import PRICE
+from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean, parse_measure
 from judge.measure.stability import RepeatStability
-from judge.messages import Text, Translator, build_text, join_sentences, make_text
+from judge.messages import Bilingual, Translator, build_text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg
 from judge.report.charts.plot import Axis, PlotArea, ValueRange
@@ -84,7 +85,9 @@ def draw_means(summary: Summary) -> Chart | None:
         return None
     controls = summary.controls.ideal if summary.controls else {}
     ideal = {name: each.mean for name, each in controls.items() if each.mean is not None}
-    heads = ((Text(name, name), svg.INTERVAL, Text("n", "n")) for name in map(name_mean, measures))
+    heads = (
+        (Bilingual.repeat(name), svg.INTERVAL, Bilingual.repeat("n")) for name in map(name_mean, measures)
+    )
     return svg.make_chart(
         "means",
         make_text("Means of the engines"),
@@ -95,7 +98,7 @@ def draw_means(summary: Summary) -> Chart | None:
     )
 
 
-def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Text:
+def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Bilingual:
     name = name_mean(measure)
     present = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
     if not present:
@@ -114,10 +117,10 @@ def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str
     )
 
 
-def _describe_range(cell: ValueRange) -> Text:
+def _describe_range(cell: ValueRange) -> Bilingual:
     mean = format_number(cell.value)
     if cell.interval is None:
-        return Text(mean, mean)
+        return Bilingual.repeat(mean)
     low, high = map(format_number, cell.interval)
     return make_text("{mean} (95%: {low} to {high})", mean=mean, low=low, high=high)
 
@@ -186,7 +189,7 @@ def draw_repeats(summary: Summary) -> Chart | None:
     )
 
 
-def _describe_repeats(stability: RepeatStability, measure: str) -> Iterator[Text]:
+def _describe_repeats(stability: RepeatStability, measure: str) -> Iterator[Bilingual]:
     repeated, flips = stability.measures[measure], stability.flip_rate.value
     largest, tau = repeated.largest_difference, repeated.smallest_tau
     yield make_text(
@@ -293,7 +296,7 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
         make_text("Quality against price"),
         join_sentences(description),
         Picture(_PLOT_BOTTOM + 36, list(_draw_prices(prices, name))),
-        (svg.ENGINE, make_text("USD per 1,000 queries"), Text(name, name), svg.INTERVAL),
+        (svg.ENGINE, make_text("USD per 1,000 queries"), Bilingual.repeat(name), svg.INTERVAL),
         rows,
     )
 
@@ -315,10 +318,8 @@ def _draw_prices(prices: Mapping[str, tuple[float, ValueRange]], measure: str) -
     up = plot.make_axis(number for engine in engines for number in prices[engine][1].numbers)
     yield svg.draw_text(measure, "head", 0, 12)
     yield svg.draw_legend(32, *plot.MEAN_LEGEND)
-    for tick in up.ticks:
-        y = _find_height(up, tick)
-        yield svg.draw_line(_LEFT, _LEFT + _WIDTH, y, y, "grid")
-        yield svg.draw_text(up.format_tick(tick), "tick", _LEFT - 0.015, y + 4, "end")
+    area = PlotArea(up, _LEFT, _WIDTH, _PLOT_TOP, _PLOT_BOTTOM)
+    yield area.draw_levels()
     for tick in across.ticks:
         x = _LEFT + _WIDTH * across.locate(tick)
         yield svg.draw_text(across.format_tick(tick), "tick", x, _PLOT_BOTTOM + 16, "middle")
@@ -327,9 +328,7 @@ def _draw_prices(prices: Mapping[str, tuple[float, ValueRange]], measure: str) -
     for engine in engines:
         usd, mean = prices[engine]
         x = _LEFT + _WIDTH * across.locate(usd)
-        y, low, high = (
-            _find_height(up, number) for number in (mean.value, *(mean.interval or (mean.value,) * 2))
-        )
+        y, low, high = map(area.find_height, (mean.value, *(mean.interval or (mean.value,) * 2)))
         points.append(_Point(engine, x, y, high, low))
         marks = [svg.draw_line(x, x, low, high, "whisker")] if mean.interval else []
         title = f"{measure} {format_number(mean.value)} ({format_range(mean.interval)})"
@@ -345,10 +344,6 @@ def _draw_prices(prices: Mapping[str, tuple[float, ValueRange]], measure: str) -
         labels.append((point.x, y))
         yield _draw_label(svg.shorten_name(point.engine, 20, engines), point.x, y, points)
     yield from svg.note_omitted_engines(len(prices), _PLOT_BOTTOM + 32)
-
-
-def _find_height(axis: Axis, value: float) -> float:
-    return _PLOT_BOTTOM - (_PLOT_BOTTOM - _PLOT_TOP) * axis.locate(value)
 
 
 def _draw_label(name: str, x: float, y: float, points: Sequence[_Point]) -> Markup:

@@ -144,7 +144,10 @@ def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: flo
 
 @dataclass(frozen=True, slots=True)
 class PlotArea:
-    """The area for rows of marks: `x` and `width` are fractions of the column, `top` and `bottom` pixels."""
+    """The area for marks: `x` and `width` are fractions of the column, `top` and `bottom` pixels.
+
+    Its scale goes along the width of rows of marks, or upwards for marks at heights.
+    """
 
     scale: Axis
     x: float
@@ -173,6 +176,20 @@ class PlotArea:
             kind = "tick" if ends or at % 2 == parity else "tick ample"
             parts.append(draw_text(number, kind, self.scale.locate(tick), self.bottom + 15, anchor))
         return self.place(parts)
+
+    def find_height(self, value: float) -> float:
+        """Return the height of a value on a scale that goes upwards."""
+        return self.bottom - (self.bottom - self.top) * self.scale.locate(value)
+
+    def draw_levels(self, *, signed: bool = False) -> Markup:
+        """Return grid lines from left to right, except at 0 if `signed`, and the numbers left of them."""
+        heights = [(tick, self.find_height(tick)) for tick in self.scale.ticks]
+        lines = (draw_line(0, 1, y, y, "grid") for tick, y in heights if tick or not signed)
+        numbers = (
+            draw_text(self.scale.format_tick(tick, signed=signed), "tick", self.x - 0.015, y + 4, "end")
+            for tick, y in heights
+        )
+        return join_markup([self.place(lines), *numbers])
 
     def list_rows(self, count: int) -> list[float]:
         """Return the heights of the middles of `count` rows that share the area."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from judge.messages import Text, make_text
+from judge.messages import Bilingual, make_text
 from judge.report import display_text
 
 #: How a page names the languages.
@@ -36,7 +36,7 @@ GRADE_NAMES = {
 }
 UNJUDGED = make_text("unjudged")
 ENGINE = make_text("engine")
-INTERVAL = Text("95%", "95%")
+INTERVAL = Bilingual.repeat("95%")
 #: The height of a row in pixels, and of the numbers under a panel.
 ROW_HEIGHT = 24
 AXIS_HEIGHT = 22
@@ -98,7 +98,9 @@ def shorten_name(text: str, limit: int, among: Iterable[str] = ()) -> str:
     return display_text.shorten_middle(text, limit - len(number)) + number
 
 
-def draw_text(text: Text | str, kind: str, x: float | str, y: float, anchor: str | None = None) -> Markup:
+def draw_text(
+    text: Bilingual | str, kind: str, x: float | str, y: float, anchor: str | None = None
+) -> Markup:
     """Return a text of class `kind`; `x` is a fraction of the width, or pixels as text.
 
     A text in both languages is two elements, of which the page shows one; one where they are equal.
@@ -174,10 +176,10 @@ class Chart:
     """
 
     id: str
-    title: Text
-    desc: Text
+    title: Bilingual
+    desc: Bilingual
     svg: Markup
-    head: tuple[Text, ...]
+    head: tuple[Bilingual, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
@@ -190,10 +192,10 @@ class Picture(NamedTuple):
 
 def make_chart(
     id_: str,
-    title: Text,
-    desc: Text,
+    title: Bilingual,
+    desc: Bilingual,
     picture: Picture,
-    head: tuple[Text, ...],
+    head: tuple[Bilingual, ...],
     rows: tuple[tuple[str, ...], ...],
 ) -> Chart:
     """Return the chart; its picture is named by `title` and described by `desc` in both languages."""
@@ -219,7 +221,7 @@ def make_chart(
     return Chart(id_, title, desc, drawing, head, rows)
 
 
-def draw_legend(y: float, *entries: tuple[float, Markup, Text]) -> Markup:
+def draw_legend(y: float, *entries: tuple[float, Markup, Bilingual]) -> Markup:
     """Return a legend on one line; an entry is its distance from the left, a mark around (9, 0), a text."""
     return join_markup(
         make_tag("svg", mark, draw_text(text, "note", "22", 4), x=x, y=y, overflow="visible")
@@ -235,9 +237,9 @@ def note_omitted_engines(engines: int, y: float) -> list[Markup]:
     return [draw_text(note, "note", 0, y)]
 
 
-def name_grade(grade: int, name: Text) -> Text:
+def name_grade(grade: int, name: Bilingual) -> Bilingual:
     """Return the number of a grade with its name."""
-    return Text(f"{grade} {name.en}", f"{grade} {name.zh}")
+    return Bilingual(f"{grade} {name.en}", f"{grade} {name.zh}")
 
 
 def add_tooltip(title: str, *parts: str) -> Markup:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judge.analysis.judged_run import JudgedRun, RunSpec
-from judge.analysis.label_agreement import LabelSet, compare_with_labels
+from judge.analysis.label_agreement import compare_with_labels
+from judge.dataset.labels import LabelSet
 from judge.dataset.pool import build_pool
 from judge.measure.measures import parse_measures
 from judge.records import GRADED, Judgment, Pair, Scale
@@ -45,12 +46,14 @@ def make_people(run: JudgedRun, by_text: GradesByText, scale: Scale = GRADED, un
     """People's grades of a run's pairs."""
     ids = {(pair.query.id, pair.snippet.text): (pair.query.id, pair.snippet.id) for pair in run.pool.pairs}
     grades = {ids[key]: grade for key, grade in by_text.items() if grade is not None}
-    return LabelSet(grades, scale, "labels.csv", unmatched)
+    return LabelSet(grades, scale, "labels.csv", tuple(("none", str(at)) for at in range(unmatched)))
 
 
-def measure_agreement(run: JudgedRun, labels: LabelSet, *, bare: bool = False) -> dict[str, Any]:
+def measure_agreement(
+    run: JudgedRun, labels: LabelSet, assumed: Mapping[tuple[str, str], int] | None = None
+) -> dict[str, Any]:
     """Return what agreement.json holds of a run and labels."""
-    return to_json(compare_with_labels(run, labels, bare=bare))
+    return to_json(compare_with_labels(run, labels, assumed))
 
 
 def make_favouring_run(

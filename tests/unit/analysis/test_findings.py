@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judge.analysis.judged_run import JudgedRun, RunSpec, analyse_run, list_deciding_queries
+from judge.analysis.analyse_run import analyse_run, list_deciding_queries
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.dataset.pool import build_pool
 from judge.json_text import dump_json
 from judge.measure.compare import compare_engines

@@ -301,7 +301,7 @@ def test_wholly_labelled_queries_alone_order_the_engines_where_there_are_any() -
     for order in output["orders"].values():
         assert (order["queries"], order["partly_labelled"]) == (25, False)
     # Two files of grades are compared on all the queries that they share.
-    bare = measure_agreement(run, make_people(run, {**some, **full}), bare=True)
+    bare = measure_agreement(run, make_people(run, {**some, **full}), assumed={})
     for order in bare["orders"].values():
         assert (order["queries"], order["partly_labelled"]) == (40, True)
     assert bare["calibration"] == {}

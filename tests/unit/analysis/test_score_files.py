@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.label_agreement import LabelSet, run_from_labels
+from judge.analysis.label_agreement import run_from_labels
 from judge.api import agree_label_files
+from judge.dataset.labels import LabelSet
 from judge.dataset.trec import read_trec_rankings
 from judge.errors import InputError
 from judge.measure.measures import parse_measures

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from judge.annotate.serve import ServerAddress, annotate
+from judge.dataset.clean import TextOptions
 from judge.dataset.label_files import read_examples
 from judge.records import GRADED
 from judge.runs.folder import RunFolder
@@ -341,7 +342,7 @@ def test_labels_with_a_comment_are_examples_of_a_prompt(tmp_path: Path) -> None:
         _, state = server.ask("/label", label(state, 2, 0))
         assert server.ask("/label", label(state, 3, None, "perhaps"))[0] == 200
         _, result = server.ask("/export", {})
-    (example,) = read_examples(Path(result["path"]), GRADED, lang="auto", max_chars=4000, dates=False)
+    (example,) = read_examples(Path(result["path"]), GRADED, TextOptions("auto", 4000))
     assert (example.grade, example.reason) == (2, reason)
     assert (example.pair.query.text, example.pair.snippet.text) == (first["query"], first["snippet"])
 

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.cli.render.agreement_tables import print_agreement, print_decision
+from judge.cli.render.agreement_tables import list_agreement_parts
+from judge.cli.render.order_tables import list_decision_parts
+from judge.cli.render.tables import print_parts
+from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.measure.agreement import PUBLISHED_AGREEMENT
 from judge.messages import CHINESE, ENGLISH, Translator
@@ -31,16 +34,17 @@ from tests.unit.analysis.labelled import (
 
 
 def render_tables(
-    result: Mapping[str, Any], measure: str | None = None, width: int = 200, t: Translator = ENGLISH
+    agreement: LabelAgreement | Mapping[str, Any],
+    measure: str | None = None,
+    width: int = 200,
+    t: Translator = ENGLISH,
 ) -> str:
     file = io.StringIO()
-    print_agreement(
-        from_json(LabelAgreement, result, "agreement.json"),
-        Path("runs/a b"),
-        Console(file=file, width=width, highlight=False),
-        t,
-        measure,
-    )
+    if not isinstance(agreement, LabelAgreement):
+        agreement = from_json(LabelAgreement, agreement, "agreement.json")
+    with use_locale_language({"LANG": t.language}):
+        parts = list_agreement_parts(agreement, Path("runs/a b"), measure)
+        print_parts(parts, Console(file=file, width=width, highlight=False))
     return file.getvalue()
 
 
@@ -172,18 +176,18 @@ def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
 def test_few_labels_say_what_is_missing() -> None:
     shown, truth, assessor = make_favouring_run(40)
     run = make_run(shown, assessor)
-    ten = render_tables(measure_agreement(run, make_people(run, label_first(10, truth))), width=400)
+    ten = render_tables(compare_with_labels(run, make_people(run, label_first(10, truth))), width=400)
     assert "No correction of nDCG@3: " in ten
     assert (
         "needs 20 wholly labelled queries and has 10; label 10 more: judge agree 'runs/a b' --plan 20" in ten
     )
     assert " draws 20 queries; with the same --seed, those drawn before are among them" in ten
     chinese = render_tables(
-        measure_agreement(run, make_people(run, label_first(10, truth))), width=400, t=CHINESE
+        compare_with_labels(run, make_people(run, label_first(10, truth))), width=400, t=CHINESE
     )
     assert "judge agree 'runs/a b' --plan 20 抽取 20 条查询" in chinese
     assert "With fewer than 20 queries, the 95% intervals are too narrow." in ten
-    thirty = render_tables(measure_agreement(run, make_people(run, label_first(30, truth))), width=400)
+    thirty = render_tables(compare_with_labels(run, make_people(run, label_first(30, truth))), width=400)
     assert "with fewer than 50, intervals can be slightly too narrow" in thirty
     assert "judge agree 'runs/a b' --plan 40 draws all 40 queries of the run" in thirty
     assert "fewer than 20 queries" not in thirty
@@ -320,7 +324,7 @@ def test_the_chinese_sentence_says_which_engine_is_favoured(unfair_agreement: di
     cell = {"value": 1.0, "ci95": [0, 2], "why": None}
     gap = {**unfair_agreement["widest_gap"], "difference": cell}
     text = render_tables({**unfair_agreement, "widest_gap": gap}, t=CHINESE)
-    assert "差距最大的一对引擎中，评测员更偏向 B，与 A 相差 1.000" in text
+    assert "差距最大的一对引擎中，评测员更偏向 B，按每条结果的等级计，与 A 相差 1.000" in text
 
 
 def test_two_that_people_hardly_tell_apart_get_no_range_and_a_reason(
@@ -405,7 +409,7 @@ def test_the_order_by_drawn_pairs_fits_into_eighty_columns() -> None:
     )
     decision = PlannedComparison(2, "sDCG@10", 15, 60, (row,), ())
     file = io.StringIO()
-    print_decision(decision, Console(file=file, width=80, highlight=False), ENGLISH)
+    print_parts(list_decision_parts(decision), Console(file=file, width=80, highlight=False))
     assert max(map(len, file.getvalue().splitlines())) <= 80
     assert "first        +0.134     +0.186  +0.080 to +0.292" in file.getvalue()
 

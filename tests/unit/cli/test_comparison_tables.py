@@ -17,7 +17,9 @@ from rich.console import Console
 
 import judge
 from judge.analysis.summary import Summary
-from judge.cli.render.comparison_tables import print_comparison
+from judge.cli.render.comparison_tables import list_comparison_parts
+from judge.cli.render.tables import print_parts
+from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.messages import CHINESE, ENGLISH, Translator
@@ -74,7 +76,8 @@ def render_tables(
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
-    print_comparison(load(result), console, t, measures, pairs)
+    with use_locale_language({"LANG": t.language}):
+        print_parts(list_comparison_parts(load(result), measures, pairs), console)
     return stream.getvalue()
 
 
@@ -197,6 +200,7 @@ def test_engines_that_return_the_same_have_no_interval(tmp_path: Path) -> None:
 def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     output = render_tables(summarise_run(tmp_path / "run", make_rows(("alone",))))
     assert "1 engine," in output
+    assert "\n1 engine: nothing to compare.\n" in output
     assert "\nlang en (5 queries), nDCG@5: alone 1.000\n" in output
     assert "contains the true mean." in output
     assert "true differences" not in output

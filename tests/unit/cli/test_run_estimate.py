@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from judge.assess.estimate import AssessorEstimate, RunEstimate
-from judge.cli.render.assessor_tables import print_run_estimate
-from judge.messages import ENGLISH
+from judge.cli.render.assessor_tables import describe_estimate
+from judge.cli.render.tables import print_parts
 from judge.pricing.prices import FREE_PRICE, Price
 from tests.support.cases import check_each
 
@@ -37,7 +37,8 @@ def render_estimate(*result: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
     stream = io.StringIO()
     assessors = {f"openai:m{number}/graded": AssessorEstimate(**each) for number, each in enumerate(result)}
-    print_run_estimate(RunEstimate(3000, 2000, 1, (), assessors), Console(file=stream, width=1000), ENGLISH)
+    lines = describe_estimate(RunEstimate(3000, 2000, 1, (), assessors))
+    print_parts(lines, Console(file=stream, width=1000))
     return stream.getvalue().splitlines()
 
 

@@ -16,9 +16,11 @@ from rich.text import Text
 import judge
 from judge import example
 from judge.analysis.summary import LabelUse
-from judge.cli.render.comparison_tables import print_comparison
-from judge.cli.render.run_tables import print_run
+from judge.cli.render.comparison_tables import list_comparison_parts
+from judge.cli.render.run_tables import list_run_parts
 from judge.cli.render.screen import Screen
+from judge.cli.render.tables import print_parts
+from judge.cli.terminal import use_locale_language
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report.page_tables import list_dimensions, make_returns_table
@@ -36,7 +38,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 def render_rows(result: RunResult, t: Translator, width: int) -> list[str]:
     """Return the lines of the tables."""
     file = io.StringIO()
-    print_run(result, Console(file=file, width=width, highlight=False), t)
+    with use_locale_language({"LANG": t.language}):
+        print_parts(list_run_parts(result), Console(file=file, width=width, highlight=False))
     return re.findall(r"^(?:lantern|compass|magpie) +\d.*$", file.getvalue(), re.MULTILINE)
 
 
@@ -72,8 +75,8 @@ def test_all_tables_have_the_engines_in_the_order_of_their_scores(tmp_path: Path
     ]
     result = judge.run(rows, "lexical", repeats=2, diversity=True, out=str(tmp_path / "run"))
     file = io.StringIO()
-    print_run(result, Screen(file=file, width=1000), ENGLISH)
-    print_comparison(result.summary, Screen(file=file, width=1000), ENGLISH, None, 21)
+    print_parts(list_run_parts(result), Screen(file=file, width=1000))
+    print_parts(list_comparison_parts(result.summary, None, 21), Screen(file=file, width=1000))
     lines = file.getvalue().splitlines()
     for title in ("engine ", "diversity ", "what came back ", "mean ", "over the repeats "):
         assert list_names(lines, title) == ["c", "b", "d", "a"], title
@@ -91,7 +94,7 @@ def test_the_terminal_has_all_warnings_of_the_report_that_its_tables_do_not_show
     }
     summary = replace(demo.summary, engines=engines, undefined={"AP@10": 2}, empty_snippets=1)
     file = io.StringIO()
-    print_run(replace(demo, summary=summary), Screen(file=file, width=1000), ENGLISH)
+    print_parts(list_run_parts(replace(demo, summary=summary)), Screen(file=file, width=1000))
     printed = file.getvalue().splitlines()
     warnings = list(filter(None, list_warnings(ENGLISH, summary)))
     assert warnings == [
@@ -139,8 +142,9 @@ def test_tables_of_many_measures_fit_into_eighty_columns(t: Translator, tmp_path
     for width in (80, 1000):
         file = io.StringIO()
         screen = Screen(file=file, width=width, highlight=False)
-        print_run(judged, screen, t)
-        print_comparison(summary, screen, t, measures[:2], 21)
+        with use_locale_language({"LANG": t.language}):
+            print_parts(list_run_parts(judged), screen)
+            print_parts(list_comparison_parts(summary, measures[:2], 21), screen)
         texts[width] = file.getvalue()
         lines = texts[width].splitlines()
         assert [line for line in lines if line != line.rstrip()] == []
@@ -161,14 +165,16 @@ def test_long_names_fold_where_numbers_would_not_fit(t: Translator, tmp_path: Pa
     data, out = str(tmp_path / "data.jsonl"), str(tmp_path / "run")
     result = judge.run(data, "lexical", out=out, costs=["lantern=5"], diversity=True, freshness=True)
     file = io.StringIO()
-    print_run(result, Console(file=file, width=80, highlight=False), t)
+    with use_locale_language({"LANG": t.language}):
+        print_parts(list_run_parts(result), Console(file=file, width=80, highlight=False))
     assert max(map(cell_len, file.getvalue().splitlines())) <= 80
     assert re.search(r"^a search engine[ a-z]+0\.6357 .*\n[ a-z]*long name *$", file.getvalue(), re.MULTILINE)
 
 
 def test_the_demo_has_no_english_word_in_chinese(demo: RunResult) -> None:
     file = io.StringIO()
-    print_run(demo, Console(file=file, width=1000, highlight=False), CHINESE)
+    with use_locale_language({"LANG": "zh"}):
+        print_parts(list_run_parts(demo), Console(file=file, width=1000, highlight=False))
     names = r"lexical(?:/graded)?|judge selftest -m|judge score \S+ --save|lantern|compass|magpie|：/.*"
     text = re.sub(names, "", file.getvalue())
     assert set(re.findall("[A-Za-z]+", text)) == {"nDCG", "MAP", "P", "RR", "sDCG", "token"}
@@ -187,7 +193,7 @@ def test_the_report_and_the_terminal_have_the_same_columns_of_what_came_back(dem
     magpie = replace(demo.summary.engines["magpie"], latency_ms=Latency(120.0, 340.0, 12))
     summary = replace(demo.summary, engines={**demo.summary.engines, "magpie": magpie})
     file = io.StringIO()
-    print_comparison(summary, Console(file=file, width=1000, highlight=False), ENGLISH, None, 1)
+    print_parts(list_comparison_parts(summary, None, 1), Console(file=file, width=1000, highlight=False))
     titles = r"answered +empty +errors +judged +duplicates +unique +ms median +ms p95 +tokens"
     assert re.search(rf"^what came back +{titles} *$", file.getvalue(), re.MULTILINE)
     head = "  ".join(text.en for text in make_returns_table(summary).head)
@@ -219,8 +225,8 @@ def test_an_engine_without_results_is_named_above_the_answer(tmp_path: Path) -> 
         f"none returned nothing for 8 of 8 queries and {advice}",
     ]
     shown = [io.StringIO(), io.StringIO()]
-    print_run(result, Screen(file=shown[0], width=1000), ENGLISH)
-    print_comparison(result.summary, Screen(file=shown[1], width=1000), ENGLISH, None, 9)
+    print_parts(list_run_parts(result), Screen(file=shown[0], width=1000))
+    print_parts(list_comparison_parts(result.summary, None, 9), Screen(file=shown[1], width=1000))
     for file in shown:
         lines = file.getvalue().splitlines()
         assert lines[:2] == warnings

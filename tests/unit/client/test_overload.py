@@ -54,6 +54,15 @@ def simulate_and_check(server: LimitedServer, pairs: int) -> SimulationResult:
     return result
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_small_rate_is_used_to_96_percent_with_2_percent_of_requests_too_many(seed: int) -> None:
+    rng = Random(seed)
+    server = LimitedServer(Capacity(rate=10), lambda _: 0.05 + 0.01 * rng.random())
+    result = simulate_and_check(server, 1000)
+    assert result.rate >= 0.96 * 10
+    assert sum(each.outcome == "refused" and each.at > 1 for each in result.log) <= 0.02 * len(result.log)
+
+
 @check_each("latency", [return_50_ms, return_half_a_second, draw_latency])
 @check_each(
     ("capacity", "rate"),

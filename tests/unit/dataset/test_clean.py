@@ -37,8 +37,8 @@ TOKENS = re.compile(
 )
 
 
-def clean_text(text: str, **given: Any) -> Snippet:
-    return clean.clean_snippet(text, max_chars=4000, **given)
+def clean_text(text: str, *, query: str = "", dates: bool = False, **fields: str) -> Snippet:
+    return clean.clean_snippet(clean.RawSnippet(text, **fields), max_chars=4000, query=query, dates=dates)
 
 
 def make_text(case: dict[str, Any]) -> str:
@@ -237,7 +237,7 @@ def test_text_that_our_limit_leaves_nothing_of_is_no_empty_one() -> None:
 def test_the_id_of_a_text_and_a_title_cut_to_nothing_is_the_same_in_each_process() -> None:
     text, title = "\u200b" * 9_000 + "x", "\u200b" * 9_001 + "y"
     # The flags name the digests of what was cut; hashes of strings differ between processes.
-    snippet = clean.clean_snippet(text, title=title, max_chars=400)
+    snippet = clean.clean_snippet(clean.RawSnippet(text, title), max_chars=400)
     digests = [flag for flag in snippet.flags if flag.startswith("truncated:")]
     assert len(digests) == 2
     assert snippet.id == hash_parts(["text_cut", *sorted(digests)], 16)

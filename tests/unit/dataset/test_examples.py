@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from judge.dataset.clean import clean_snippet
+from judge.dataset.clean import RawSnippet, TextOptions, clean_snippet
 from judge.dataset.label_files import read_examples
 from judge.dataset.text_files import Warn
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Example, Scale
 from tests.support.cases import check_each
 
+OPTIONS = TextOptions("auto", 4000)
 ROW = {"query": "tea", "snippet": "Tea is a drink.", "grade": 2, "reason": "It says what tea is."}
 
 
@@ -22,7 +23,7 @@ def read(
     path: Path, rows: Sequence[Mapping[str, object]], scale: Scale = GRADED, warn: Warn | None = None
 ) -> tuple[Example, ...]:
     path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
-    return read_examples(path, scale, lang="auto", max_chars=4000, dates=False, warn=warn)
+    return read_examples(path, scale, OPTIONS, warn)
 
 
 def test_the_pair_of_an_example_has_the_texts_and_the_id_of_a_dataset(tmp_path: Path) -> None:
@@ -30,7 +31,7 @@ def test_the_pair_of_an_example_has_the_texts_and_the_id_of_a_dataset(tmp_path: 
     (example,) = read(tmp_path / "e.jsonl", [row])
     assert (example.grade, example.reason) == (2, "It says what tea is.")
     assert (example.pair.query.text, example.pair.query.reference) == ("tea", "A drink")
-    expected = clean_snippet("Tea is a drink.", title="Green & black", max_chars=4000)
+    expected = clean_snippet(RawSnippet("Tea is a drink.", "Green & black"), max_chars=4000)
     assert (example.pair.snippet.text, example.pair.snippet.id) == (expected.text, expected.id)
 
 
@@ -49,7 +50,7 @@ def test_a_table_of_yes_and_no_makes_binary_grades_and_leaves_out_rows_without_g
         "query,snippet,grade,reason\na b,x,yes,r\na b,y,?,r\na b,z,,\na b,v,1,\na b,w,否,r\n",
         encoding="utf-8",
     )
-    examples = read_examples(path, BINARY, lang="auto", max_chars=4000, dates=False)
+    examples = read_examples(path, BINARY, OPTIONS)
     assert [(each.pair.snippet.text, each.grade) for each in examples] == [("x", 1), ("w", 0)]
 
 
@@ -60,7 +61,7 @@ def test_the_file_of_a_plan_has_the_reason_as_a_comment_and_protected_cells(tmp_
         "q1,'=A1,,s1,,,'- Tea,3,It is a list.\nq1,'=A1,,s2,,,Rain,0,\n",
         encoding="utf-8",
     )
-    (example,) = read_examples(path, GRADED, lang="auto", max_chars=4000, dates=False)
+    (example,) = read_examples(path, GRADED, OPTIONS)
     assert (example.pair.query.text, example.pair.snippet.text) == ("=A1", "- Tea")
     assert (example.grade, example.reason) == (3, "It is a list.")
 
@@ -114,7 +115,7 @@ def test_a_missing_column_is_to_be_renamed_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_text("q,snippet,grade,reason\ntea,x,1,r\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"lacks 'query'.* Rename the right one"):
-        read_examples(path, GRADED, lang="auto", max_chars=4000, dates=False)
+        read_examples(path, GRADED, OPTIONS)
 
 
 def test_a_file_without_an_example_is_refused(tmp_path: Path) -> None:

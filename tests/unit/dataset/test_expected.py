@@ -23,7 +23,7 @@ def make_row(
     return {"query_id": "q", "query": "a query", "docno": docno, "url": url, "snippet": snippet, **fields}
 
 
-def label(rows: Sequence[dict[str, Any]], depth: int = 10) -> tuple[list[int], int]:
+def label(rows: Sequence[dict[str, Any]], depth: int = 10) -> tuple[list[int], int | None]:
     """The grades in the order of the rows, and the number of expected documents not returned."""
     dataset = read_dataset(rows, lang="en", max_chars=4000, expected=True)
     labels = label_expected(dataset, build_pool(dataset, depth))

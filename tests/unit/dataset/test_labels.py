@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judge.dataset.label_files import read_feedback, read_labels
-from judge.dataset.labels import Label, MatchedLabels, choose_label_scale, match_labels, select_labellable
+from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labels, select_labellable
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, ScaleName
@@ -216,7 +216,7 @@ def test_a_document_s_label_goes_to_every_snippet_that_shows_it() -> None:
     result = match_labels([label("q", "D1", 2), label("q", "D9", 1), label("x", "D1", 1)], data, pool)
     of = map_ids(pool)
     assert result.grades == {("q", of["one"]): 2, ("q", of["other excerpt"]): 2}
-    assert [each.item for each in result.unmatched] == ["D9", "D1"]
+    assert result.unmatched == (("q", "D9"), ("x", "D1"))
 
 
 def test_documents_without_a_docno_go_by_the_pool_s_name() -> None:
@@ -238,8 +238,11 @@ def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
     for given in (documents, documents[::-1]):
         matched = match_labels(given, data, pool)
         assert matched.grades == {("q", same): 3, ("q", more): 1}
-        assert matched.conflicting == (("q", same),)
-        assert not match_labels([label("q", same, 0), *given], data, pool).conflicting
+        assert matched.warnings == (
+            "pairs whose documents have different labels: 1, the first is of query 'q'; the highest label"
+            " counts, because equal texts are one pair",
+        )
+        assert not match_labels([label("q", same, 0), *given], data, pool).warnings
         assert match_labels([label("q", same, 0), *given], data, pool).grades == {
             ("q", same): 0,
             ("q", more): 1,
@@ -256,9 +259,13 @@ def test_names_are_known_as_they_are_as_trec_files_and_as_spreadsheets_write_the
     )
     one, two = map_ids(pool)["one"], map_ids(pool)["two"]
     for query_id, item in (("日本 x", "http://a/b c"), ("日本%20x", "http:%2F%2Fa%2Fb%20c"), ("日本 x", one)):
-        assert match_labels([label(query_id, item, 1)], data, pool) == MatchedLabels({("日本 x", one): 1}, ())
+        assert match_labels([label(query_id, item, 1)], data, pool) == LabelSet(
+            {("日本 x", one): 1}, BINARY, ""
+        )
     for query_id, item in (("=1+1", "-x"), ("'=1+1", "'-x"), ("=1+1", "'-x"), ("'=1+1", two)):
-        assert match_labels([label(query_id, item, 1)], data, pool) == MatchedLabels({("=1+1", two): 1}, ())
+        assert match_labels([label(query_id, item, 1)], data, pool) == LabelSet(
+            {("=1+1", two): 1}, BINARY, ""
+        )
 
 
 def test_a_name_as_it_is_comes_before_an_escaped_one() -> None:
@@ -291,7 +298,7 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
     graded_pairs = export.make_judgment_entries(judgments, {}, GRADED)
     entries = export.make_query_entries(data, pool, lambda _: graded_pairs, lambda *_: {}, {})
     text = "".join(map(format_qrels, entries))
-    assert match_labels(read_label_file(tmp_path, text), data, pool) == MatchedLabels(graded, ())
+    assert match_labels(read_label_file(tmp_path, text), data, pool) == LabelSet(graded, GRADED, "")
 
 
 def test_snippets_below_the_depth_are_no_pairs() -> None:
@@ -299,7 +306,7 @@ def test_snippets_below_the_depth_are_no_pairs() -> None:
     shallow = build_pool(data, 1)
     result = match_labels([label("q", "D1", 1), label("q", "D2", 1)], data, shallow)
     assert list(result.grades) == [("q", map_ids(shallow)["one"])]
-    assert [each.item for each in result.unmatched] == ["D2"]
+    assert result.unmatched == (("q", "D2"),)
 
 
 def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> None:

@@ -230,7 +230,7 @@ def repeat_piece(piece: str, head: str = "", tail: str = "") -> Callable[[int], 
 
 
 def clean_text(text: str) -> object:
-    return clean.clean_snippet(text, title=text[:300], max_chars=4000, query="a query of words")
+    return clean.clean_snippet(clean.RawSnippet(text, text[:300]), max_chars=4000, query="a query of words")
 
 
 def clean_shown_query(text: str) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,10 @@ import pytest
 
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import build_pool
-from judge.dataset.stored_dataset import describe_missing
 from judge.messages import CHINESE
 from judge.records import Dataset
 from tests.support.cases import check_each
-from tests.support.datasets import read_dataset, read_trec_dataset
+from tests.support.datasets import describe_results, read_dataset, read_trec_dataset
 
 
 def load(rows: Path | Sequence[Mapping[str, Any]]) -> Dataset:
@@ -39,22 +39,23 @@ def test_a_document_that_is_not_in_the_documents_file_is_no_empty_one(tmp_path: 
 def test_missing_documents_are_counted_down_to_the_depth_and_one_is_named(tmp_path: Path) -> None:
     run = "1 Q0 d1 1 9 A\n1 Q0 dY 2 8 A\n2 Q0 dX 1 9 A\n2 Q0 dY 2 8 A\n2 Q0 dZ 3 7 A\n"
     data = read_trec(tmp_path, "d1\tone\n", run)
-    (text,) = describe_missing(data.rankings, 2, "d.tsv")
+    (text,) = describe_results(data, 2, "d.tsv")
     assert text.startswith(
         "2 documents have no text in d.tsv, first document 'dY' of query '1': the assessor does not"
     )
-    (text,) = describe_missing(data.rankings[:1], 2, "d.tsv")
+    first = replace(data, rankings=data.rankings[:1])
+    (text,) = describe_results(first, 2, "d.tsv")
     assert text.startswith("1 document has no text in d.tsv, first document 'dY' of query '1'")
-    (text,) = describe_missing(data.rankings, 1, "d.tsv")
+    (text,) = describe_results(data, 1, "d.tsv")
     assert text.startswith("1 document has no text in d.tsv, first document 'dX' of query '2'")
     # As it is read from a file, without its template.
     assert CHINESE(str(text)).startswith("d.tsv 中有 1 个文档没有文本，首个是查询 '2' 的文档 'dX'：")
-    assert not list(describe_missing(data.rankings[:1], 1, "d.tsv"))
+    assert not describe_results(first, 1, "d.tsv")
 
 
 def test_a_row_with_a_docno_and_no_text_is_not_called_absent() -> None:
     data = load([{"query_id": "q1", "query": "x", "docno": "d1", "snippet": None}])
-    (text,) = describe_missing(data.rankings, 1, "d.jsonl")
+    (text,) = describe_results(data, 1, "d.jsonl")
     assert text.startswith("1 document has no text in d.jsonl, first document 'd1' of query 'q1'")
 
 
@@ -111,7 +112,7 @@ def test_results_without_a_text_are_no_repetitions_of_each_other() -> None:
     assert len(set(pooled.documents["a", "1"])) == 4
     assert len(pooled.pairs) == 5
     assert [pair.snippet.text for pair in select_labellable(pooled)] == ["text"]
-    (output,) = describe_missing(data.rankings, 10, "d.jsonl")
+    (output,) = describe_results(data, 10, "d.jsonl")
     assert output.startswith(
         "3 results have no text or title in d.jsonl, first rank 1 of engine 'a' for query '1'"
     )

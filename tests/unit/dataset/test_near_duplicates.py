@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.dataset.near_duplicates import MIN_OVERLAP, find_near_duplicates, is_near_duplicate
-from judge.records import Judgment, Pair, Pool, Query, Snippet
+from judge.records import Pair, Query, Snippet
 from tests.support.cases import check_each, count_examples
 from tests.support.counted_calls import count_calls
 from tests.support.scaling import MOST, measure_growth
@@ -27,18 +27,14 @@ def make_snippet(snippet_id: str, text: str, title: str = "", flags: tuple[str, 
     return Snippet(snippet_id, text, title, raw_text=text, raw_title=title, flags=flags)
 
 
-def make_pool(*snippets: Snippet, query: Query = QUERY) -> Pool:
-    return Pool(10, len(snippets), tuple(Pair(query, each) for each in snippets), {})
+def make_pairs(*snippets: Snippet, query: Query = QUERY) -> list[Pair]:
+    return [Pair(query, each) for each in snippets]
 
 
 def match(a: str, b: str, query: Query = QUERY) -> bool:
     """Whether the texts match, which must not depend on their order."""
     matches = {
-        bool(
-            find_near_duplicates(
-                make_pool(make_snippet("1", x), make_snippet("2", y), query=query)
-            ).judged_ids
-        )
+        bool(find_near_duplicates(make_pairs(make_snippet("1", x), make_snippet("2", y), query=query)))
         for x, y in ((a, b), (b, a))
     }
     assert len(matches) == 1
@@ -110,45 +106,17 @@ def test_titles_flags_and_queries_must_be_equal() -> None:
         (make_snippet("1", TEXT, "Gums"), make_snippet("2", other, "Pulse")),
         (make_snippet("1", TEXT), make_snippet("2", other, flags=("addresses_grader",))),
     ):
-        assert not find_near_duplicates(make_pool(one, two)).judged_ids
+        assert not find_near_duplicates(make_pairs(one, two))
     pairs = (Pair(QUERY, make_snippet("1", TEXT)), Pair(replace(QUERY, id="r"), make_snippet("2", other)))
-    assert not find_near_duplicates(Pool(10, 2, pairs, {})).judged_ids
+    assert not find_near_duplicates(pairs)
 
 
 def test_small_differences_do_not_add_up() -> None:
     texts = [TEXT, "also " + TEXT, "and also " + TEXT]  # 57 of 61 match, 61 of 64 would, 57 of 64 do not
     result = find_near_duplicates(
-        make_pool(*(make_snippet(str(number), text) for number, text in enumerate(texts)))
+        make_pairs(*(make_snippet(str(number), text) for number, text in enumerate(texts)))
     )
-    assert result.judged_ids == {("q", "1"): "0"}
-
-
-def test_a_near_duplicate_takes_the_judgment_in_every_repeat_and_fails_with_it() -> None:
-    full_pool = make_pool(
-        make_snippet("1", TEXT), make_snippet("2", "Something else."), make_snippet("3", "also " + TEXT)
-    )
-    result = find_near_duplicates(full_pool)
-    assert [pair.snippet.id for pair in result.select_judged(full_pool).pairs] == ["1", "2"]
-
-    def make_judgment(snippet_id: str, repeat: int, grade: int | None) -> Judgment:
-        error = "server_error" if grade is None else None
-        return Judgment("q", snippet_id, repeat, grade, "", error, "a", "", {}, "", None)
-
-    judged = [
-        make_judgment("1", 1, 3),
-        make_judgment("2", 1, 0),
-        make_judgment("1", 2, None),
-    ]  # then the run stopped
-    assert [
-        (each.snippet_id, each.repeat, each.grade, each.error, each.judged_snippet_id)
-        for each in result.add_to(judged, full_pool)
-    ] == [
-        ("1", 1, 3, None, None),
-        ("2", 1, 0, None, None),
-        ("3", 1, 3, None, "1"),
-        ("1", 2, None, "server_error", None),
-        ("3", 2, None, "server_error", "1"),
-    ]
+    assert result == {("q", "1"): "0"}
 
 
 WORDS = ["a", "of", "rest", "pulses", "x" * 30]
@@ -174,7 +142,7 @@ def test_no_near_duplicate_is_missed(words: list[str], cuts: list[tuple[int, int
             expected[str(at)] = first
     query = replace(QUERY, text="?")
     snippets = [make_snippet(str(at), part) for at, part in enumerate(parts)]
-    judged_ids = find_near_duplicates(make_pool(*snippets, query=query)).judged_ids
+    judged_ids = find_near_duplicates(make_pairs(*snippets, query=query))
     assert judged_ids == {("q", at): other for at, other in expected.items()}
 
 
@@ -183,7 +151,7 @@ def test_a_text_is_not_compared_with_all_results_of_its_query() -> None:
     texts = [" ".join(draw.choices(TEXT.split(), k=40)) for _ in range(200)]
     snippets = [make_snippet(str(at), text) for at, text in enumerate([*texts, texts[7] + " at"])]
     with count_calls(is_near_duplicate) as calls:
-        assert find_near_duplicates(make_pool(*snippets)).judged_ids == {("q", "200"): "7"}
+        assert find_near_duplicates(make_pairs(*snippets)) == {("q", "200"): "7"}
     assert calls[0] < len(snippets)
 
 

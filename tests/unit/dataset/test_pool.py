@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 import judge
 from judge.dataset.pool import build_pool, canonicalise_url, list_firsts, mark_repeated
-from judge.dataset.stored_dataset import describe_differing_dates
 from judge.records import Dataset, Pool, Ranking, Snippet
 from tests.support.cases import check_each
 from tests.support.counted_text import CountedText, count_comparisons
-from tests.support.datasets import read_dataset
+from tests.support.datasets import describe_results, read_dataset
 
 
 def pool_rows(rows: list[dict[str, object]], depth: int = 10) -> Pool:
@@ -45,11 +44,11 @@ def test_the_date_makes_no_other_pair_unless_prompts_show_it() -> None:
     data = read_dataset(rows, lang="en", max_chars=400)
     (pair,) = build_pool(data, 10).pairs
     assert pair.snippet.date == ""
-    assert list(describe_differing_dates(data, 10)) == []
+    assert describe_results(data, 10) == []
     assert [ranking.snippets[0].date for ranking in data.rankings] == list(days)
     dated = read_dataset(rows, lang="en", max_chars=400, dates=True)
     assert sorted(pair.snippet.date for pair in build_pool(dated, 10).pairs) == sorted(days)
-    (text,) = describe_differing_dates(dated, 10)
+    (text,) = describe_results(dated, 10)
     assert text.startswith("2 pairs differ from another one only in the date")
 
 

@@ -91,6 +91,6 @@ def test_text_is_misdecoded_when_a_search_of_all_its_bytes_says_so(text: str) ->
 def test_blank_lines_collapse_to_one(text: str) -> None:
     visible = clean.clean_query(text)
     assert "\n" not in visible
-    shown = clean.clean_snippet(text, max_chars=4000).text
+    shown = clean.clean_snippet(clean.RawSnippet(text), max_chars=4000).text
     assert shown == "\n".join(" ".join(line.split()) for line in shown.split("\n")).strip()
     assert "\n\n\n" not in shown

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import InputError
+from judge.messages import CHINESE
 from judge.records import Dataset
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset, read_trec_dataset
@@ -712,6 +713,43 @@ def test_a_column_that_is_left_out_for_a_few_queries_is_remarked_on() -> None:
         rows[3 * number + 1]["kind"] = "navx"
     (warning,) = load(rows).warnings
     assert warning.startswith(f"{unused}'kind', 'position'; ")
+
+
+def test_columns_with_several_values_for_one_query_are_named_in_order() -> None:
+    rows = [{"query": f"query {number}", "snippet": "s"} for number in range(30)]
+    names = ["brand", "city", "kind", "mood", "size", "team"]
+    rows = [{**row, "engine": "a", **dict.fromkeys(names, "one")} for row in rows]
+    warnings = load([*rows, {**rows[0], **dict.fromkeys(names, "two")}]).warnings
+    assert [warning.split("'")[1] for warning in warnings] == names
+
+
+@check_each(
+    ("rows", "message"),
+    [
+        (
+            [{"query_id": "1", "query": "tea"}, {"query_id": "1", "query": "coffee"}],
+            "第 2 行：字段 'query_id'：'1' 在此处为 'coffee'，在第 1 行为 'tea'；请为每条查询指定不同的 ID",
+        ),
+        (
+            [{"query": "tea", "reference": "green"}, {"query": "tea", "reference": "black"}],
+            "查询 'q-f7555cd1906a' 的第 2 行：字段 'reference' 在此处为 'black'，在第 1 行为 'green'；",
+        ),
+        (
+            [{"query": "tea"}, {"query": "tea", "error": "HTTP 500"}],
+            "第 2 行：引擎 'engine' 有一条结果，但在第 1 行又有错误 'HTTP 500'；",
+        ),
+        (
+            [{"query": "tea", "snippet": None, "error": "HTTP 500"}] * 2,
+            "第 2 行：引擎 'engine' 第二次返回查询 'q-f7555cd1906a' 的结果，第一次在第 1 行；",
+        ),
+    ],
+)
+def test_both_places_of_rows_that_do_not_fit_are_in_chinese(
+    rows: Sequence[Mapping[str, Any]], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        load([{"snippet": "s", **row} for row in rows])
+    assert CHINESE(caught.value.message).startswith(message)
 
 
 def test_languages_and_further_columns() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import judge
-from judge.analysis.summary import DimensionMean, QueryValues, average_values, summarise_dimension
+from judge.analysis.dimension_summary import DimensionMean, QueryValues, average_values, summarise_dimension
 from judge.dimensions.diversity import compare_snippets, measure_list, order_by_mmr
 from judge.measure.engine_agreement import rbo
 from judge.records import Snippet

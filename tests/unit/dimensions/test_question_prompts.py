@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from inspect import signature
 from typing import Any, get_args
 
 import pytest
@@ -12,7 +11,7 @@ from judge.assess.prompts import find_default_directory, load_question_prompts
 from judge.assess.question_assessor import QuestionKind
 from judge.characters import estimate_tokens
 from judge.dimensions.answers import ANSWER, GRADE_ANSWER
-from judge.dimensions.dimension_table import DIMENSIONS, make_question_pair
+from judge.dimensions.dimension import make_question_pair
 from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS
 from judge.dimensions.reasons import CLASSIFY_REASONS, EXPLAIN
 from judge.dimensions.site_grades import GRADE_SITE
@@ -94,11 +93,3 @@ def test_an_answer_is_one_object_or_refused(reply: str, explanation: str | None)
 def test_an_answer_that_was_cut_is_refused() -> None:
     with pytest.raises(ReplyParseError, match="truncated"):
         EXPLAIN.parse('{"explanation": "wh', "", "length")
-
-
-@check_each("name", [*DIMENSIONS])
-def test_each_row_names_functions_of_the_right_parameters(name: str) -> None:
-    row = DIMENSIONS[name]
-    functions = [each for each in (row.measure, row.count_questions) if each]
-    for function in functions:
-        assert len(signature(row.load(function)).parameters) == 1 + len(functions)

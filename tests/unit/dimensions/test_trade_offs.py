@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.analysis.summary import PRICE, DimensionMean, DimensionResult, summarise_dimension
+from judge.analysis.dimension_summary import PRICE, DimensionMean, DimensionResult, summarise_dimension
 from judge.collect.registry import KNOWN
-from judge.dimensions.dimension_table import DimensionOptions
+from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.trade_offs import measure_total
 from judge.errors import InputError
 from judge.pricing.prices import read_list_prices

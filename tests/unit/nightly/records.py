@@ -9,8 +9,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from judge.nightly.record import NightRecord
-from judge.nightly.record_file import record_from_json
+from judge.nightly.record import NightRecord, record_from_json
+from judge.runs.record_json import build_adapter
 
 ENGINES = {"bing": 0.61, "baidu": 0.57, "searx": 0.48}
 MEASURES = ("AP@10", "sDCG@10")
@@ -33,6 +33,11 @@ HOSTILE = (
     "  ",
     "小狗 engine",
 )
+
+
+def list_values(record: NightRecord) -> dict[str, Any]:
+    """Return all values of a record of nights as JSON, also those that are the default."""
+    return dict(build_adapter(NightRecord).dump_python(record, mode="json"))
 
 
 def make_row(engine: str, measure: str, before: float, after: float, **given: Any) -> dict[str, Any]:
@@ -244,7 +249,7 @@ def make_month() -> list[dict[str, Any]]:
 
 def parse_record(values: Mapping[str, Any]) -> NightRecord:
     """The values as the record that they are."""
-    return record_from_json(values, "night.json")
+    return record_from_json(dict(values), "night.json")
 
 
 def write_nights(folder: Path, records: list[dict[str, Any]]) -> Path:

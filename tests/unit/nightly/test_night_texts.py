@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from judge.messages import Text
-from judge.nightly.night_texts import describe_reasons, make_headline
+from judge.messages import Bilingual, build_text
+from judge.nightly.night_texts import describe_reasons, write_headline
 from judge.nightly.record import NightRecord
-from judge.nightly.trend_texts import describe_shown_nights
+from judge.nightly.trend_page import describe_shown_nights
 from tests.support.cases import check_each
 from tests.unit.nightly.records import make_night, make_regression, parse_record
 
@@ -53,7 +53,7 @@ def make_unanswered_night(day: int) -> dict[str, Any]:
 def test_the_headline_says_since_when_it_is_fine_and_when_there_was_an_alarm(
     records: list[dict[str, Any]], en: str, zh: str
 ) -> None:
-    output = make_headline(make_nights(*records))
+    output = build_text(write_headline, make_nights(*records))
     assert tuple(text.replace("\u2068", "").replace("\u2069", "") for text in output) == (en, zh)
 
 
@@ -65,13 +65,13 @@ def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
         "\u2068bing\u2069：sDCG@10 下降 0.022，从 0.610 到 0.588，按 100 条查询和两晚的合并池计算"
         "（p（Holm 校正）0.0008）"
     )
-    assert broke == Text("baidu: broke", "baidu: broke")
+    assert broke == Bilingual("baidu: broke", "baidu: broke")
 
 
 def test_it_is_said_when_charts_leave_nights_out() -> None:
     nights = make_nights(*(make_fine_night(day) for day in range(1, 6)))
-    assert describe_shown_nights(nights, 5) is None
-    text = describe_shown_nights(nights, 3)
+    assert describe_shown_nights(nights * 73) is None
+    text = describe_shown_nights(nights * 74)
     assert text is not None
-    assert text.en == "Charts show the last 3 of 5 nights, from 2026-05-03 on; the table has all."
-    assert "自 2026-05-03 起" in text.zh
+    assert text.en == "Charts show the last 366 of 370 nights, from 2026-05-05 on; the table has all."
+    assert "自 2026-05-05 起" in text.zh

@@ -21,7 +21,7 @@ from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.errors import InputError
 from judge.messages import CHINESE
 from judge.nightly.notifications import FORMATS, Webhook, post_message, publish
-from judge.nightly.record_file import record_to_json
+from judge.runs.record_json import to_json
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.nightly.records import make_night, make_regression, make_row, parse_record
@@ -44,9 +44,9 @@ def read_body(server: LoopbackServer) -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("kind", "answer", "body"),
     [
-        ("json", "", {"text": TEXT, "night": record_to_json(RECORD)}),
+        ("json", "", {"text": TEXT, "night": to_json(RECORD)}),
         # Only Feishu, DingTalk and WeCom refuse with HTTP 200; elsewhere a code can mean success.
-        ("json", '{"code":200,"msg":"success"}', {"text": TEXT, "night": record_to_json(RECORD)}),
+        ("json", '{"code":200,"msg":"success"}', {"text": TEXT, "night": to_json(RECORD)}),
         (
             "slack",
             "ok",

@@ -11,7 +11,6 @@ import pytest
 import scipy
 
 from judge.config.nightly import NightlyConfig
-from judge.measure.compare import compare_engines
 from judge.nightly.record import RegressionOutcome
 from judge.nightly.regression_test import (
     compute_detectable_drop,
@@ -89,8 +88,8 @@ def test_the_rules_decide_what_is_worth_an_alarm() -> None:
 
 def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
     scores = tabulate_scores([[0.5, 0.4, 0.6, NAN], [0.3, 0.2, 0.1, 0.9]])
-    (fell,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
-    (rose,) = measure_changes(compare_engines(scores), scores, {"bing": ("b", "a")}, RULES.alpha)
+    (fell,) = measure_changes(scores, {"bing": ("a", "b")}, RULES.alpha)
+    (rose,) = measure_changes(scores, {"bing": ("b", "a")}, RULES.alpha)
     assert (fell.engine, fell.measure, fell.n) == ("bing", "P@5", 3)
     assert (fell.baseline, fell.tonight, fell.change) == pytest.approx((0.5, 0.2, -0.3))
     assert (rose.baseline, rose.tonight, rose.change) == pytest.approx((0.2, 0.5, 0.3))
@@ -104,14 +103,14 @@ def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
 def test_what_is_unjudged_bounds_a_change_on_the_right_side() -> None:
     value = [[0.5] * 6, [0.3] * 6]
     scores = tabulate_scores(value, low=[[0.5] * 6, [0.2] * 6], high=[[0.5] * 6, [0.4] * 6])
-    (fell,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (fell,) = measure_changes(scores, {"bing": ("a", "b")}, RULES.alpha)
     assert (fell.least, fell.most) == pytest.approx((-0.3, -0.1))
 
 
 def test_a_night_like_the_baseline_has_no_negative_zero() -> None:
     scores = tabulate_scores([[0.5, 0.4], [0.5, 0.4]])
     for sides in (("a", "b"), ("b", "a")):
-        (same,) = measure_changes(compare_engines(scores), scores, {"bing": sides}, RULES.alpha)
+        (same,) = measure_changes(scores, {"bing": sides}, RULES.alpha)
         assert str(same.change) == "0.0"
         assert (same.p, decide_verdicts(same)) == (0.5, ["fine"])
 
@@ -122,7 +121,7 @@ def test_the_chance_of_a_drop_is_that_of_an_independent_library() -> None:
         (differences,), np.mean, permutation_type="samples", alternative="less", n_resamples=1000
     )
     scores = tabulate_scores([np.zeros(8), differences])
-    (fell,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (fell,) = measure_changes(scores, {"bing": ("a", "b")}, RULES.alpha)
     assert fell.p == pytest.approx(expected.pvalue, abs=1e-12)
 
 
@@ -135,7 +134,7 @@ def test_many_engines_and_a_strict_alpha_can_still_raise_an_alarm() -> None:
     fell = np.full(40, -0.3)
     scores = tabulate_scores([np.zeros(40), fell])
     for alpha in (0.01, 0.0001):
-        (change,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, alpha / 100)
+        (change,) = measure_changes(scores, {"bing": ("a", "b")}, alpha / 100)
         rows = decide_outcomes(
             [replace(change, engine=f"e{at}") for at in range(50)], (), NightlyConfig(alpha=alpha)
         )
@@ -164,7 +163,7 @@ def test_the_detectable_drop_is_worked_by_hand() -> None:
     # Differences -.1, .1, four times: sd = sqrt(.08 / 7) = .106904; t(.95, 7) = 1.894579, t(.8, 7) = .896030;
     # so 2.790608 * .106904 / sqrt(8) = .105475.
     scores = tabulate_scores([[0.5] * 8, [0.4, 0.6] * 4])
-    (same,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (same,) = measure_changes(scores, {"bing": ("a", "b")}, RULES.alpha)
     assert same.sd == pytest.approx(0.106904, abs=1e-6)
     assert compute_detectable_drop(same, 0.05, 0.005) == pytest.approx(0.105475, abs=1e-6)
     # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).
@@ -183,7 +182,7 @@ def test_as_few_queries_as_the_message_names_are_a_regression_on_any_draw() -> N
     before = np.full(30, 0.8)
     now = before - np.where(np.arange(30) < 9, 0.8, 0.0)
     scores = tabulate_scores([before.tolist(), now.tolist()])
-    (change,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (change,) = measure_changes(scores, {"bing": ("a", "b")}, RULES.alpha)
     assert change.p == 0.5**9
     others = [replace(change, engine=name, p=0.5, change=0.0) for name in "xyz"]
     row, *_ = decide_outcomes([change, *others], (), RULES)
@@ -197,7 +196,7 @@ def test_what_is_shown_agrees_with_what_is_decided() -> None:
         before = rng.uniform(0.2, 0.8, 40)
         now = before + rng.normal(-0.01, 0.03, 40) - 0.4 * (rng.random(40) < rng.uniform(0, 0.4))
         scores = tabulate_scores([before.tolist(), now.tolist()])
-        changes = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+        changes = measure_changes(scores, {"bing": ("a", "b")}, RULES.alpha)
         (row,) = decide_outcomes(changes, (), RULES)
         assert row.p is not None
         assert row.high is not None
@@ -212,7 +211,7 @@ def test_what_is_shown_agrees_with_what_is_decided() -> None:
 def test_an_interval_that_would_seem_too_sure_is_not_shown(fell: int, by: list[float]) -> None:
     """All queries fell by the same, or hardly any differs."""
     scores = tabulate_scores([[0.5] * fell, [0.5 - drop for drop in by]])
-    (change,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (change,) = measure_changes(scores, {"bing": ("a", "b")}, RULES.alpha)
     assert change.ci95 is None
 
 
@@ -228,7 +227,7 @@ def test_the_detectable_drop_is_unknown_where_hardly_a_query_differs() -> None:
     # A drop of .025 by three queries of twelve has p = 1 / 8 at best, so it is not found in 4 of 5 nights.
     for differing, known in ((0, False), (5, False), (6, True)):
         scores = tabulate_scores([[0.5] * 12, [0.4] * differing + [0.5] * (12 - differing)])
-        changes = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+        changes = measure_changes(scores, {"bing": ("a", "b")}, RULES.alpha)
         (row,) = decide_outcomes(changes, (), RULES)
         assert (row.detectable is not None) == known
 

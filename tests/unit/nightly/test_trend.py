@@ -15,7 +15,9 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from judge.cli.nightly_commands import trend as command
-from judge.cli.render.trend_table import draw_sparkline, print_trend
+from judge.cli.render.tables import print_parts
+from judge.cli.render.trend_table import draw_sparkline, list_trend_parts
+from judge.cli.terminal import use_locale_language
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.nightly import trend, trend_page
@@ -32,7 +34,8 @@ _LEFT_OUT = (
 
 def render_trend(result: Trend, t: Translator = ENGLISH) -> list[str]:
     screen = Console(file=io.StringIO(), width=200, highlight=False)
-    print_trend(result, screen, t)
+    with use_locale_language({"LANG": t.language}):
+        print_parts(list_trend_parts(result), screen)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue().splitlines()
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from judge.analysis.judged_run import JudgedRun, analyse_run
+from judge.analysis.analyse_run import analyse_run
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue

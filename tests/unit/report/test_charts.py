@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 
+from judge.analysis.dimension_summary import PRICE, DimensionMean, DimensionSummary
 from judge.analysis.label_agreement import LabelAgreement
-from judge.analysis.summary import PRICE, DimensionMean, DimensionSummary, Summary
+from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue
 from judge.records import BINARY
 from judge.report import display_text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from judge.messages import Text
+from judge.messages import Bilingual
 from judge.report import display_text
 from judge.report.charts.plot import choose_step, make_axis
 from judge.report.charts.svg import (
@@ -69,11 +69,11 @@ def test_an_element_escapes_what_is_no_markup_and_leaves_out_what_is_none() -> N
 
 
 def test_words_that_are_the_same_in_both_languages_stand_once() -> None:
-    both = parse_markup(draw_text(Text("mean", "均值"), "note", 0, 3))
+    both = parse_markup(draw_text(Bilingual("mean", "均值"), "note", 0, 3))
     assert [(each.get("class"), each.get("lang"), each.text) for each in both] == [
         ("note en", "en", "mean"), ("note zh", "zh-Hans", "均值")
     ]  # fmt: skip
-    (one,) = parse_markup(draw_text(Text("P@5", "P@5"), "note", 0, 3))
+    (one,) = parse_markup(draw_text(Bilingual("P@5", "P@5"), "note", 0, 3))
     assert (one.get("class"), one.get("lang")) == ("note", None)
 
 

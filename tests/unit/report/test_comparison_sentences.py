@@ -105,7 +105,7 @@ def test_a_comparison_is_one_sentence() -> None:
 
 
 def test_one_engine_alone_is_not_the_best() -> None:
-    assert choose_headline(ENGLISH, summarise_scores([CLEAR]), "P@5") == ""
+    assert choose_headline(ENGLISH, summarise_scores([CLEAR]), "P@5") == "1 engine: nothing to compare."
 
 
 def test_the_best_engine_is_named_when_it_beats_every_other() -> None:
@@ -169,8 +169,11 @@ def test_without_any_value_nobody_has_the_highest_mean() -> None:
     )
 
 
-def test_nothing_to_compare_needs_no_headline() -> None:
-    assert choose_headline(ENGLISH, BASE) == BASE.deciding_measure == ""
+def test_the_headline_says_that_there_is_nothing_to_compare() -> None:
+    assert BASE.deciding_measure == ""
+    assert choose_headline(ENGLISH, BASE) == "1 engine: nothing to compare."
+    two = replace(BASE, engines=dict.fromkeys("ab", next(iter(BASE.engines.values()))))
+    assert choose_headline(ENGLISH, two) == "2 engines, and no measure that can compare engines."
     assert BASE.main_measure == "P@5"
 
 

@@ -33,7 +33,7 @@ def test_numbers_of_a_page_have_a_minus_and_those_of_other_texts_a_hyphen() -> N
     assert format_number(-0.0371, "+.3f") == "−0.037"
     assert format_range((-0.5, 0.25), "+.2f") == "−0.50 … +0.25"
     assert format_plain_number(-0.0371, "+.3f") == "-0.037"
-    assert format_number(None) == format_plain_number(None) == "–"
+    assert (format_number(None), format_plain_number(None)) == ("–", "-")
 
 
 def test_names_keep_their_hyphens_and_a_hyphen_between_two_is_a_minus() -> None:

@@ -1,0 +1,154 @@
+"""The summary of a judged run. The analysis is pure: the same run gives the same summary."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+
+import numpy as np
+
+from judge.analysis.dimension_summary import average_values
+from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades, score_run
+from judge.analysis.summary import SCHEMA_VERSION, Controls, DecidingQueries, DecidingQuery, Summary
+from judge.dataset.injection_patterns import INJECTION_FLAGS
+from judge.flags import EMPTY_SNIPPET, LABEL
+from judge.measure.columns import JudgmentColumns, ResultColumns
+from judge.measure.compare import PairComparison, compare_engines
+from judge.measure.engine_agreement import find_shared_vendors
+from judge.measure.engine_summary import EngineResult, summarise_engines
+from judge.measure.formulas import TIE, convert_non_finite
+from judge.measure.panel_agreement import (
+    SERVED_MODEL_COLUMN,
+    count_served_models,
+    find_grading_models,
+    measure_panel_agreement,
+)
+from judge.measure.score import Scores, score_columns, score_ideal_order
+from judge.measure.sensitivity import (
+    check_own_lists,
+    compare_segments,
+    list_needed_measures,
+    measure_flagged_sensitivity,
+)
+from judge.measure.stability import measure_stability
+from judge.records import Judgment, Query
+
+#: The most queries that `DecidingQueries` has.
+_MOST_DECIDING = 10
+
+
+def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
+    """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
+    data, pool, spec = run.data, run.pool, run.spec
+    wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
+    results, columns = run.tabulate(with_tokens=True)
+    every = score_columns(results, columns, wanted, spec.scale)
+    scores = every.select(measures=spec.measures)
+    comparisons = compare_engines(scores, among)
+    models = {SERVED_MODEL_COLUMN: find_grading_models(results, columns)}
+    judged = int(columns.rows["is_graded"].sum())
+    assessed = (judgment for judgment in run.judgments if LABEL not in judgment.flags)
+    wanted_judgments = len(pool.pairs) * spec.repeats
+    engines = summarise_engines(scores, results, _average_rerank_scores(columns))
+    flagged = results.mark_flags(INJECTION_FLAGS)
+    flagged_counts = zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
+
+    def rescore(judgments: Sequence[Judgment]) -> Scores:
+        return score_run(replace(run, judgments=judgments), spec.measures)
+
+    return scores, Summary(
+        schema=SCHEMA_VERSION,
+        assessor=spec.assessor,
+        scale=spec.scale.name,
+        relevant_from=spec.scale.relevant_from,
+        dates=data.dates,
+        depth=pool.depth,
+        repeats=spec.repeats,
+        queries=len(data.queries),
+        results=pool.results,
+        pairs=len(pool.pairs),
+        dedup_saving=1 - len(pool.pairs) / pool.results if pool.results else 0.0,
+        judgments=wanted_judgments,
+        judged=judged,
+        grades=fingerprint_grades(results, columns, spec.scale),
+        coverage=judged / wanted_judgments if wanted_judgments else 1.0,
+        served=count_served_models(results, columns, spec.scale),
+        failures=columns.count_errors(),
+        empty_snippets=int(results.mark_flags({EMPTY_SNIPPET}).sum()),
+        flagged={engine: count for engine, count in flagged_counts if count},
+        selftest=dict(spec.selftest),
+        remarks=tuple(data.warnings),
+        measures=tuple(map(str, spec.measures)),
+        notes={str(measure): measure.note for measure in spec.measures if measure.note},
+        undefined=_count_undefined(engines.values()),
+        engines=engines,
+        comparisons=comparisons,
+        own_list_reversal=check_own_lists(every, pool.depth, comparisons),
+        segments=compare_segments(scores, data.queries, among, models),
+        stability=measure_stability(scores, assessed, spec.scale),
+        panel=measure_panel_agreement(run.members, spec.scale, rescore) if run.members else None,
+        self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
+        flagged_sensitivity=measure_flagged_sensitivity(
+            scores, results, columns, spec.scale, results.mark_pairs(flagged), among
+        ),
+        deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
+        cost=spec.cost,
+        labels=spec.labels,
+        controls=_add_ideal_means(spec, results, columns, scores.largest),
+        near_duplicates=len(set(columns.rows["pair"][columns.rows["is_near_duplicate"]].tolist())),
+    )
+
+
+def _add_ideal_means(
+    spec: RunSpec, results: ResultColumns, judgments: JudgmentColumns, largest: Sequence[float]
+) -> Controls | None:
+    """Return the controls with the means of the pool's best order; None without controls.
+
+    `largest` are the largest possible values of the measures.
+    """
+    if spec.controls is None:
+        return None
+    values = score_ideal_order(results, judgments, spec.measures, spec.scale)
+    limits = dict(zip(map(str, spec.measures), largest, strict=True))
+    means = {
+        name: average_values(map(convert_non_finite, of_queries), most=limits[name])
+        for name, of_queries in values.items()
+    }
+    return replace(spec.controls, ideal=means)
+
+
+def list_deciding_queries(
+    scores: Scores, comparisons: Sequence[PairComparison], queries: Mapping[str, Query]
+) -> DecidingQueries | None:
+    """Return the queries with the largest differences of the first comparison; None where none differs."""
+    if not comparisons:
+        return None
+    comparison = comparisons[0]
+    measure, a, b, n = comparison.measure, comparison.a, comparison.b, comparison.n
+    column = list(map(str, scores.measures)).index(measure)
+    value = scores.average_repeats()[..., column]
+    differences = (value[scores.engines.index(a)] - value[scores.engines.index(b)]).tolist()
+    named = zip(scores.queries, differences, strict=True)
+    differing = sorted((-abs(each), query_id, each) for query_id, each in named if abs(each) > TIE)
+    rows = tuple(
+        DecidingQuery(query_id, difference, difference / n, queries[query_id].text)
+        for _, query_id, difference in differing[:_MOST_DECIDING]
+    )
+    return DecidingQueries(measure, a, b, n, rows) if rows else None
+
+
+def _average_rerank_scores(judgments: JudgmentColumns) -> dict[int, float]:
+    """Return the relevance score of a reranker for each pair, the mean over the repeats."""
+    rows = judgments.rows[~np.isnan(judgments.rows["score"])]
+    scores: dict[int, list[float]] = {}
+    for pair, score in rows[["pair", "score"]].tolist():
+        scores.setdefault(pair, []).append(score)
+    return {pair: fmean(values) for pair, values in scores.items()}
+
+
+def _count_undefined(engines: Collection[EngineResult]) -> dict[str, int]:
+    """Return, for each measure, on how many queries it is undefined (the most of any engine), where any."""
+    names = dict.fromkeys(name for engine in engines for name in engine.measures)
+    most = {name: max(engine.measures[name].undefined for engine in engines) for name in names}
+    return {name: count for name, count in most.items() if count}

@@ -1,0 +1,210 @@
+"""What is unusual in a dataset: counted query by query, and described when all of them are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from judge.dataset import clean
+from judge.dataset.parsed_rows import ONLY_ENGINE
+from judge.dataset.query_rows import QueryRows
+from judge.dataset.validation import normalise_text
+from judge.flags import TEXT_MISSING
+from judge.messages import Message, SeparatedNames
+from judge.records import Ranking
+
+#: A column that has several values in a larger share of the queries is one of results.
+_MAX_CONFLICTS = 0.1
+
+
+class DatasetRemarks:
+    """What is unusual in queries, columns and lists; `queries` counts the queries so far."""
+
+    def __init__(self) -> None:
+        self.queries = 0
+        self._cut: list[str] = []
+        self._columns: set[str] = set()
+        #: The number of queries of each engine, and the queries in whose lists it skips ranks.
+        self._answered: Counter[str] = Counter()
+        self._gaps: dict[str, list[str]] = {}
+        #: The first query with each text, and those with the text of an earlier one.
+        self._first_ids: dict[str, str] = {}
+        self._repeated: list[tuple[str, str]] = []
+        #: In how many queries another column has one value, and the queries whose rows have several.
+        self._single_values: Counter[str] = Counter()
+        self._conflicts: dict[str, list[str]] = {}
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Return the names of the engines, sorted."""
+        return tuple(sorted(self._answered))
+
+    def add(self, rows: QueryRows) -> None:
+        """Count the next query."""
+        query_id = rows.first.query_id
+        self.queries += 1
+        self._cut += [query_id] if rows.is_cut else []
+        if (first_id := self._first_ids.setdefault(normalise_text(rows.first.query), query_id)) != query_id:
+            self._repeated.append((query_id, first_id))
+        self._columns |= rows.columns
+        self._single_values.update(rows.extra.keys())
+        for name in sorted(rows.conflicts):
+            self._conflicts.setdefault(name, []).append(query_id)
+        for engine, engine_rows in rows.lists.items():
+            self._answered[engine] += 1
+            if max(engine_rows.results, default=0) > len(engine_rows.results):
+                self._gaps.setdefault(engine, []).append(query_id)
+
+    def describe(self) -> Iterator[str]:
+        """Yield a line for each unusual thing."""
+        lacks_engine = bool(self._columns) and self.engines == (ONLY_ENGINE,)
+        if lacks_engine:
+            yield Message(
+                "no result names an engine, so all count as results of one engine; if one of the columns"
+                " {columns} names it, add --columns engine=COLUMN",
+                columns=SeparatedNames(map(repr, sorted(self._columns)[:5])),
+            )
+        if self._cut[1:]:
+            yield Message(
+                "{count:,} queries or their references are cut at {limit:,} characters in prompts, first of"
+                " query {query_id!r}",
+                count=len(self._cut),
+                limit=clean.MAX_QUERY_CHARS,
+                query_id=self._cut[0],
+            )
+        elif self._cut:
+            yield Message(
+                "query {query_id!r} or its reference is cut at {limit:,} characters in prompts",
+                limit=clean.MAX_QUERY_CHARS,
+                query_id=self._cut[0],
+            )
+        if self._repeated:
+            query_id, other_id = self._repeated[0]
+            yield Message(
+                "queries with the same text as another query: {count:,}, for example {query_id!r} and"
+                " {other_id!r}. They count as separate queries, as if they were independent, so the intervals"
+                " are too narrow; use one id for each text",
+                count=len(self._repeated),
+                query_id=query_id,
+                other_id=other_id,
+            )
+        yield from self._describe_columns(lists_columns=not lacks_engine)
+        yield from self._describe_engines()
+
+    def _describe_columns(self, *, lists_columns: bool) -> Iterator[str]:
+        """Yield what columns differ within queries; `lists_columns` is False when they are listed already."""
+        of_results = []
+        for name, ids in self._conflicts.items():
+            if len(ids) >= _MAX_CONFLICTS * self._single_values[name]:
+                of_results.append(name)
+            else:
+                yield Message(
+                    "column {name!r} has several values for {count:,} of {queries:,} queries, first for query"
+                    " {query_id!r}, so it is left out there; a segment needs one value for a query",
+                    name=name,
+                    count=len(ids),
+                    queries=self.queries,
+                    query_id=ids[0],
+                )
+        if of_results and lists_columns:
+            yield Message(
+                "columns that are not used, because they differ between the results of a query: {names}; if"
+                " one of them is a field, add --columns FIELD=COLUMN",
+                names=SeparatedNames(map(repr, sorted(of_results))),
+            )
+
+    def _describe_engines(self) -> Iterator[str]:
+        """Yield what the lists of engines lack: queries, all engines in one message, or ranks."""
+        missing = {engine: self.queries - self._answered[engine] for engine in self.engines}
+        most_first = sorted((-count, engine) for engine, count in missing.items() if count)
+        if most_first:
+            yield Message(
+                "of the {queries:,} queries, some have no row of an engine and are left out for it:"
+                " {engines}. If an engine returned no results there, write the dataset in the form with one"
+                " query a line, where its list can be empty",
+                queries=self.queries,
+                engines=SeparatedNames(f"{engine!r} ({-count:,})" for count, engine in most_first),
+            )
+        for engine in self.engines:
+            if gaps := self._gaps.get(engine):
+                yield Message(
+                    "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
+                    " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
+                    engine=engine,
+                    lists=len(gaps),
+                    query_id=gaps[0],
+                )
+
+
+class PoolRemarks:
+    """What is unusual in the results down to `depth`: missing texts, and pairs that differ in the date alone.
+
+    Pairs differ in the date only if prompts show `dates`.
+    """
+
+    def __init__(self, depth: int, *, dates: bool) -> None:
+        self._depth, self._dates = depth, dates
+        #: The first result with a missing text, and its rank.
+        self._first: tuple[Ranking, int] | None = None
+        self._missing = 0
+        self._documents: set[str] = set()
+        self._dated_pairs = 0
+
+    def add(self, rankings: Iterable[Ranking]) -> None:
+        """Count the results of the next query."""
+        ids: dict[tuple[str, str], set[str]] = {}
+        for ranking in rankings:
+            for rank, snippet in enumerate(ranking.snippets[: self._depth], start=1):
+                if TEXT_MISSING in snippet.flags:
+                    self._first = self._first or (ranking, rank)
+                    self._missing += 1
+                    self._documents.add(snippet.docno)
+                elif self._dates:
+                    ids.setdefault((snippet.title, snippet.text), set()).add(snippet.id)
+        self._dated_pairs += sum(len(same_text) - 1 for same_text in ids.values())
+
+    def describe(self, source: str) -> Iterator[str]:
+        """Yield a line for each unusual thing; `source` names the file of the texts."""
+        if self._first:
+            yield self._describe_missing(*self._first, source)
+        if self._dated_pairs == 1:
+            yield Message(
+                "1 pair differs from another one only in the date, which prompts show (--dates or --as-of):"
+                " each is judged"
+            )
+        elif self._dated_pairs:
+            yield Message(
+                "{count:,} pairs differ from another one only in the date, which prompts show (--dates or"
+                " --as-of): each is judged",
+                count=self._dated_pairs,
+            )
+
+    def _describe_missing(self, ranking: Ranking, rank: int, source: str) -> str:
+        if docno := ranking.snippets[rank - 1].docno:
+            count = len(self._documents)
+            lack = (
+                Message("{count:,} documents have no text in {source}", count=count, source=source)
+                if count > 1
+                else Message("1 document has no text in {source}", source=source)
+            )
+            first = Message(
+                "document {docno!r} of query {query_id!r}", docno=docno, query_id=ranking.query_id
+            )
+        else:
+            count = self._missing
+            lack = (
+                Message("{count:,} results have no text or title in {source}", count=count, source=source)
+                if count > 1
+                else Message("1 result has no text or title in {source}", source=source)
+            )
+            first = Message(
+                "rank {rank} of engine {engine!r} for query {query_id!r}",
+                rank=rank,
+                engine=ranking.engine,
+                query_id=ranking.query_id,
+            )
+        return Message(
+            "{lack}, first {first}: the assessor does not judge a missing text, which is not grade 0",
+            lack=lack,
+            first=first,
+        )

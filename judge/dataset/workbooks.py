@@ -1,0 +1,155 @@
+"""Workbooks (XLSX): the texts of the cells of the first visible sheet."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date, datetime, time
+from itertools import repeat, zip_longest
+from pathlib import Path
+from typing import IO, Any
+
+from judge.dataset import text_files
+from judge.dataset.text_files import Warn
+from judge.errors import InputError, SetupError, advise_install, explain_error
+from judge.messages import Message, SeparatedNames
+
+#: What openpyxl, the XML parser and zipfile raise for a damaged or encrypted workbook.
+_WORKBOOK_ERRORS = (
+    *(zipfile.BadZipFile, LookupError, ValueError, ArithmeticError, SyntaxError, AttributeError, TypeError),
+    RuntimeError,
+)
+#: How a file of Excel 97 begins, and one that Excel has encrypted.
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+#: The notation of Excel for characters that XML cannot contain, such as a carriage return.
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
+def read_sheet(path: Path, warn: Warn) -> Iterator[tuple[str, list[str]]]:
+    """Yield the location `path: sheet 'NAME' row N` and the texts of each row of the first visible sheet.
+
+    A formula is never evaluated: its cell has the value saved in the file. Raise InputError for a file that
+    is not a workbook and for a formula without a saved value, SetupError without the extra.
+    """
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise SetupError(
+            "{file}: XLSX needs openpyxl: {command}", file=path, command=advise_install("xlsx")
+        ) from None
+    with text_files.translate_read_errors(path), text_files.open_bytes(path) as file:
+        packed = not file.seekable()  # gzip, whatever its name
+        content: IO[bytes] = io.BytesIO(file.read()) if packed else file
+        try:
+            _check_workbook(path, content)
+            yield from _read_sheet_rows(path, content, warn)
+        except _WORKBOOK_ERRORS as error:
+            raise InputError(
+                "{file}: is not an XLSX workbook: {error}", file=path, error=explain_error(error)
+            ) from error
+
+
+def _check_workbook(path: Path, content: IO[bytes]) -> None:
+    if content.read(len(_OLE)) == _OLE:
+        raise InputError(
+            "{file}: is a workbook with a password, or one of the format XLS; save it as XLSX without a"
+            " password",
+            file=path,
+        )
+    size = content.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(content) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > (most := max(text_files.MAX_UNPACKED, text_files.MAX_RATIO * size)):
+        raise InputError(
+            "{file}: unpacks to {unpacked:,} bytes, more than {most:,}; save it as CSV",
+            file=path,
+            unpacked=unpacked,
+            most=most,
+        )
+
+
+def _read_sheet_rows(path: Path, content: IO[bytes], warn: Warn) -> Iterator[tuple[str, list[str]]]:
+    from openpyxl import load_workbook
+
+    with closing(load_workbook(content, read_only=True)) as book:
+        visible = [each for each in book.worksheets if each.sheet_state == "visible"]
+        if not visible:
+            raise InputError(
+                "{file}: the workbook has no sheet with cells; put the rows in its first sheet", file=path
+            )
+        sheet = visible[0]
+        if visible[1:]:
+            warn(
+                Message(
+                    "{file}: only its first visible sheet {name!r} is read, not {others}",
+                    file=path,
+                    name=sheet.title,
+                    others=SeparatedNames(repr(each.title) for each in visible[1:]),
+                )
+            )
+        sheet.reset_dimensions()  # the size in the file may be wrong
+        is_empty = True
+        with closing(load_workbook(content, read_only=True, data_only=True)) as saved_book:
+            saved = saved_book[sheet.title]
+            saved.reset_dimensions()
+            saved_rows = saved.iter_rows() if _has_formulas(content) else repeat(())
+            rows_with_values = zip(sheet.iter_rows(), saved_rows, strict=False)
+            for number, (row, saved_row) in enumerate(rows_with_values, start=1):
+                location = f"{path}: sheet {sheet.title!r} row {number}"
+                cells = zip_longest(row, saved_row[: len(row)])
+                texts = [_format_cell(_read_cell(location, cell, saved)) for cell, saved in cells]
+                is_empty &= not any(texts)
+                yield location, texts
+            if is_empty and book.worksheets[1:]:
+                raise InputError(
+                    "{file}: sheet {name!r} is empty, and only the first visible sheet is read, not {others};"
+                    " move the sheet with the rows to the front, and show it",
+                    file=path,
+                    name=sheet.title,
+                    others=SeparatedNames(repr(each.title) for each in book.worksheets if each is not sheet),
+                )
+
+
+def _has_formulas(content: IO[bytes]) -> bool:
+    with zipfile.ZipFile(content) as archive:
+        names = [name for name in archive.namelist() if re.match(r"xl/worksheets/[^/]+\.xml", name)]
+        for name in names:
+            with archive.open(name) as sheet:
+                tail = b""
+                while chunk := sheet.read(1 << 20):
+                    if re.search(rb"<(?:\w+:)?f[ />]", tail + chunk):
+                        return True
+                    tail = chunk[-16:]
+    return False
+
+
+def _read_cell(location: str, cell: Any, saved_cell: Any) -> Any:  # noqa: ANN401  # a cell may hold any value
+    """Return the value of a cell; for a formula the saved value, which may be an empty text."""
+    if cell.data_type != "f":
+        return cell.value
+    if saved_cell is None or (saved_cell.value is None and saved_cell.data_type != "str"):
+        raise InputError(
+            "{place}: cell {cell} has a formula without a saved value; open the workbook in a spreadsheet"
+            " program and save it, or replace the formula with its value",
+            place=location,
+            cell=cell.coordinate,
+        )
+    return saved_cell.value
+
+
+def _format_cell(value: object) -> str:
+    """Return the value of a cell as in CSV: midnight as a date, a whole number without a fraction."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), str(value))
