@@ -20,18 +20,15 @@ import numpy as np
 
 from judge.analysis.analyse_run import analyse_run
 from judge.analysis.combine_runs import combine_runs
-from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import (
     LabelAgreement,
-    check_without_labels,
     compare_with_labels,
     run_from_labels,
 )
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.summary import Summary
 from judge.dataset import trec
-from judge.dataset.label_files import load_labels, read_feedback, read_labels
-from judge.dataset.labels import LabelSet, choose_label_scale
+from judge.dataset.label_files import load_label_file, load_labels, read_feedback
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError, Interrupted
@@ -46,6 +43,7 @@ from judge.runs.load import (
     RecordedOptions,
     find_store,
     load_run,
+    load_run_without_labels,
     load_runs,
     load_summary,
     read_config_if_there,
@@ -181,7 +179,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     """
     folder = RunFolder(_to_path("run", run))
     path = _to_path("qrels", qrels)
-    loaded = _load_without_labels(folder)
+    loaded = load_run_without_labels(folder)
     labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
@@ -203,13 +201,9 @@ def agree_label_files(
     `labels_scale` is that of `labels`. Raises InputError when a file cannot be read, or the two files of
     grades have no query in common.
     """
-    sides, warnings = [], list[str]()
-    for path, scale in ((assessor, None), (labels, labels_scale)):
-        table = read_labels(path, warnings.append)
-        grades = {(label.query_id, label.item): label.grade for label in table}
-        sides.append(LabelSet(grades, choose_label_scale(grades.values(), None, scale, table), path.name))
+    given, people = load_label_file(assessor), load_label_file(labels, labels_scale)
+    warnings = [*given.warnings, *people.warnings]
     lists = trec.read_trec_rankings(runs, warnings.append) if runs else ()
-    given, people = sides
     loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
     shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
     unmatched = tuple(key for key in people.grades if key not in shared)
@@ -315,20 +309,13 @@ def decide_order(
     files = [_to_path("plans", plan) for plan in ([plans] if isinstance(plans, str | PathLike) else plans)]
     if not files:
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
-    loaded = _load_without_labels(folder)
+    loaded = load_run_without_labels(folder)
     designs = [read_design(file, loaded) for file in files]
     labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         order = replace(decide_planned_order(loaded, designs, labels), grades=load_summary(folder).grades)
     write_record(folder, "labelled_order.json", order)
     return order
-
-
-def _load_without_labels(folder: RunFolder) -> JudgedRun:
-    """Return the run in `folder`; raise InputError when labels of people are grades of it."""
-    loaded = load_run(folder)
-    check_without_labels(loaded, folder.path)
-    return loaded
 
 
 def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:

@@ -17,15 +17,21 @@ from judge.measure.measures import resolve_measures
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_summary
+from judge.runs.query_entries import list_query_entries
 from judge.runs.record_json import is_outdated, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
 from judge.runs.run_result import RunResult
 from judge.selftest import update_selftests
 
 
-def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> RunResult:
-    """Return the scores of a run and its `summary`, which is computed where it is None."""
-    scores, summary = analyse_run(run) if summary is None else (None, summary)
+def measure_run(folder: RunFolder, run: JudgedRun, cache: FileCache | None = None) -> RunResult:
+    """Return the scores and the summary of a run; with a `cache`, its judgments must be written."""
+    key = export.make_summary_key(folder, run) if cache else None
+    scores, summary = None, export.read_cached_summary(cache, key) if cache and key else None
+    if summary is None:
+        scores, summary = analyse_run(run)
+        if cache and key:
+            cache.write(key, export.dump_summary(summary))
     summary = replace(summary, dimensions={name: each.summary for name, each in run.dimensions.items()})
     return RunResult(
         run.data,
@@ -34,7 +40,7 @@ def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> R
         run.spec,
         run.members,
         run.dimensions,
-        folder=path,
+        folder=folder.path,
         summary=summary,
         computed_scores=scores,
     )
@@ -52,7 +58,7 @@ def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = N
         return
     from judge.report.html import write_report  # most commands on finished runs write no page
 
-    entries = StoredEntries(folder.path, export.list_queries(result))
+    entries = StoredEntries(folder.path, list_query_entries(result))
     paths = export.write_tables(folder, result, entries.read())
     paths.append(write_report(folder, result.summary, entries.read))
     paths.append(folder.write("results.json", entries.format_chunks(folder.path.name, result.summary)))
@@ -85,13 +91,12 @@ def rescore(
             selftests = update_selftests(Path(store or folder.own_store), loaded.spec.selftest)
             loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
             if dimensions:
-                from judge.dimensions.dimension_table import (
-                    measure_dimensions,  # it imports what asks a model
-                )
+                # It imports what asks a model.
+                from judge.dimensions.dimension_table import measure_dimensions
 
                 measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
                 loaded = replace(loaded, dimensions=measured)
-            result = measure_run(path, loaded)
+            result = measure_run(folder, loaded)
         if save:
             export.write_judgments(folder, result)
             export_run(folder, result)

@@ -261,7 +261,7 @@ def add_comparison(
             remarks.append(describe_unanswered_questions(dimension, questions))
         summary = replace(result.summary, remarks=tuple(remarks), cost=questions.cost)
         result = replace(result, summary=summary)
-        export_run(folder, measure_run(path, _add_comparison(loaded, plan, result)))
+        export_run(folder, measure_run(folder, _add_comparison(loaded, plan, result)))
     return summary
 
 

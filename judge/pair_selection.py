@@ -7,7 +7,7 @@ controls are judged, though they are not in the pool.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -41,10 +41,11 @@ _MAX_MISSES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class PairSelection:
-    """The pairs `to_judge` of a dataset, with the `mismatched` ones at their end, and why others are not.
+    """What becomes of each pair of a `pool`.
 
-    These have one of the `labels`, or are among the `near_duplicates`, with the id of the snippet whose
-    judgment they take.
+    Assessors judge the pairs of `to_judge`: those that have no label and are no near-duplicate, the labelled
+    ones of the sample, and the `mismatched` ones, which are not in the pool. A pair with one of the `labels`
+    keeps it. One of the `near_duplicates` takes the judgment of the snippet with this id.
     """
 
     data: Dataset
@@ -90,13 +91,14 @@ class PairSelection:
 def select_pairs(config: Config, pooled: PooledDataset, labels: LabelSet | None) -> PairSelection:
     """Return which pairs a run judges by its options."""
     data, pool, to_judge = pooled.dataset, pooled.pool, pooled.pool
-    labelled = labels.grades.keys() if labels else frozenset()
+    labelled: Set[PairKey] = labels.grades.keys() if labels else frozenset()
+    left_out = labelled - labels.sample if labels else labelled
     near_duplicates: dict[PairKey, str] = {}
     if config.near_duplicates:
         # A labelled pair of the sample shows the grade of a person, which no other pair takes.
         near_duplicates = find_near_duplicates(pair for pair in pool.pairs if pair.key not in labelled)
+        left_out |= near_duplicates.keys()
     mismatched = draw_mismatched_pairs(data, pool, config.control_pairs if config.controls else 0)
-    left_out = (labelled - labels.sample if labels else labelled) | near_duplicates.keys()
     if left_out or mismatched:
         count = len(pool.pairs) - len(left_out)
         pairs = select_records(pool.pairs, lambda pair: pair.key not in left_out, count)

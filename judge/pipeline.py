@@ -100,7 +100,7 @@ def run(
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
-        result = _measure_with_cache(folder, replace(judged, spec=spec, dimensions=dimensions), cache)
+        result = measure_run(folder, replace(judged, spec=spec, dimensions=dimensions), cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
     if incomplete:
@@ -192,16 +192,6 @@ def _compute_cost(
     return combine_costs(own, filter(None, (each.summary.cost for each in dimensions.values())))
 
 
-def _measure_with_cache(folder: RunFolder, run: JudgedRun, cache: FileCache) -> RunResult:
-    """Return the result of a run whose judgments are written; its summary may be in `cache`."""
-    key = export.make_summary_key(folder, run)
-    summary = export.read_cached_summary(cache, key)
-    result = measure_run(folder.path, run, summary=summary)
-    if key and summary is None:
-        cache.write(key, export.dump_summary(result.summary))
-    return result
-
-
 def estimate(config: Config) -> RunEstimate:
     """Return what `run` would ask of each assessor and cost now, given the verdicts in the store.
 
@@ -243,11 +233,11 @@ def estimate(config: Config) -> RunEstimate:
     of_examples = dict.fromkeys(
         remark for each in assessors if each.prompts.examples for remark in each.remarks
     )
-    remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, pooled, selection))
+    remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, selection))
     return RunEstimate(to_judge.results, len(to_judge.pairs), config.repeats, remarks, estimates, questions)
 
 
-def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[str]:
+def _list_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
     """Yield the warnings of labels, which pairs options take out or add, and costs that are left out."""
     if selection.labels:
         yield from selection.labels.warnings
@@ -264,10 +254,10 @@ def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelectio
             count=len(selection.mismatched),
         )
     if (config.diversity_embeddings or "lsa").partition(":")[0] not in ("lsa", "local"):
-        texts = (f"{pair.snippet.title}\n{pair.snippet.text}" for pair in pooled.pool.pairs)
+        texts = (f"{pair.snippet.title}\n{pair.snippet.text}" for pair in selection.pool.pairs)
         yield Message(
             "{name} embeds up to {count:,} texts (about {tokens:,.0f} tokens), which no cost here contains.",
             name=config.diversity_embeddings,
-            count=len(pooled.pool.pairs),
+            count=len(selection.pool.pairs),
             tokens=sum(map(estimate_tokens, texts)),
         )

@@ -91,7 +91,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     cannot be compared by `measures` or by any measure.
     """
     runs = dict(sorted(runs.items()))
-    _check(runs)
+    _check_scale_and_depth(runs)
     queries = _find_shared_queries(runs)
     names = _name_engines(runs)
     rankings = [
@@ -110,7 +110,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         change, by = shift.change, abs(shift.by)
         unequal = Message("{change} (by {grades:.2f} grades, {run})", change=change, grades=by, run=shift.run)
     comparable = _choose_measures(runs, tuple(measures), unequal)
-    separate, pool, judgments = _separate(runs, names, data, pooled, repeats)
+    separate, pool, judgments = _separate_grades(runs, names, data, pooled, repeats)
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
     spec = RunSpec(
         NameList(sorted({run.spec.assessor for run in runs.values()})),
@@ -136,12 +136,12 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     return CombinedRuns(JudgedRun(separate, pool, judgments, spec), pairs, notes, tuple(terms), names, shift)
 
 
-def _check(runs: Mapping[str, JudgedRun]) -> None:
+def _check_scale_and_depth(runs: Mapping[str, JudgedRun]) -> None:
     """Raise InputError unless all runs have the same scale and depth."""
     (name, first), *others = runs.items()
     for other, run in others:
         for what, one, two in (
-            (Message("scale"), _describe(first.spec.scale), _describe(run.spec.scale)),
+            (Message("scale"), _describe_scale(first.spec.scale), _describe_scale(run.spec.scale)),
             (Message("depth"), str(first.pool.depth), str(run.pool.depth)),
         ):
             if one != two:
@@ -156,7 +156,7 @@ def _check(runs: Mapping[str, JudgedRun]) -> None:
                 )
 
 
-def _describe(scale: Scale) -> Message:
+def _describe_scale(scale: Scale) -> Message:
     return Message("{scale} (relevant from {grade})", scale=scale.name, grade=scale.relevant_from)
 
 
@@ -243,7 +243,7 @@ def _list_compared_pairs(names: Mapping[tuple[str, str], str]) -> frozenset[froz
     )
 
 
-def _separate(
+def _separate_grades(
     runs: Mapping[str, JudgedRun],
     names: Mapping[tuple[str, str], str],
     data: Dataset,

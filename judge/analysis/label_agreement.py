@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -151,25 +150,6 @@ def compare_with_labels(
         references=agreement.PUBLISHED_AGREEMENT,
         warnings=(*labels.warnings, left_out) if people.examples else labels.warnings,
     )
-
-
-def check_without_labels(run: JudgedRun, path: Path) -> None:
-    """Raise InputError when labels of people or expected documents are grades of the run in folder `path`."""
-    labels = run.spec.labels
-    if labels and labels.unreturned is not None:
-        raise InputError(
-            "{run}: the expected documents are the grades of this run, so there is no assessor to measure;"
-            " judge the dataset with a model in another --out",
-            run=path,
-        )
-    if labels:
-        raise InputError(
-            "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
-            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"
-            " another --out on every pair",
-            run=path,
-            file=labels.source,
-        )
 
 
 def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:

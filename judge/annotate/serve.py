@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from judge.analysis.label_agreement import check_without_labels
 from judge.annotate.guard import make_policy
 from judge.annotate.label_log import open_labels
 from judge.annotate.session import (
@@ -69,8 +68,7 @@ def annotate(
     """
     _check_extra()
     make_policy(address.host, address.port, address.token)
-    loaded = load.load_run(RunFolder(run))
-    check_without_labels(loaded, run)
+    loaded = load.load_run_without_labels(RunFolder(run))
     keys = read_plan(plan, loaded.pool) if plan else draw_pairs_to_label(loaded.pool)
     config = load.read_config_if_there(RunFolder(run))
     today = config.options.as_of if config else None
@@ -143,7 +141,8 @@ def _open_socket(address: ServerAddress) -> socket.socket:
     except (OSError, OverflowError) as error:
         raise InputError(
             "cannot listen on {address.host} port {address.port}: {error}; use --port 0 for a free port",
-            error=explain_error(error),
+            # `create_server` adds the address to the reason of the system, which is the context of its error.
+            error=explain_error(error.__context__ or error),
             address=address,
         ) from error
 

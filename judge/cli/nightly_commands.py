@@ -144,7 +144,7 @@ def show(
 
     pointer = show_baseline(folder)
     if json:
-        print_json(to_json(pointer))
+        print_json(to_json(pointer, with_defaults=True))
     else:
         print_message(
             "{pointer.name} ({queries}, {pointer.assessor}), stored as {pointer.id}",
@@ -174,7 +174,7 @@ def trend(
     translator = ENGLISH if json else t
     result = make_trend(read_history(folder), engine, measure, translator)
     if json:
-        print_json(to_json(result))
+        print_json(to_json(result, with_defaults=True))
     else:
         print_parts(list_trend_parts(result))
         last = result.nights[-1].date

@@ -79,9 +79,11 @@ def demo(context: typer.Context) -> None:
         },
         None,
         hint="\n"
-        + t("The lexical model only counts overlapping terms. To judge with a language model:")
-        + f"\n  judge run {example.find_dataset()} -m openai:NAME"
-        + t("   (set OPENAI_API_KEY, or --base-url for your server)"),
+        + t(
+            "The lexical model only counts overlapping terms. To judge with a language model, set"
+            " OPENAI_API_KEY (or add --base-url for your server), then:"
+        )
+        + f"\n  judge run {shlex.quote(str(example.find_dataset()))} -m openai:NAME",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -57,10 +58,9 @@ def score(
         save=save,
     )
     with translate_run_errors(run):
-        if run_tables.has_grades(result):
-            print_parts(run_tables.list_run_parts(result, saved=save))
-        else:
-            print_parts([run_tables.describe_no_grades(result.summary)])
+        if not run_tables.has_grades(result):
+            raise run_tables.explain_no_grades(result.summary)
+        print_parts(run_tables.list_run_parts(result, saved=save))
 
 
 def compare(
@@ -73,21 +73,24 @@ def compare(
 ) -> None:
     """Compare engines, in one run or across runs."""
     from judge import api
-    from judge.cli.render import comparison_tables
+    from judge.cli.render import comparison_tables, run_tables
     from judge.cli.render.tables import print_parts
     from judge.runs.folder import translate_run_errors
 
     names = parse_measure_names(measures)
     summary = api.compare(*runs, measures=names or ())
+    has_no_grade = bool(summary.judgments) and not summary.judged
     with translate_run_errors(runs[0]):
-        if not json:
+        if json:
+            if names is not None:
+                chosen = summary.choose_measures(names)
+                comparisons = tuple(each for each in summary.comparisons if each.measure in chosen)
+                summary = replace(summary, comparisons=comparisons)
+            print_json(summary)
+        elif not has_no_grade:
             print_parts(comparison_tables.list_comparison_parts(summary, names, pairs))
-            return
-        if names is not None:
-            chosen = summary.choose_measures(names)
-            comparisons = tuple(each for each in summary.comparisons if each.measure in chosen)
-            summary = replace(summary, comparisons=comparisons)
-        print_json(summary)
+    if has_no_grade:
+        raise run_tables.explain_no_grades(summary)
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))
@@ -322,24 +325,30 @@ def _draw_for_labelling(
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     """Draw queries for people to label, write them to a file, and print what to do with it."""
     from judge.measure.ppi import MIN_LABELLED
+    from judge.report.display_text import count_pairs, count_queries
     from judge.runs.labelling_plan import plan_labels
 
     plan = plan_labels(run, count, seed, out)
-    size = t.translate_plural("{count:,} query", "{count:,} queries", plan.count)
+    size = count_queries(t, plan.count)
     more = ""
     if plan.reserve:
         more = t(
             " + {plan.reserve:,} in reserve ({pairs})",
             plan=plan,
-            pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.reserve_pairs),
+            pairs=count_pairs(t, plan.reserve_pairs),
         )
     print_message(
-        "{path}: {size} ({pairs}){more}; fill in the column 'grade', then: {command}",
+        "{path}: {size} ({pairs}){more}; fill in the column 'grade' with {grades}, then: {command}",
         path=plan.path,
         size=size,
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.pairs),
+        pairs=count_pairs(t, plan.pairs),
         more=more,
-        command=f"judge agree {run} --qrels {plan.path}",
+        grades=_list_grades(run),
+        command=shlex.join(["judge", "agree", str(run), "--qrels", str(plan.path)]),
+    )
+    print_message(
+        "Or label on a page: {command}",
+        command=shlex.join(["judge", "annotate", str(run), "--plan", str(plan.path)]),
     )
     if plan.count < MIN_LABELLED:
         print_message(
@@ -359,20 +368,35 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
         )
 
 
+def _list_grades(run: Path) -> str:
+    """Return the grades that people can give to pairs of the run."""
+    from judge.runs.folder import RunFolder
+    from judge.runs.load import load_summary
+
+    if load_summary(RunFolder(run)).scale == "binary":
+        return t("yes or no")
+    return t("0 to 3")
+
+
 def _plan_pairs(
     run: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
 ) -> None:
     """Draw pairs for people to label, write them to a file, and print what to do with it."""
-    from judge.report.display_text import count_queries
+    from judge.report.display_text import count_pairs, count_queries
     from judge.runs.labelling_plan import make_design_path, plan_pair_labels
 
     path, plan = plan_pair_labels(run, engines, measure, size, out)
     print_message(
-        "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",
+        "{path}: {pairs} of {queries}; fill in the column 'grade' with {grades}, then: {command}",
         path=path,
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.labels),
+        pairs=count_pairs(t, plan.labels),
         queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
-        command=f"judge agree {run} --qrels {path} --plan {path}",
+        grades=_list_grades(run),
+        command=shlex.join(["judge", "agree", str(run), "--qrels", str(path), "--plan", str(path)]),
+    )
+    print_message(
+        "Or label on a page: {command}",
+        command=shlex.join(["judge", "annotate", str(run), "--plan", str(path)]),
     )
     print_message(
         "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"

@@ -21,11 +21,11 @@ import aiohttp
 
 from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, hash_settings, remove_secrets
 from judge.collect.responses import ResponseShape
-from judge.errors import InputError, RequestRejected, SetupError, advise_install
+from judge.errors import InputError, JudgeError, RequestRejected, SetupError, advise_install
 from judge.json_text import dump_json
 from judge.messages import Message, SeparatedNames
 from judge.models.error_mapping import make_transport_error
-from judge.models.redaction import mask
+from judge.models.redaction import describe_setup_error, mask
 
 
 class KnownClass(NamedTuple):
@@ -178,8 +178,10 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
             for parent in getattr(constructor, "__mro__", ()):
                 _check_allowed(class_name, parent.__module__, parent.__name__)
             return constructor(**options)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        why = " ".join(mask(_describe_error(error), *secrets).split())
+    except JudgeError:
+        raise
+    except Exception as error:  # noqa: BLE001  # only the class and its package know what they raise
+        why = " ".join(mask(describe_setup_error(error), *secrets).split())
         raise SetupError(
             "langchain:{name} cannot be made from {module!r}: {why:.200}; check its options in"
             " [collect.engines.{name}.options], and install its package and an extra: {command}",
@@ -205,13 +207,6 @@ def _check_allowed(name: str, module: str, class_name: str) -> None:
         for word, why in _HIDE_ERRORS.items():
             if word in full:
                 raise InputError("langchain:{name} is refused: {why}", name=name, why=why)
-
-
-def _describe_error(error: Exception) -> str:
-    """Return the message of an error; that of pydantic without the values, which may be keys."""
-    if not isinstance(error, ValueError) or not hasattr(error, "errors"):
-        return str(error)
-    return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
 
 
 def _search(tool: Any, query: str, count: int) -> str:  # noqa: ANN401 - any class of any package

@@ -28,6 +28,9 @@ from judge.messages import Message, NameList, SeparatedNames
 from judge.models.server import ServerAccess
 
 _SLOT = re.compile(r"\{(\w+)\}")
+#: The name of a method or of a header, and what the text of a header cannot have (RFC 9110).
+_TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 #: Scripts and regions with traditional characters; a tag without a script implies it by the region.
 _TRADITIONAL = frozenset({"hant", "tw", "hk", "mo"})
 #: Codes of Bing and Brave that are not the primary subtag.
@@ -167,6 +170,7 @@ def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
     paths = validate_table(_FieldPaths, described.fields, f"[collect.engines.{name}.fields]")
     base_url, path = _split_address(place, described.url)
     _check_slots(place, described)
+    _check_request(place, described)
     proof = described.results if described.proof is None else described.proof
     return EngineDefinition(
         name=name,
@@ -203,6 +207,27 @@ def _check_slots(place: str, table: EngineTable) -> None:
             place=place,
             name=min(unknown),
         )
+
+
+def _check_request(place: str, table: EngineTable) -> None:
+    """Raise InputError when the method or a header is none of HTTP; the text of a header may be secret."""
+    if table.method and not _TOKEN.fullmatch(table.method):
+        raise InputError(
+            "{place} method is {value!r:.80}; it is an HTTP method such as GET or POST",
+            place=place,
+            value=table.method,
+        )
+    for name, text in table.headers.items():
+        if not _TOKEN.fullmatch(name):
+            raise InputError(
+                "{place} headers: {name!r:.80} is not the name of a header", place=place, name=name
+            )
+        if _CONTROL.search(text):
+            raise InputError(
+                "{place} headers.{name} has a line break or another control character; remove it",
+                place=place,
+                name=name,
+            )
 
 
 def _find_slots(*templates: object) -> set[str]:

@@ -14,7 +14,7 @@ from judge.dataset import clean, csv_tables
 from judge.dataset.cells import unescape_candidates
 from judge.dataset.clean import RawSnippet, TextOptions
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.dataset.labels import Label, LabelSet, match_labels
+from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labels
 from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.query_rows import choose_language
 from judge.dataset.readers import read_rows
@@ -72,6 +72,18 @@ def load_labels(
     rows = read_labels(path, warnings.append)
     labels = match_labels(rows, dataset, pool, run_scale, scale_name, source=path.name)
     return replace(labels, warnings=(*warnings, *labels.warnings))
+
+
+def load_label_file(path: Path, scale_name: ScaleName | None = None) -> LabelSet:
+    """Return the labels in a file by (query id, item), without a run.
+
+    Raise InputError as `read_labels` and `choose_label_scale` do.
+    """
+    warnings: list[str] = []
+    rows = read_labels(path, warnings.append)
+    grades = {(row.query_id, row.item): row.grade for row in rows}
+    scale = choose_label_scale(grades.values(), None, scale_name, rows)
+    return LabelSet(grades, scale, path.name, warnings=tuple(warnings))
 
 
 def _read_qrels(path: Path, text: str) -> Iterator[tuple[str, str, str, str]]:

@@ -84,64 +84,25 @@ class RowsByQuery:
     def __init__(self, rows: Iterable[InputRow], folder: Path | None) -> None:
         self.error: InputError | None = None
         self._lines = TemporaryLines(folder)
+        #: The number of each query, by its id.
         self._queries: dict[str, int] = {}
-        #: For each text of a query, by its hash: the first id, and where it stands.
-        self._texts: dict[str, tuple[str, str]] = {}
-        #: For each of these fields: where it is given first (True), and where it is missing first (False).
-        self._places: dict[str, dict[bool, str]] = {"engine": {}, "query_id": {}}
         #: For each group of queries: its rows that are not written yet, and the ranges of those that are.
         self._waiting: list[list[bytes]] = []
         self._ranges: list[list[tuple[int, int]]] = []
         self._size = 0
+        checks = _BlankChecks()
         try:
             for number, row in enumerate(rows):
                 parsed = parse_row(number, row)
-                self._check_blanks(row)
-                self._add(parsed, row)
+                checks.check_blanks(row)
+                if parsed.query_id not in self._queries:
+                    checks.check_new_query(parsed, row)
+                self._add(parsed)
         except InputError as error:
             self.error = error
         self._write()
 
-    def _check_blanks(self, row: InputRow) -> None:
-        """Raise InputError where some rows have an engine and others have none, or some ids are blank.
-
-        A record without the field `query_id` has no blank id.
-        """
-        for name, places in self._places.items():
-            if name == "query_id" and name not in row.values:
-                continue
-            is_given = row.values.get(name) is not None
-            if is_given not in places:
-                places[is_given] = row.locate_field(name)
-            if len(places) > 1:
-                raise InputError(
-                    "{place} is missing, and {other_place} is given; fill it in every row, or in"
-                    " none{reason}",
-                    place=places[False],
-                    other_place=places[True],
-                    reason=row.explain_blank(),
-                )
-
-    def _check_query_id(self, row: ParsedRow, input_row: InputRow) -> None:
-        """Raise InputError where a new query has the text of another one, and one of them has no id."""
-        text_id = make_query_id(row.query)
-        place = row.locate_field("query_id")
-        other_id, other_place = self._texts.setdefault(text_id, (row.query_id, place))
-        if other_id != row.query_id and text_id in (other_id, row.query_id):
-            if other_id == text_id:
-                place, other_place, other_id = other_place, place, row.query_id
-            raise InputError(
-                "{place} is missing, and the same query has the id {query_id!r} at {other_place}; write the"
-                " id in every row of the query{reason}",
-                place=place,
-                query_id=other_id,
-                other_place=other_place,
-                reason=input_row.explain_blank(),
-            )
-
-    def _add(self, row: ParsedRow, input_row: InputRow) -> None:
-        if row.query_id not in self._queries:
-            self._check_query_id(row, input_row)
+    def _add(self, row: ParsedRow) -> None:
         query = self._queries.setdefault(row.query_id, len(self._queries))
         group = query // _QUERIES
         if group == len(self._waiting):
@@ -169,6 +130,53 @@ class RowsByQuery:
                 decode_line(_row_decoder, line)
                 for start, end in ranges
                 for line in self._lines.read(start, end).split(b"\n")[:-1]
+            )
+
+
+class _BlankChecks:
+    """Checks that engines, and ids of queries, are given in every row or in none."""
+
+    def __init__(self) -> None:
+        #: For each of these fields: where it is given first (True), and where it is missing first (False).
+        self._places: dict[str, dict[bool, str]] = {"engine": {}, "query_id": {}}
+        #: For each text of a query, by its hash: the first id, and where it stands.
+        self._texts: dict[str, tuple[str, str]] = {}
+
+    def check_blanks(self, row: InputRow) -> None:
+        """Raise InputError where some rows have an engine and others have none, or some ids are blank.
+
+        A record without the field `query_id` has no blank id.
+        """
+        for name, places in self._places.items():
+            if name == "query_id" and name not in row.values:
+                continue
+            is_given = row.values.get(name) is not None
+            if is_given not in places:
+                places[is_given] = row.locate_field(name)
+            if len(places) > 1:
+                raise InputError(
+                    "{place} is missing, and {other_place} is given; fill it in every row, or in"
+                    " none{reason}",
+                    place=places[False],
+                    other_place=places[True],
+                    reason=row.explain_blank(),
+                )
+
+    def check_new_query(self, row: ParsedRow, input_row: InputRow) -> None:
+        """Raise InputError where a new query has the text of another one, and one of them has no id."""
+        text_id = make_query_id(row.query)
+        place = row.locate_field("query_id")
+        other_id, other_place = self._texts.setdefault(text_id, (row.query_id, place))
+        if other_id != row.query_id and text_id in (other_id, row.query_id):
+            if other_id == text_id:
+                place, other_place, other_id = other_place, place, row.query_id
+            raise InputError(
+                "{place} is missing, and the same query has the id {query_id!r} at {other_place}; write the"
+                " id in every row of the query{reason}",
+                place=place,
+                query_id=other_id,
+                other_place=other_place,
+                reason=input_row.explain_blank(),
             )
 
 

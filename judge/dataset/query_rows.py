@@ -54,7 +54,7 @@ class EngineRows:
 class QueryRows:
     """The rows of one query so far.
 
-    `columns` are those that are no fields: `extra` has those with one value, `conflicts` those with several.
+    `other_columns` are no fields: `extra` has those with one value, `conflicts` those with several.
     `is_cut` is True when prompts cut the query or its reference.
     """
 
@@ -68,7 +68,7 @@ class QueryRows:
             )
         self.first, self.options = first, options
         self.reference, self.expected, self.extra = first.reference, first.expected, first.extra
-        self.columns: set[str] = set()
+        self.other_columns: set[str] = set()
         self.conflicts: set[str] = set()
         self.is_cut = False
         self.lists: dict[str, EngineRows] = {}
@@ -109,6 +109,7 @@ class QueryRows:
         engine_rows.results[rank] = row.location, snippet
 
     def _add_query_fields(self, row: ParsedRow) -> None:
+        """Add what a row says of the query; raise InputError where an earlier row has another value."""
         if row.query != self.first.query and normalise_text(row.query) != normalise_text(self.first.query):
             raise InputError(
                 "{place}: {row.query_id!r} is {row.query!r:.80} here and {other.query!r:.80} at"
@@ -135,7 +136,7 @@ class QueryRows:
         self.reference = self.reference if row.reference is None else row.reference
         self.expected = self.expected if row.expected is None else row.expected
         self.is_cut |= row.is_cut
-        self.columns.update(row.extra)
+        self.other_columns.update(row.extra)
         if row.extra != self.extra:
             earlier = self.extra.items()
             self.conflicts |= {name for name, value in earlier if row.extra.get(name, value) != value}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from judge.dataset import text_files
 from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
-from judge.dataset.rows import InputRow, RowFormat, convert_values
+from judge.dataset.rows import InputRow, RowFormat, convert_values, explain_missing_snippets
 from judge.dataset.text_files import Warn
 from judge.dataset.workbooks import read_sheet
 from judge.errors import InputError, SetupError, advise_install, explain_error
@@ -33,6 +33,14 @@ def read_rows(path: Path, row_format: RowFormat, warn: Warn | None) -> Iterator[
     }
     text_files.check_is_file(path)
     suffix = text_files.find_format(path)
+    if suffix == ".txt":
+        raise InputError(
+            "{file}: a .txt file can hold queries, but no results; get the results of queries first:"
+            " {command}. A dataset is {types}, or TREC files (--topics, --docs, --run)",
+            file=path,
+            command="judge collect FILE --engine NAME",
+            types=FILE_TYPES,
+        )
     if suffix not in readers:
         raise InputError(
             "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files (--topics, --docs,"
@@ -145,10 +153,15 @@ def _check_header(location: str, header: list[str], row_format: RowFormat) -> No
     columns = {**row_format.columns, **required}
     missing = {field: name for field, name in columns.items() if name not in header}
     if missing:
+        option = f"--columns {','.join(f'{field}=NAME' for field in missing)}"
+        if list(missing.values()) == ["snippet"] and (
+            queries := explain_missing_snippets(location, list(filter(None, header)), option)
+        ):
+            raise InputError(queries)
         advice = Message(
             "Rename the right one (upper case, lower case and blanks count), or say which one it is:"
             " {option}",
-            option=OptionName(f"--columns {','.join(f'{field}=NAME' for field in missing)}"),
+            option=OptionName(option),
         )
         raise make_header_error(location, NameList(map(repr, missing.values())), header, advice)
 

@@ -23,7 +23,7 @@ class DatasetRemarks:
     def __init__(self) -> None:
         self.queries = 0
         self._cut: list[str] = []
-        self._columns: set[str] = set()
+        self._other_columns: set[str] = set()
         #: The number of queries of each engine, and the queries in whose lists it skips ranks.
         self._answered: Counter[str] = Counter()
         self._gaps: dict[str, list[str]] = {}
@@ -46,7 +46,7 @@ class DatasetRemarks:
         self._cut += [query_id] if rows.is_cut else []
         if (first_id := self._first_ids.setdefault(normalise_text(rows.first.query), query_id)) != query_id:
             self._repeated.append((query_id, first_id))
-        self._columns |= rows.columns
+        self._other_columns |= rows.other_columns
         self._single_values.update(rows.extra.keys())
         for name in sorted(rows.conflicts):
             self._conflicts.setdefault(name, []).append(query_id)
@@ -57,12 +57,12 @@ class DatasetRemarks:
 
     def describe(self) -> Iterator[str]:
         """Yield a line for each unusual thing."""
-        lacks_engine = bool(self._columns) and self.engines == (ONLY_ENGINE,)
+        lacks_engine = bool(self._other_columns) and self.engines == (ONLY_ENGINE,)
         if lacks_engine:
             yield Message(
                 "no result names an engine, so all count as results of one engine; if one of the columns"
                 " {columns} names it, add --columns engine=COLUMN",
-                columns=SeparatedNames(map(repr, sorted(self._columns)[:5])),
+                columns=SeparatedNames(map(repr, sorted(self._other_columns)[:5])),
             )
         if self._cut[1:]:
             yield Message(

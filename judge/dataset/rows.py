@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Any, TypeVar
 
 from judge.errors import InputError
-from judge.messages import Message, OptionName
+from judge.messages import Message, OptionName, SeparatedNames
 
 Parsed = TypeVar("Parsed")
 
@@ -168,13 +168,16 @@ class RowFormat:
         """Raise InputError, which lists the fields of the record, when it does not have the field `name`."""
         column = self.find_column(name)
         if column not in record:
+            option = f"--columns {name}=NAME"
+            if column == "snippet" and (queries := explain_missing_snippets(location, record, option)):
+                raise InputError(queries)
             raise InputError(
                 "{place}: field {name!r} is missing; the row has the fields {fields!r:.160}. Rename the right"
                 " one (upper case, lower case and blanks count), or say which one it is: {option}",
                 place=location,
                 name=column,
                 fields=list(record)[:20],
-                option=OptionName(f"--columns {name}=NAME"),
+                option=OptionName(option),
             )
 
     def _expand_nested(self, parent: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
@@ -194,7 +197,7 @@ class RowFormat:
         for engine, results in engines.items():
             location = f"{parent}: engine {engine!r}"
             answer = results if isinstance(results, dict) else {}
-            values = {**query_values, "engine": engine}
+            values: dict[str, Any] = {**query_values, "engine": engine}
             if isinstance(error := answer.get("error"), str) and error:
                 if answer.get("results"):
                     raise InputError(
@@ -216,6 +219,24 @@ class RowFormat:
             row = InputRow(location, self.columns, values, extra)
             yield row
             yield from _expand_results(row, results)
+
+
+def explain_missing_snippets(location: str, fields: Collection[str], option: str) -> Message | None:
+    """Return the message about a file without any field of results, which may hold queries; else None.
+
+    `option` is the one that names the field with the snippets.
+    """
+    has_result = {*_RESULT_FIELDS, "engine", "rank", "error"}.intersection(fields)
+    if "query" not in fields or has_result or re.search("[，；]", "".join(fields)):
+        return None
+    return Message(
+        "{place}: there is no field 'snippet', only {fields}. If one of them holds the texts of results, name"
+        " it: {option}. If the file holds queries only, get their results first: {command}",
+        place=location,
+        fields=SeparatedNames(f"{field!r:.60}" for field in list(fields)[:20]),
+        option=OptionName(option),
+        command="judge collect FILE --engine NAME",
+    )
 
 
 def convert_values(record: Mapping[str, Any], rank: str = "rank") -> dict[str, Any]:

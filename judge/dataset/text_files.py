@@ -39,6 +39,8 @@ _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]+")
+#: `json.loads` would make one for each line.
+_JSON_DECODER = json.JSONDecoder(object_pairs_hook=make_object)
 #: Stands for what cannot be decoded, and the name of the error handler that puts it there.
 _INVALID, _MARK_INVALID = "\udcff", "judge.mark_invalid"
 
@@ -164,7 +166,7 @@ def parse_object(location: str, text: str) -> dict[str, Any]:
 def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold any value
     """Return the value in `text`; raise InputError where it is not JSON or gives one key twice."""
     try:
-        return json.loads(text, object_pairs_hook=make_object)
+        return _JSON_DECODER.decode(text)
     except json.JSONDecodeError as error:
         where = (
             location

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import unescape
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,14 @@ _TOPIC_ID_NAMES = ("query_id", "qid", "id", "_id")
 _ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
 
 
+class _Result(NamedTuple):
+    """A line of a run; lists are sorted by `order`: the negative score, then the rank."""
+
+    location: str
+    docno: str
+    order: tuple[float, int]
+
+
 def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -> Iterator[InputRow]:
     """Yield the rows of all runs, best first in each list.
 
@@ -37,7 +46,7 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -
     """
     queries = _read_topics(topics, warn)
     lists = _read_runs(runs, queries, warn)
-    wanted = {docno for results in lists.values() for _, docno, _ in results}
+    wanted = {result.docno for results in lists.values() for result in results}
     texts = _read_documents(docs, wanted, warn)
     if not texts:
         raise InputError(
@@ -47,14 +56,14 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -
         )
     return (
         InputRow(
-            location,
-            {},
-            {"query": queries[query_id], "query_id": query_id, "engine": engine}
-            | texts.get(docno, {"snippet": None})
-            | {"docno": docno},
+            result.location,
+            columns={},
+            values={"query": queries[query_id], "query_id": query_id, "engine": engine}
+            | texts.get(result.docno, {"snippet": None})
+            | {"docno": result.docno},
         )
         for (query_id, engine), results in lists.items()
-        for location, docno, _ in results
+        for result in results
     )
 
 
@@ -65,10 +74,10 @@ def read_trec_rankings(runs: Sequence[Path], warn: Warn) -> tuple[Ranking, ...]:
     """
     rankings = []
     for (query_id, engine), results in _read_runs(runs, None, warn).items():
-        by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
+        by_name = sorted(results, key=lambda result: (result.docno, result.order[0]), reverse=True)
         with np.errstate(over="ignore"):  # trec_eval, too, takes larger numbers as infinite
-            in_order = sorted(by_name, key=lambda result: np.float32(result[1]))
-        snippets = tuple(Snippet(docno, docno=docno) for docno, _ in in_order)
+            in_order = sorted(by_name, key=lambda result: np.float32(result.order[0]))
+        snippets = tuple(Snippet(result.docno, docno=result.docno) for result in in_order)
         rankings.append(Ranking(engine, query_id, snippets))
     return tuple(rankings)
 
@@ -148,9 +157,9 @@ def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str
 
 def _read_runs(
     runs: Sequence[Path], queries: Mapping[str, str] | None, warn: Warn
-) -> dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]]:
-    """Return (location, docno, sort key) lists by (topic, engine), best first; None allows any topic."""
-    lists: dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]] = {}
+) -> dict[tuple[str, str], list[_Result]]:
+    """Return the lists by (topic, engine), best first; without `queries` any topic is allowed."""
+    lists: dict[tuple[str, str], list[_Result]] = {}
     for path, engine in _name_engines(runs).items():
         seen: dict[tuple[str, str], str] = {}
         file_tag = ""
@@ -180,11 +189,11 @@ def _read_runs(
                     other_place=seen[query_id, docno],
                 )
             seen[query_id, docno] = location
-            lists.setdefault((query_id, engine), []).append((location, docno, order))
+            lists.setdefault((query_id, engine), []).append(_Result(location, docno, order))
     topics = sorted({query_id for query_id, _ in lists}) if queries is None else queries
     positions = {query_id: number for number, query_id in enumerate(topics)}
     return {
-        key: sorted(lists[key], key=lambda result: result[2])
+        key: sorted(lists[key], key=attrgetter("order"))
         for key in sorted(lists, key=lambda key: (positions[key[0]], key[1]))
     }
 

@@ -32,8 +32,9 @@ def build_text(
 def build_texts(
     build: Callable[Concatenate[Translator, P], Iterable[str]], /, *args: P.args, **values: P.kwargs
 ) -> list[Bilingual]:
-    """Return the texts that `build` makes, one after the other, with the messages of each language."""
-    return list(map(Bilingual, build(ENGLISH, *args, **values), build(CHINESE, *args, **values)))
+    """Return the texts that `build` makes with the messages of each language, without empty ones."""
+    pairs = zip(build(ENGLISH, *args, **values), build(CHINESE, *args, **values), strict=True)
+    return [Bilingual(english, chinese) for english, chinese in pairs if english]
 
 
 def make_text(message: str, /, **values: Any) -> Bilingual:  # noqa: ANN401

@@ -11,12 +11,12 @@ from contextvars import copy_context
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import CallError, ParametersRejected, SetupError, advise_install
+from judge.errors import CallError, JudgeError, ParametersRejected, SetupError, advise_install
 from judge.models import error_mapping
 from judge.models.chat_messages import build_messages, read_chat_completion
 from judge.models.negotiation import NEGOTIABLE, build_sampling_params
 from judge.models.providers import DASHSCOPE, FORMS, OPENAI
-from judge.models.redaction import redact_logs
+from judge.models.redaction import describe_setup_error, find_secrets, mask, redact_logs
 from judge.models.server import (
     NO_KEY,
     ServerAccess,
@@ -165,8 +165,11 @@ def open_chat_model(spec: str, access: ServerAccess, sampling: Sampling) -> Lang
         if provider in openers:
             return openers[provider](name, access, sampling)
         return _open_any(provider, name, access, sampling)
-    except (ImportError, ValueError, TypeError) as error:
-        raise SetupError("langchain:{model} cannot be opened: {error}", model=spec, error=error) from None
+    except JudgeError:
+        raise
+    except Exception as error:  # noqa: BLE001  # only the provider's package knows what it raises
+        why = mask(describe_setup_error(error), *find_secrets(access.environ))
+        raise SetupError("langchain:{model} cannot be opened: {error}", model=spec, error=why) from None
 
 
 def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:

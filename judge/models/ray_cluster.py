@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +23,10 @@ except ImportError as error:
 
 #: Bytes of the object store of a cluster on this machine, about the least that Ray accepts.
 _OBJECT_STORE = 80_000_000
+#: The address of a cluster as a host and a port; others, such as `auto`, are names that Ray knows.
+_HOST_AND_PORT = re.compile(r"(?:ray://)?\[?([^/\[\]]+)\]?:(\d{1,5})")
+#: Seconds in which the cluster must accept a connection.
+_CONNECT_TIMEOUT = 10
 
 
 class RayCluster:
@@ -53,14 +59,19 @@ class RayCluster:
             )
             self._actors = [actor.remote(self._open_model) for _ in range(min(cpus, self._most))]
         except Exception as error:  # Ray raises Exception itself
-            cluster = f"the Ray cluster at {self._address}" if self._address else "a new Ray cluster"
+            address, why = self._address, _describe_error(error)
+            if address is None:
+                raise ConnectionFailed("transport", f"a new Ray cluster ({why})", lasting=True) from error
             raise ConnectionFailed(
-                "transport", f"{cluster} ({_describe_error(error)})", lasting=True
+                "transport", f"the Ray cluster at {address} ({why})", lasting=True
             ) from error
         return [_RayWorker(each) for each in self._actors]
 
     def _connect(self) -> None:
         address = self._address or "local"
+        if at := _HOST_AND_PORT.fullmatch(address):
+            # Ray tries an address without a cluster for about ten minutes, and no signal ends that.
+            socket.create_connection((at[1], int(at[2])), _CONNECT_TIMEOUT).close()
         options = {} if self._address else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
 

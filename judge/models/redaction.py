@@ -51,6 +51,14 @@ def find_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(value.strip() for name, value in environ.items() if value and _NAMED.search(name))
 
 
+def describe_setup_error(error: Exception) -> str:
+    """Return the message of an error of a package; that of pydantic without the values, which may be keys."""
+    if not isinstance(error, ValueError) or not hasattr(error, "errors"):
+        return str(error) or type(error).__name__
+    details = ((".".join(map(str, detail["loc"])), detail["msg"]) for detail in error.errors())
+    return "; ".join(f"{place}: {problem}" if place else problem for place, problem in details)
+
+
 def _is_free(text: str, secrets: tuple[str, ...]) -> bool:
     """Return whether a quick search shows that `text` has no spelling of any of `secrets`.
 

@@ -30,11 +30,6 @@ from judge.runs.run_result import RunResult
 _Engines = Mapping[str, EngineResult]
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
-_SUSPENDED = Message("the regression test is suspended: this night reports no regression")
-_NO_CANARIES = Message(
-    "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from an"
-    " engine that became worse"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +87,11 @@ def gather_evidence(
     )
     has_same_depth = context.config.depth == baseline.run.pool.depth
     if evidence.query_changes or assessor_setting_changes or not has_same_depth:
-        evidence = replace(evidence, remarks=(*describe_coverage(query_drift), _SUSPENDED))
+        evidence = replace(evidence, remarks=tuple(describe_coverage(query_drift)))
     else:
         evidence = _compare(context, run.result, baseline, evidence, check)
+    if not evidence.suspended:
+        evidence = replace(evidence, remarks=(*describe_query_drift(query_drift), *evidence.remarks))
     if evidence.assessor_changes and run.quarantined_store is None:
         # Its verdicts can be of two assessors.
         advice = Message("make the next night the baseline")
@@ -123,16 +120,15 @@ def _compare(
         )
         evidence = replace(evidence, assessor_changes=(change,))
     if evidence.missing or evidence.engine_setting_changes:
-        return replace(evidence, remarks=(_SUSPENDED,))
+        return evidence
     outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
     if evidence.assessor_changes:
         moved = check.comparison.shift if check else None
         if shift is not None and shift.p < rules.canary_alpha:
             moved = shift.by  # of the pool itself
         drops = tuple(regression_test.find_possible_drops(outcomes, moved, context.config.grading.top))
-        return replace(evidence, possible_drops=drops, remarks=(_SUSPENDED,))
-    remarks = list(describe_query_drift(evidence.query_drift)) if evidence.query_drift else []
-    remarks += regression_test.describe_comparison(combined, outcomes, rules)
+        return replace(evidence, possible_drops=drops)
+    remarks = tuple(regression_test.describe_comparison(combined, outcomes, rules))
     return replace(evidence, outcomes=outcomes, remarks=remarks)
 
 
@@ -164,8 +160,13 @@ def collect_remarks(
         if context.baseline:
             yield from describe_new_empty_lists(engines, context.baseline.engines)
     yield from evidence.remarks
+    if evidence.query_drift and evidence.suspended:
+        yield Message("the regression test is suspended: this night reports no regression")
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
-        yield _NO_CANARIES
+        yield Message(
+            "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from"
+            " an engine that became worse"
+        )
     if check and check.canary_grades.grades and context.baseline and not check.shares_canaries:
         yield Message(
             "no canary has a grade both tonight and at the baseline, so only the served model name, and pairs"

@@ -61,7 +61,7 @@ from judge.nightly.record import (
     NightMean,
     NightRecord,
     RegressionTest,
-    read_record_if_there,
+    read_night,
 )
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity
@@ -96,20 +96,11 @@ def run_nightly(
     process works on these nights; Interrupted after Ctrl-C; StoreError when the disk is full.
     """
     context, environ = load_context(toml, day), copy_environment()
-    folder, webhook = context.folder, context.rules.webhook
-    if webhook:
-        with context.rules.source.add_error_context():
-            notifications.Webhook.from_options(webhook, environ)  # raises before anything is paid
+    folder, options = context.folder, context.rules.webhook
+    with context.rules.source.add_error_context():
+        webhook = notifications.Webhook.from_options(options, environ) if options else None
     with lock_nights(context.nights, f"judge nightly --date {day}"):
-        record = read_record_if_there(folder)
-        if record and record.date.isoformat() != day:
-            raise InputError(
-                "{file}: is the record of {day}, not of {other_day}; to run the night, remove {folder}",
-                file=folder.path / NIGHT_FILE,
-                day=record.date,
-                other_day=day,
-                folder=folder.path,
-            )
+        record = read_night(folder)
         if record and (not record.finished or (record.stopped and context.rules.judge_on_drift == "all")):
             record = None
         notes = [*describe_ignored_changes(record, context, toml, t)] if record else []
@@ -207,7 +198,7 @@ def run_night(
         evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
     record = _make_record(context, identity, run, evidence, check, cost_total)
     record = replace(record, banner=make_banner(record))
-    context.folder.write_json(NIGHT_FILE, to_json(record))
+    context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
     if run:
         store_files.remove_store(stores.make_night_store_path(context.nights, context.day))
     return record

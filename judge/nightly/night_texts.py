@@ -70,7 +70,7 @@ def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) ->
     else:
         sentence = t("{date}: {status}", date=last.date, status=_describe_status(t, last.status))
     alarm = next((night for night in reversed(nights) if night.status == "regression"), None)
-    engines = t.list_names(map(isolate, sorted(alarm.regressed))) if alarm else ""
+    engines = t.list_names(map(isolate, alarm.regressed)) if alarm else ""
     if alarm is last:
         sentence = t("{sentence} of {engines}", sentence=sentence, engines=engines)
     elif alarm:

@@ -77,7 +77,7 @@ def publish(
     folder: Path,
     record: NightRecord,
     environ: Mapping[str, str],
-    webhook: WebhookOptions | None = None,
+    webhook: Webhook | None = None,
     t: Translator = ENGLISH,
 ) -> list[str]:
     """Notify of the night in `folder` in the language of `t`, and return the lines to print.
@@ -114,17 +114,13 @@ def escape_commands(lines: Iterable[str], environ: Mapping[str, str]) -> list[st
 
 def _send(
     files: RunFolder,
-    options: WebhookOptions,
+    webhook: Webhook,
     environ: Mapping[str, str],
     record: NightRecord,
     message: NightMessage,
     t: Translator,
 ) -> str:
     """Send the message to the webhook, unless it was sent before; return a line about that."""
-    try:
-        webhook = Webhook.from_options(options, environ)
-    except InputError as error:
-        return t("webhook: not sent: {error}", error=escape_controls(t(error.message)))
     link = webhook.link.replace("{date}", record.date.isoformat()) or _make_job_url(environ)
     most = (_WECOM_BYTES if webhook.kind == "wecom" else _MESSAGE_BYTES) - len(f"\n{link}".encode())
     lines = _truncate_lines(map(format_plain, (message.title, *message.lines)), most)
@@ -358,7 +354,10 @@ def _sign(key: str, text: str) -> str:
 
 #: What makes the address to post to and the JSON body; a signature is of the current time.
 FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str, Any]]]] = {
-    "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": to_json(record)}),
+    "json": lambda webhook, text, record: (
+        webhook.url,
+        {"text": text, "night": to_json(record, with_defaults=True)},
+    ),
     "feishu": _make_feishu_message,
     "dingtalk": _make_dingtalk_message,
     # <@all> notifies all members.

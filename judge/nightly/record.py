@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from judge.analysis.summary import SCHEMA_VERSION
+from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval, hide_whole_range
 from judge.messages import Bilingual, Message, Translator
@@ -133,7 +134,7 @@ class RegressionOutcome:
     p: float | None
     sd: float | None = None
     p_holm: float | None = None
-    verdict: RegressionVerdict = "incomplete"
+    verdict: RegressionVerdict = field(kw_only=True)
     detectable: float | None = None
 
     @property
@@ -339,9 +340,9 @@ class NightRecord:
         return any(mean.pool_free for mean in means if mean)
 
     @property
-    def regressed(self) -> frozenset[str]:
-        """The engines that became worse than at the baseline."""
-        return frozenset(row.engine for row in self.select_outcomes("regression"))
+    def regressed(self) -> tuple[str, ...]:
+        """The engines that became worse than at the baseline, by name."""
+        return tuple(sorted({row.engine for row in self.select_outcomes("regression")}))
 
 
 def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
@@ -380,3 +381,20 @@ def read_record(folder: RunFolder) -> NightRecord:
 def read_record_if_there(folder: RunFolder) -> NightRecord | None:
     """Return the record of the night in `folder`, None where there is none; raise InputError when damaged."""
     return read_record(folder) if (folder.path / NIGHT_FILE).exists() else None
+
+
+def read_night(folder: RunFolder) -> NightRecord | None:
+    """Return the record of the night whose day is the name of `folder`, None where there is none.
+
+    Raises InputError when it is damaged, or of another day.
+    """
+    record = read_record_if_there(folder)
+    if record and record.date.isoformat() != folder.path.name:
+        raise InputError(
+            "{file}: is the record of {day}, not of {other_day}; to run the night, remove {folder}",
+            file=folder.path / NIGHT_FILE,
+            day=record.date,
+            other_day=folder.path.name,
+            folder=folder.path,
+        )
+    return record

@@ -258,4 +258,5 @@ def _measure_change(
         most=most,
         p=compute_one_sided_p(None if np.isnan(p) else float(p), change),
         sd=float(differences.std(ddof=1)) if is_testable else None,
+        verdict="incomplete",
     )

@@ -21,7 +21,7 @@ from judge.nightly.record import (
     NightRecord,
     RegressionOutcome,
     Status,
-    read_record,
+    read_night,
     translate_reasons,
 )
 from judge.report.charts.plot import Axis, make_axis
@@ -124,15 +124,8 @@ def read_history(folder: Path) -> History:
     nights, damaged = [], []
     for path in sorted(folder.glob(f"*/{NIGHT_FILE}")):
         try:
-            record = read_record(RunFolder(path.parent))
-            if record.date.isoformat() != path.parent.name:
-                raise InputError(
-                    "{file}: is the record of {day}, not of {other_day}",
-                    file=path,
-                    day=record.date,
-                    other_day=path.parent.name,
-                )
-            nights.append(record)
+            if record := read_night(RunFolder(path.parent)):
+                nights.append(record)
         except InputError as error:
             damaged.append(error.message)
     begun = tuple(
@@ -151,7 +144,7 @@ def read_history(folder: Path) -> History:
         raise InputError(
             "{folder}: contains no finished night; make one with: judge nightly judge.toml", folder=folder
         )
-    return History(tuple(sorted(nights, key=lambda record: record.date)), tuple(damaged), begun)
+    return History(tuple(nights), tuple(damaged), begun)
 
 
 def describe_unfinished(t: Translator, day: str) -> str:
@@ -184,7 +177,7 @@ def make_trend(
             NightTrend(
                 date=night.date,
                 status=night.status,
-                regressed=tuple(sorted(night.regressed)),
+                regressed=night.regressed,
                 changed=changed,
                 reasons=translate_reasons(night, t),
                 cost_total_usd=night.cost_total.usd if night.cost_total else None,

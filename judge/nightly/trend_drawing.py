@@ -21,7 +21,7 @@ from judge.nightly.night_texts import STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import CHANGE_TEXTS, Change, Kind, TrendValue, find_changes, make_axes
 from judge.report.charts import svg
-from judge.report.charts.plot import Axis
+from judge.report.charts.plot import Axis, PlotArea
 from judge.report.charts.svg import Picture
 from judge.report.display_text import NOTHING, format_number, format_range
 
@@ -172,22 +172,16 @@ def _draw_row(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind, y: floa
     top = y + _TITLE
     last = next((value for value in reversed(row.values) if value), None)
     number_text = format_value(last, choose_number_format(kind, 3))
-    ticks = [
-        (_compute_y(top, axis.locate(tick)), axis.format_tick(tick, signed=kind == "change"))
-        for tick in axis.ticks
-    ]
-    grid = [svg.draw_line(0, 1, height, height, "grid") for height, _ in ticks]
-    if kind == "change":
-        zero = _compute_y(top, axis.locate(0.0))
-        grid.append(svg.draw_line(0, 1, zero, zero, "zero"))
+    area = PlotArea(axis, _LEFT, _WIDTH, top, top + _HEIGHT)
+    is_signed = kind == "change"
+    zero = area.find_height(0.0)
+    zero_line = [svg.draw_line(0, 1, zero, zero, "zero")] * is_signed
     return svg.join_markup(
         (
             svg.make_tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
             svg.draw_text(number_text, "number", 1 - _RIGHT, y + 13, "end"),
-            *(svg.draw_text(number, "tick", _LEFT - 0.015, height + 4, "end") for height, number in ticks),
-            svg.draw_inset(
-                _LEFT, _WIDTH, *grid, *_draw_runs(list(_list_runs(timeline, row, axis, kind)), top)
-            ),
+            area.draw_levels(signed=is_signed),
+            area.place([*zero_line, *_draw_runs(list(_list_runs(timeline, row, axis, kind)), top)]),
         )
     )
 

@@ -248,7 +248,6 @@ def _describe_chart(mean: str, kind: Kind, rows: Sequence[TrendRow], timeline: T
 def _list_letters(t: Translator, changes: Sequence[Sequence[Change]]) -> str:
     """Return the meaning of the letters of the changes that occur, empty without any."""
     present = {change for changed in changes for change in changed}
-    meanings = [
-        f"{letter} {t(meaning.en)}" for change, (letter, meaning) in CHANGE_TEXTS.items() if change in present
-    ]
+    texts = [text for change, text in CHANGE_TEXTS.items() if change in present]
+    meanings = [f"{letter} = {t(meaning.en)}" for letter, meaning in texts]
     return t(" Dotted lines: {letters}.", letters=t(", ").join(meanings)) if meanings else ""

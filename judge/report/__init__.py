@@ -1,5 +1,9 @@
 """report.html: the page, its charts and its texts. The terminal uses the same sentences.
 
+`render_report` makes the page of a Summary and of the queries in results.json. Functions with a translator
+`t` as their first argument make sentences: `build_text` calls them for both languages of the page,
+`judge.cli.render` for the terminal.
+
     html, payload            the page, and the queries in it
     facts, page_tables       facts of a run; tables
     comparison_sentences     how engines compare

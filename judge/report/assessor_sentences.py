@@ -1,10 +1,11 @@
-"""Sentences about assessors: served models, panels, shared vendors, agreement of repeats."""
+"""Sentences about assessors: served models, panels, shared vendors, agreement with people and of repeats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
+from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.measure.engine_agreement import SharedVendor
 from judge.measure.measures import name_mean
@@ -261,12 +262,25 @@ def _describe_vendor(t: Translator, shared_vendor: SharedVendor, summary: Summar
 
 
 #: Below this many queries a 95% BCa interval, as of a kappa, holds the truth clearly less often than that.
-FEW_FOR_BCA = 20
+_FEW_FOR_BCA = 20
 
 
-def warn_narrow_intervals(t: Translator) -> str:
-    """Return the warning about BCa intervals over few queries."""
-    return t("With fewer than {few} queries, the 95% intervals are too narrow.", few=FEW_FOR_BCA)
+def describe_kappa(t: Translator, agreement: LabelAgreement) -> Iterator[str]:
+    """Yield how far the assessor agrees with people on which pairs are relevant."""
+    kappa, same = agreement.kappa_relevant, agreement.same_verdict
+    if kappa.value is None or same.value is None:
+        yield t("Agreement on relevant or not: {why}.", why=explain_missing(t, kappa))
+        return
+    yield t(
+        "Agreement on relevant or not: {strength}; the same on {same:.1%} of the pairs, kappa"
+        " {kappa:.3f}{interval}, where 0 is chance and 1 is perfect.",
+        strength=name_strength(t, kappa.value),
+        same=same.value,
+        kappa=kappa.value,
+        interval=format_interval(t, kappa.ci95, "z.3f"),
+    )
+    if kappa.ci95 and agreement.queries < _FEW_FOR_BCA:
+        yield t("With fewer than {few} queries, the 95% intervals are too narrow.", few=_FEW_FOR_BCA)
 
 
 def explain_missing(t: Translator, statistic: StatisticValue) -> str:

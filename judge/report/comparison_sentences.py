@@ -6,6 +6,7 @@ the translator of a language.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10, sqrt
@@ -58,7 +59,11 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     return t(
         "With {queries} that two engines share, a test detects a true difference of about {detectable}"
         " between them in 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (all three are"
-        " medians over the pairs of engines, by {measure}).",
+        " medians over the pairs of engines, by {measure})."
+        if len(comparisons) > 1
+        else "With {queries} that the two engines share, a test detects a true difference of about"
+        " {detectable} by {measure} between them in 4 of 5 cases; with {doubled_n:,} queries, one of about"
+        " {doubled}.",
         queries=count_queries(t, n),
         detectable=f"{detectable:.{decimals}f}",
         doubled_n=2 * n,
@@ -81,10 +86,13 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
         return t("{count} engines, and no measure that can compare engines.", count=engines)
     measure = measure or summary.deciding_measure
     comparisons = summary.select_comparisons(measure)
-    if not comparisons:
-        return ""
-    if summary.runs:
+    if comparisons and summary.runs:
         return _describe_changes(t, comparisons, measure)
+    return _name_best(t, summary, comparisons, measure) if comparisons else ""
+
+
+def _name_best(t: Translator, summary: Summary, comparisons: Sequence[PairComparison], measure: str) -> str:
+    """Return which of the engines of a run is best, or why none is."""
     order = summary.sort_engines(measure)
     wins = Counter(each.winner for each in comparisons)
     others = len(order) - 1
@@ -152,6 +160,11 @@ def _list_obstacles(
 
 def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], measure: str) -> str:
     """Return which engines differ from themselves in another run."""
+    if not any(each.n for each in comparisons):
+        return t(
+            "The runs cannot be compared by {measure}: no engine has a value on the same query in both.",
+            measure=name_mean(measure),
+        )
     changed = [describe_outcome(t, each) for each in comparisons if each.winner]
     undetermined = sum(each.outcome == "undetermined" for each in comparisons)
     rest = ""
@@ -306,6 +319,25 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
         " the difference of the means over {queries}.",
         pair=deciding,
         queries=count_queries(t, deciding.n),
+    )
+
+
+#: How many of the queries that decide a sentence names.
+_MOST_QUERIES = 3
+
+
+def name_deciding_queries(t: Translator, summary: Summary) -> str:
+    """Return on which queries the two best engines differ most, and how to see why; "" without any."""
+    deciding = summary.deciding_queries
+    if deciding is None or not deciding.queries or summary.runs:
+        return ""
+    first = deciding.queries[:_MOST_QUERIES]
+    return t(
+        "{pair.a} and {pair.b} differ most on {queries} by {measure}. Grades and reasons: {command}",
+        pair=deciding,
+        queries=t.join([f"{query.query_id} ({query.difference:+.4f})" for query in first]),
+        measure=name_mean(deciding.measure),
+        command=f"judge show RUN --query {shlex.quote(first[0].query_id)}",
     )
 
 

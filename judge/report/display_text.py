@@ -239,7 +239,7 @@ def count_queries(t: Translator, count: int) -> str:
     return t.translate_plural("{count:,} query", "{count:,} queries", count)
 
 
-def format_call_count(t: Translator, count: int) -> str:
+def count_calls(t: Translator, count: int) -> str:
     """Return `1 call`, `2 calls`."""
     return t.translate_plural("{count:,} call", "{count:,} calls", count)
 
@@ -261,11 +261,9 @@ def count_new_calls(t: Translator, count: int) -> str:
     return t.translate_plural("{count:,} new call", "{count:,} new calls", count)
 
 
-def count_pairs(t: Translator, summary: Summary) -> str:
-    """Return the number of pairs: those to judge, unless people have graded some."""
-    if summary.labels:
-        return t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
-    return t.translate_plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs)
+def count_pairs(t: Translator, count: int) -> str:
+    """Return `1 pair`, `2 pairs`."""
+    return t.translate_plural("{count:,} pair", "{count:,} pairs", count)
 
 
 def format_interval(t: Translator, ends: Interval | None, form: str) -> str:

@@ -11,16 +11,16 @@ from judge.analysis.summary import Summary
 from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedOutcome
 from judge.messages import Bilingual, Translator, build_text, build_texts, make_text
-from judge.pricing.costs import RunCost
+from judge.pricing.costs import Cost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, selftest_sentences
 from judge.report.display_text import (
+    count_calls,
     count_pairs,
     count_queries,
     describe_unanswered_calls,
     escape_hidden,
     fit_on_line,
-    format_call_count,
     format_interval,
     format_number,
     format_run_cost,
@@ -90,36 +90,22 @@ def list_facts(
             yield title, values
     if extras.agreement:
         warnings = _escape(map(make_text, extras.agreement.warnings))
-        yield make_text("agreement with people"), [*_describe_agreement(extras.agreement), *warnings]
+        counts = make_text(
+            "{pairs} with labels of {source}",
+            pairs=build_text(count_pairs, extras.agreement.pairs),
+            source=fit_on_line(extras.agreement.labels),
+        )
+        kappa = build_texts(assessor_sentences.describe_kappa, extras.agreement)
+        yield make_text("agreement with people"), [counts, *kappa, *warnings]
     if extras.order:
         warnings = _escape(map(make_text, extras.order.warnings))
         yield make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings]
     if summary.cost:
-        yield make_text("cost"), [build_text(_describe_cost, summary.cost)]
+        yield make_text("cost"), [build_text(describe_cost, summary.cost)]
 
 
 def _escape(texts: Iterable[Bilingual]) -> list[Bilingual]:
     return [Bilingual(*map(escape_hidden, each)) for each in texts]
-
-
-def _describe_agreement(agreement: LabelAgreement) -> Iterator[Bilingual]:
-    kappa, same = agreement.kappa_relevant, agreement.same_verdict
-    source = fit_on_line(agreement.labels)
-    if kappa.value is None or same.value is None:
-        why = build_text(assessor_sentences.explain_missing, kappa)
-        yield make_text("unknown ({source}): {why}", source=source, why=why)
-        return
-    yield make_text(
-        "relevant or not: the same on {same:.1%} of {pairs:,} pairs ({source}), kappa"
-        " {kappa:.3f}{interval}; 0 is chance, 1 is perfect",
-        same=same.value,
-        pairs=agreement.pairs,
-        source=source,
-        kappa=kappa.value,
-        interval=build_text(format_interval, kappa.ci95, "z.3f"),
-    )
-    if kappa.ci95 and agreement.queries < assessor_sentences.FEW_FOR_BCA:
-        yield build_text(assessor_sentences.warn_narrow_intervals)
 
 
 #: Names of the outcomes of an order by labels.
@@ -146,12 +132,13 @@ def _describe_order(order: PlannedComparison) -> Iterator[Bilingual]:
         )
 
 
-def _describe_cost(t: Translator, cost: RunCost) -> str:
+def describe_cost(t: Translator, cost: Cost) -> str:
+    """Return calls, tokens and the price, and the calls with an unknown cost."""
     amount = format_run_cost(t, cost)
     calls = t(
         "{calls}, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
         " {cost.completion_tokens:,} out",
-        calls=format_call_count(t, cost.calls),
+        calls=count_calls(t, cost.calls),
         cost=cost,
     )
     price = t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else ""
@@ -175,18 +162,21 @@ def describe_sample(page_data: PageData) -> Bilingual | None:
 
 
 def describe_dataset(t: Translator, summary: Summary) -> str:
-    """Return the numbers of queries, engines, results and pairs."""
+    """Return the numbers of queries, engines, results, and pairs to judge, or all if people graded some."""
+    to_judge = t.translate_plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs)
     return t(
-        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)",
+        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)"
+        if round(summary.dedup_saving, 2)
+        else "{queries}, {engines}; {results}, {pairs}",
         queries=count_queries(t, summary.queries),
         engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
         results=t.translate_plural("{count:,} result", "{count:,} results", summary.results),
-        pairs=count_pairs(t, summary),
+        pairs=count_pairs(t, summary.pairs) if summary.labels else to_judge,
         saved=summary.dedup_saving,
     )
 
 
-def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
+def describe_unclear_calls(t: Translator, cost: Cost) -> str:
     """Return the number of calls with an unknown cost, to follow the cost of a run."""
     uncounted = maybe_billed = ""
     if cost.uncounted:

@@ -21,7 +21,7 @@ from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.errors import JUDGMENT_ERRORS
 from judge.flags import FLAGS
-from judge.messages import Bilingual, build_text, build_texts, make_text
+from judge.messages import Translator, build_text, build_texts, make_text
 from judge.report import assessor_sentences, facts, page_tables, run_warnings, selftest_sentences
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
@@ -119,23 +119,14 @@ def render_report(
         run=fit_on_line(run),
         night_exit=extras.night.exit,
         night_banner=extras.night.banner or extras.night.band,
-        incomplete=build_text(run_warnings.warn_incomplete, named_summary, extras.min_coverage),
-        without_results=build_texts(run_warnings.warn_without_results, named_summary),
+        missing=build_texts(_warn_missing, named_summary, extras.min_coverage),
         headline=build_text(choose_headline, named_summary),
         segments=build_texts(describe_segment_differences, named_summary),
-        alarms=[
-            build_text(run_warnings.warn_flagged, named_summary),
-            *build_texts(selftest_sentences.warn_unreliable, summary),
-            build_text(assessor_sentences.warn_false_positives, summary),
-        ],
-        differences=_describe_differences(named_summary),
+        alarms=build_texts(_list_alarms, named_summary),
+        differences=build_texts(_describe_differences, named_summary),
         engines=page_tables.make_engines_table(named_summary),
         returns=page_tables.make_returns_table(named_summary),
-        warnings=[
-            warning
-            for warning in build_texts(run_warnings.list_page_warnings, named_summary, extras.min_coverage)
-            if warning.en
-        ],
+        warnings=build_texts(run_warnings.list_page_warnings, named_summary, extras.min_coverage),
         facts=list(facts.list_facts(summary, extras, languages)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(page_tables.list_pair_tables(named_summary)),
@@ -150,16 +141,27 @@ def render_report(
     )
 
 
-def _describe_differences(summary: Summary) -> Sequence[Bilingual]:
-    """Return the comparisons of the engine with the highest mean, and the power of the tests."""
-    deciding = summary.deciding_measure
-    if not deciding:
-        return []
-    best = summary.sort_engines(deciding)[0]
-    rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)]
-    differences = [build_text(describe_difference, row) for row in rows[:_SENTENCES]]
-    others = [build_text(explain_no_number, rows[:_SENTENCES]), build_text(describe_power, summary)]
-    return [*differences, *(text for text in others if text.en)]
+def _warn_missing(t: Translator, summary: Summary, least: float) -> Iterator[str]:
+    """Yield what stands first: results or grades are missing."""
+    yield run_warnings.warn_incomplete(t, summary, least)
+    yield from run_warnings.warn_without_results(t, summary)
+
+
+def _list_alarms(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield why the answer may be wrong."""
+    yield run_warnings.warn_flagged(t, summary)
+    yield from selftest_sentences.warn_unreliable(t, summary)
+    yield assessor_sentences.warn_false_positives(t, summary)
+
+
+def _describe_differences(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield the comparisons of the engine with the highest mean, and the power of the tests."""
+    if deciding := summary.deciding_measure:
+        best = summary.sort_engines(deciding)[0]
+        rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)][:_SENTENCES]
+        yield from (describe_difference(t, row) for row in rows)
+        yield explain_no_number(t, rows)
+        yield describe_power(t, summary)
 
 
 def _describe_payload(run: str, summary: Summary) -> Markup:

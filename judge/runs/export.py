@@ -7,46 +7,31 @@ import hashlib
 import io
 import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
-from judge.analysis.dimension_summary import DimensionResult
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
 from judge.dataset.cells import escape_cell, escape_column
 from judge.dataset.labels import list_unreturned
-from judge.dataset.pool import read_query_results
 from judge.errors import InputError
 from judge.filesystem import make_file_name
 from judge.json_text import dump_json
-from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query
+from judge.judgment_log import JudgmentLog, dump_judgments
 from judge.measure.agreement import compute_median_grade
-from judge.measure.formulas import convert_non_finite
 from judge.measure.score import Scores
-from judge.records import Dataset, Judgment, ListKey, PairKey, Pool, Ranking, Scale, Snippet
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import summary_from_json, to_json
-from judge.runs.results_file import (
-    CleanedText,
-    EngineEntry,
-    JudgmentEntry,
-    QueryEntry,
-    SnippetEntry,
-)
+from judge.runs.results_file import QueryEntry
 from judge.runs.run_result import RunResult
 from judge.stored_records import TemporaryLines
 
 _CHUNK = 1 << 16
-#: The judgments of each (query_id, snippet_id), one a repeat.
-JudgmentEntries = Mapping[PairKey, Sequence[JudgmentEntry]]
-#: Returns the values of an engine on a query by measure: the mean over the repeats, None where undefined.
-ReadScores = Callable[[str, str], Mapping[str, float | None]]
 _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 #: The files that the tables, the report and results.json follow from, beside the dataset.
 _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labelled_order.json", "night.json")
@@ -72,11 +57,10 @@ def make_summary_key(folder: RunFolder, run: JudgedRun) -> str | None:
     return make_key("summary", run.pool.cache_key, to_json(run.spec), _hash_files(folder, _JUDGMENTS))
 
 
-def read_cached_summary(cache: FileCache, key: str | None) -> Summary | None:
+def read_cached_summary(cache: FileCache, key: str) -> Summary | None:
     """Return the summary that is cached under `key`, None if there is none."""
-    lines = cache.read(key) if key else None
     with suppress(InputError, LookupError, TypeError, ValueError):
-        return summary_from_json(json.loads(b"".join(lines or ())), "the cached summary")
+        return summary_from_json(json.loads(b"".join(cache.read(key) or ())), "the cached summary")
     return None
 
 
@@ -127,136 +111,6 @@ def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:
     return {name: hash_file(path) for name in names if (path := folder.path / name).exists()}
 
 
-def list_queries(result: RunResult) -> Iterator[QueryEntry]:
-    """Return the queries of the run's results.json."""
-    read_judgments = group_by_query(result.judgments)
-    of_members = {name: group_by_query(judgments) for name, judgments in result.members.items()}
-
-    def read_entries(query_id: str) -> JudgmentEntries:
-        members = {name: read(query_id) for name, read in of_members.items()}
-        return make_judgment_entries(read_judgments(query_id), members, result.scale)
-
-    read_scores = _average_scores(result.scores)
-    return make_query_entries(result.data, result.pool, read_entries, read_scores, result.dimensions)
-
-
-def make_judgment_entries(
-    judgments: Iterable[Judgment], members: Mapping[str, Iterable[Judgment]], scale: Scale
-) -> JudgmentEntries:
-    """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
-    of_members: dict[tuple[PairKey, int], list[JudgmentEntry]] = {}
-    for name, own in members.items():
-        for each in own:
-            entry = _make_judgment_entry(each, scale, assessor=name)
-            of_members.setdefault((each.key, each.repeat), []).append(entry)
-    entries: dict[PairKey, list[JudgmentEntry]] = {}
-    for each in judgments:
-        entry = _make_judgment_entry(each, scale, of_members.get((each.key, each.repeat), ()))
-        entries.setdefault(each.key, []).append(entry)
-    return entries
-
-
-def _make_judgment_entry(
-    judgment: Judgment, scale: Scale, members: Sequence[JudgmentEntry] = (), *, assessor: str = ""
-) -> JudgmentEntry:
-    """Return the entry of a judgment; `assessor` names a member of a panel."""
-    grade = judgment.grade
-    return JudgmentEntry(
-        assessor=assessor,
-        repeat=judgment.repeat,
-        verdict=None if grade is None else "yes" if grade >= scale.relevant_from else "no",
-        grade=grade,
-        reason=judgment.reason,
-        error=judgment.error,
-        flags=judgment.flags,
-        members=tuple(members),
-        judged_snippet_id=None if assessor else judgment.judged_snippet_id,
-        score=None if assessor else judgment.score,
-        probabilities=() if assessor else judgment.probabilities,
-    )
-
-
-def make_query_entries(
-    data: Dataset,
-    pool: Pool,
-    read_judgments: Callable[[str], JudgmentEntries],
-    read_scores: ReadScores,
-    dimensions: Mapping[str, DimensionResult],
-) -> Iterator[QueryEntry]:
-    """Yield an entry for each query, in reading order, with each engine's snippets best first.
-
-    `read_judgments` returns the judgments of a query.
-    """
-    notes: dict[ListKey, dict[str, str]] = {}
-    for name, dimension in dimensions.items():
-        for note in dimension.summary.notes:
-            if note.engine is not None:
-                notes.setdefault((note.engine, note.query_id), {})[name] = note.text
-    for results in read_query_results(data, pool):
-        query, judgments = results.query, read_judgments(results.query.id)
-        yield QueryEntry(
-            query_id=query.id,
-            query=query.raw_text,
-            lang=query.lang,
-            shown=query.text if query.text != query.raw_text else None,
-            reference=query.reference,
-            expected=query.expected,
-            extra=dict(query.extra),
-            engines={
-                ranking.engine: _make_engine_entry(
-                    ranking, results.documents[ranking.key], judgments, read_scores, dimensions, notes
-                )
-                for ranking in sorted(results.rankings, key=attrgetter("engine"))
-            },
-        )
-
-
-def _make_engine_entry(
-    ranking: Ranking,
-    documents: Sequence[str],
-    judgments: JudgmentEntries,
-    read_scores: ReadScores,
-    dimensions: Mapping[str, DimensionResult],
-    notes: Mapping[ListKey, Mapping[str, str]],
-) -> EngineEntry:
-    key = ranking.key
-    return EngineEntry(
-        scores=read_scores(*key),
-        error=ranking.error,
-        latency_ms=ranking.latency_ms,
-        dimensions={name: each.values[key] for name, each in dimensions.items() if key in each.values},
-        notes=notes.get(key, {}),
-        snippets=tuple(
-            _make_snippet_entry(
-                rank,
-                snippet,
-                documents[rank - 1] if rank <= len(documents) else None,
-                judgments.get((ranking.query_id, snippet.id), ()) if rank <= len(documents) else (),
-            )
-            for rank, snippet in enumerate(ranking.snippets, start=1)
-        ),
-    )
-
-
-def _make_snippet_entry(
-    rank: int, snippet: Snippet, document: str | None, judgments: Sequence[JudgmentEntry]
-) -> SnippetEntry:
-    cleaned = (snippet.title, snippet.text) != (snippet.raw_title, snippet.raw_text)
-    return SnippetEntry(
-        rank=rank,
-        snippet_id=snippet.id,
-        document=document,
-        title=snippet.raw_title,
-        url=snippet.url,
-        snippet=snippet.raw_text,
-        date=snippet.date,
-        docno=snippet.docno,
-        shown=CleanedText(snippet.title, snippet.text) if cleaned else None,
-        flags=snippet.flags,
-        judgments=tuple(judgments),
-    )
-
-
 def _format_scores(scores: Scores) -> Iterator[str]:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
@@ -270,20 +124,6 @@ def _format_scores(scores: Scores) -> Iterator[str]:
             text.seek(0)
             text.truncate()
     yield text.getvalue()
-
-
-def _average_scores(scores: Scores) -> ReadScores:
-    """Return a function that returns the means over the repeats of an engine on a query."""
-    means = scores.average_repeats()
-    names = [str(measure) for measure in scores.measures]
-    engines = {engine: row for row, engine in enumerate(scores.engines)}
-    queries = {query: column for column, query in enumerate(scores.queries)}
-
-    def read_means(engine: str, query_id: str) -> Mapping[str, float | None]:
-        values = means[engines[engine], queries[query_id]].tolist()
-        return dict(zip(names, map(convert_non_finite, values), strict=True))
-
-    return read_means
 
 
 def format_qrels(entry: QueryEntry, unreturned: Iterable[str] = ()) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.label_agreement import check_without_labels, count_queries_without_value
+from judge.analysis.label_agreement import count_queries_without_value
 from judge.analysis.pair_plan import DrawSize, PairPlan, check_plan, plan_pairs
 from judge.dataset.cells import escape_cell, protect_cell
 from judge.dataset.labels import select_labellable
@@ -27,7 +27,7 @@ from judge.measure import ppi
 from judge.measure.measures import parse_measure
 from judge.records import Dataset, PairKey, Pool, Query, Snippet
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import load_run
+from judge.runs.load import load_run, load_run_without_labels
 from judge.runs.record_json import from_json, to_json
 
 COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
@@ -92,7 +92,7 @@ def make_row(query: Query, snippet: Snippet, grade: str = "", comment: str = "")
     return (query.id, query.text, query.reference or "", snippet.id, *texts, grade, comment)
 
 
-def write(
+def write_plan(
     path: Path,
     data: Dataset,
     pool: Pool,
@@ -157,7 +157,7 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     without, measure = count_queries_without_value(loaded)
     more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
     drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
-    file = write(
+    file = write_plan(
         out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed, reserve=frozenset(drawn[count:])
     )
     sizes = sum(pairs[each] for each in drawn[:count]), sum(pairs[each] for each in drawn[count:])
@@ -172,8 +172,7 @@ def plan_pair_labels(
     `measure` None takes sDCG@10, or down to the depth of the run. Raises InputError as
     `judge.analysis.pair_plan.plan_pairs`, and when the file exists already.
     """
-    loaded = load_run(RunFolder(path))
-    check_without_labels(loaded, path)
+    loaded = load_run_without_labels(RunFolder(path))
     chosen = parse_measure(measure or f"sDCG@{min(10, loaded.pool.depth)}")
     with translate_run_errors(path):
         plan = plan_pairs(loaded, engines, chosen, size)
@@ -182,7 +181,7 @@ def plan_pair_labels(
     if os.path.lexists(design):
         raise InputError("{file}: exists; name another file", file=design)
     query_ids = list(dict.fromkeys(query_id for query_id, _ in plan.drawn))
-    write(file, loaded.data, loaded.pool, query_ids, plan.seed, set(plan.drawn))
+    write_plan(file, loaded.data, loaded.pool, query_ids, plan.seed, set(plan.drawn))
     RunFolder(file.parent).write(design.name, [dump_json(to_json(plan)), "\n"])
     return file, plan
 

@@ -164,6 +164,27 @@ def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:
         return _load(folder, *open_results(folder.path / "results.json"), in_memory=in_memory)
 
 
+def load_run_without_labels(folder: RunFolder) -> JudgedRun:
+    """Return the run in `folder`; raise InputError when its grades are labels or from expected documents."""
+    run = load_run(folder)
+    labels = run.spec.labels
+    if labels and labels.unreturned is not None:
+        raise InputError(
+            "{run}: the expected documents are the grades of this run, so there is no assessor to measure;"
+            " judge the dataset with a model in another --out",
+            run=folder.path,
+        )
+    if labels:
+        raise InputError(
+            "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
+            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"
+            " another --out on every pair",
+            run=folder.path,
+            file=labels.source,
+        )
+    return run
+
+
 def load_runs(paths: Sequence[Path]) -> dict[str, JudgedRun]:
     """Return several runs by the names of their folders, or by their paths where two share a name."""
     names = [path.resolve().name for path in paths]
@@ -197,10 +218,10 @@ def _load(
         scale,
         summary.repeats,
         measures,
-        summary.cost,
-        summary.selftest,
-        summary.labels,
-        summary.controls,
+        cost=summary.cost,
+        selftest=summary.selftest,
+        labels=summary.labels,
+        controls=summary.controls,
     )
     read: Callable[[], Iterator[Judgment]] = partial(read_judgments, folder)
     if in_memory:

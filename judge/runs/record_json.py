@@ -98,15 +98,18 @@ def build_adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
     return _adapters[kind]
 
 
-def to_json(record: object) -> dict[str, Any]:
-    """Return a record as JSON values; a text with half a surrogate pair stays as it is."""
-    value: dict[str, Any] = _to_values(record)
+def to_json(record: object, *, with_defaults: bool = False) -> dict[str, Any]:
+    """Return a record as JSON values, without fields that have their default value unless `with_defaults`.
+
+    A text with half a surrogate pair stays as it is.
+    """
+    value: dict[str, Any] = _to_values(record, with_defaults)
     return value
 
 
-def _to_values(value: Any) -> Any:  # noqa: ANN401  # any record or JSON value
+def _to_values(value: Any, with_defaults: bool) -> Any:  # noqa: ANN401  # any record or JSON value
     if type(value) in _defaults:  # first, because most values are records
-        return _list_fields(value)
+        return _list_fields(value, with_defaults)
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, date):
@@ -114,17 +117,17 @@ def _to_values(value: Any) -> Any:  # noqa: ANN401  # any record or JSON value
     if isinstance(value, Bilingual):
         return value._asdict()
     if isinstance(value, Mapping):
-        return {key: _to_values(item) for key, item in value.items()}
+        return {key: _to_values(item, with_defaults) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_to_values(item) for item in value]
-    return _list_fields(value)
+        return [_to_values(item, with_defaults) for item in value]
+    return _list_fields(value, with_defaults)
 
 
-def _list_fields(record: object) -> dict[str, Any]:
+def _list_fields(record: object, with_defaults: bool) -> dict[str, Any]:
     return {
-        name: item if type(item) in _PLAIN else _to_values(item)
+        name: item if type(item) in _PLAIN else _to_values(item, with_defaults)
         for name, default in _list_defaults(type(record))
-        if (item := getattr(record, name)) != default
+        if (item := getattr(record, name)) != default or with_defaults
     }
 
 

@@ -291,7 +291,7 @@ def test_a_page_of_damaged_nights_says_so_and_one_needs_a_folder(tmp_path: Path)
     write_nights(tmp_path, [make_night("2026-05-01") | {"schema": 9}])
     text = trend_page.write_trend_page(tmp_path).read_text(encoding="utf-8")
     assert "No night can be read." in text
-    assert "schema is 9" in text
+    assert "has schema version 9" in text
     with pytest.raises(InputError, match="there is no folder"):
         trend_page.write_trend_page(tmp_path, tmp_path / "no" / "trend.html")
 

@@ -402,10 +402,12 @@ def test_a_plan_is_filled_in_and_read_back(plain_run: Path, tmp_path: Path) -> N
 
 
 def test_a_plan_lies_in_the_run_s_folder_unless_said(plain_run: Path, tmp_path: Path) -> None:
-    run = tmp_path / "copy"
+    run = tmp_path / "a copy"
     shutil.copytree(plain_run, run)
     output = run_agree(run, "--plan", 2)
-    assert f"judge agree {run} --qrels {run / 'labels.csv'}" in output
+    labels = run / "labels.csv"
+    assert f"the column 'grade' with 0 to 3, then: judge agree '{run}' --qrels '{labels}'\n" in output
+    assert f"Or label on a page: judge annotate '{run}' --plan '{labels}'\n" in output
     assert len(read_plan(run / "labels.csv")) == 2 * 8
     assert "exists and may contain labels of people" in run_refused(run, "--plan", 2)
     assert "no folder" in run_refused(run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv")

@@ -48,6 +48,7 @@ def test_demo_again_prints_the_same_table(demo: Path) -> None:
     assert first.stdout == second.stdout
     assert "MAP@10" in first.stdout
     assert "The lexical model only counts overlapping terms" in first.stdout
+    assert first.stdout.endswith(" -m openai:NAME\n")  # the line can be copied
 
 
 def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> None:

@@ -51,21 +51,22 @@ def run_without_grades(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "r" / "x"
 
 
-@pytest.mark.parametrize("name", ["score", "compare"])
-def test_a_run_without_a_grade_is_one_line(name: str, run_without_grades: Path) -> None:
-    result = run_judge(name, run_without_grades)
-    assert result.returncode == 0, result.stderr
-    (line,) = result.stdout.splitlines()
-    assert line == (
-        "no pair is judged (0 of 6), so no engine has a value; run the judge run command of this run again"
+@pytest.mark.parametrize("words", [("score",), ("compare",), ("compare", "--json")])
+def test_a_run_without_a_grade_is_incomplete(words: tuple[str, ...], run_without_grades: Path) -> None:
+    result = run_judge(*words, run_without_grades)
+    assert result.returncode == 3, result.stderr
+    assert result.stderr == (
+        "judge: no pair is judged (0 of 6), so no engine has a value; run the judge run command of this run"
+        " again\n"
     )
+    assert result.stdout == "" or json.loads(result.stdout)["judged"] == 0
 
 
 def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
     rows = [{"query": "q", "engine": engine, "snippet": None} for engine in "ab"]
     words = "-m", "lexical", "--out", tmp_path / "run"
     assert run_judge("run", write_rows(tmp_path / "d.jsonl", rows), *words).returncode == 3
-    line = run_judge("score", tmp_path / "run").stdout
+    line = run_judge("score", tmp_path / "run").stderr
     assert line.endswith("; add the missing texts to the dataset, and run it in another --out\n")
 
 

@@ -185,8 +185,8 @@ def test_the_output_of_a_run_that_stopped_begins_with_the_reason(tmp_path: Path)
     _, reason, missing, *others = output.read().splitlines()
     assert reason.startswith("judge: stopped with 23 of 30 unjudged: --max-calls 7 is used up")
     assert missing.startswith(
-        "23 of 30 judgments have no grade (coverage 23.3%): not judged yet (23). The same command asks"
-        " again, only for these. They do not count"
+        "23 of 30 judgments have no grade (coverage 23.3%): not judged yet (23). The command that"
+        " made the run asks again, only for these. They do not count"
     )
     assert not any("have no grade" in line for line in others)
     assert compared.stdout.startswith("23 of 30 judgments have no grade (coverage 23.3%): not judged yet")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -77,3 +78,16 @@ def test_a_killed_node_costs_neither_a_pair_nor_a_second_payment_for_an_answer(t
     assert PAIRS < counts.total() <= PAIRS + lost
     assert max(counts.values()) == 2
     assert KEY not in output + errors
+
+
+def test_a_cluster_that_cannot_be_reached_ends_the_run(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(2, 1, 1))
+    with LoopbackServer(reply_with_grade) as server, socket.create_server(("127.0.0.1", 0)) as listener:
+        closed = f"127.0.0.1:{listener.getsockname()[1]}"
+        listener.close()
+        words = (*make_words(data, server), "--on", "ray", "--ray-address", closed)
+        run = run_process(*words, "--out", tmp_path / "run")
+        assert server.requests == []
+    assert run.returncode == 3, run.stderr
+    assert f"no connection to the Ray cluster at {closed}" in run.stderr
+    assert "connection refused" in run.stderr.lower()

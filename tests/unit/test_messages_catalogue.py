@@ -68,6 +68,7 @@ LIBRARY_ERRORS = {
     "Too many open files",
     "Too many levels of symbolic links",
     "Address already in use",
+    "Cannot assign requested address",
     "Connection refused",
     "Connection reset by peer",
     "Connection timed out",

@@ -19,8 +19,14 @@ from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure
 from judge.measure.resampling import StatisticValue
 from judge.messages import Message, SeparatedNames
-from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
-from judge.report.display_text import count_queries, format_interval, format_plain_number, format_plain_range
+from judge.report.assessor_sentences import describe_kappa, explain_missing
+from judge.report.display_text import (
+    count_pairs,
+    count_queries,
+    format_interval,
+    format_plain_number,
+    format_plain_range,
+)
 
 
 def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | None = None) -> Iterator[Part]:
@@ -68,7 +74,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
     yield t(
         "{pairs} of {queries} have a grade from people ({scale}) and one from {assessor}; of {whole} people"
         " graded every pair",
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", agreement.pairs),
+        pairs=count_pairs(t, agreement.pairs),
         queries=count_queries(t, agreement.queries),
         scale=t("0 to 3") if graded else t("yes or no"),
         assessor=agreement.assessor,
@@ -100,7 +106,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
         )
     if graded and agreement.highest_label in (0, 1):
         yield t("no label is above 1; if people said yes or no, add --labels-scale binary")
-    yield from _describe_kappa(agreement)
+    yield from describe_kappa(t, agreement)
     side = _clear_side(agreement.bias_relevant)
     if side:
         people = sum(map(sum, agreement.confusion[agreement.people_relevant_from :]))
@@ -112,23 +118,6 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
             assessor=assessor / agreement.pairs,
             people=people / agreement.pairs,
         )
-
-
-def _describe_kappa(agreement: LabelAgreement) -> Iterator[str]:
-    kappa, same = agreement.kappa_relevant, agreement.same_verdict
-    if kappa.value is None or same.value is None:
-        yield t("Agreement on relevant or not: {why}.", why=explain_missing(t, kappa))
-        return
-    yield t(
-        "Agreement on relevant or not: {strength}; the same on {same:.1%} of the pairs, kappa"
-        " {kappa:.3f}{interval}, where 0 is chance and 1 is perfect.",
-        strength=name_strength(t, kappa.value),
-        same=same.value,
-        kappa=kappa.value,
-        interval=format_interval(t, kappa.ci95, "z.3f"),
-    )
-    if kappa.ci95 and agreement.queries < FEW_FOR_BCA:
-        yield warn_narrow_intervals(t)
 
 
 def _clear_side(statistic: StatisticValue) -> int:

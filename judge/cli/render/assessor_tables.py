@@ -12,9 +12,15 @@ from judge.cli.terminal import t
 from judge.errors import ErrorKind
 from judge.measure.resampling import CountedShare
 from judge.messages import make_text
-from judge.pricing.costs import Cost, add_costs
+from judge.pricing.costs import add_costs
 from judge.pricing.prices import FREE_PRICE
-from judge.report.display_text import count_new_calls, format_call_count, format_run_cost, format_share
+from judge.report.display_text import (
+    count_calls,
+    count_new_calls,
+    count_pairs,
+    format_share,
+)
+from judge.report.facts import describe_cost
 from judge.report.selftest_sentences import MOST_WRONG, list_wrong_grades
 from judge.selftest.probes import RELEVANT_KINDS
 from judge.selftest.selftest_run import PLAIN_PROMPT, RUN_PROMPT, PromptResult, SelfTest
@@ -28,7 +34,7 @@ def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
     yield t(
         "{results}, {pairs}, {repeats}",
         results=t.translate_plural("{count:,} result", "{count:,} results", estimate.results),
-        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", estimate.pairs),
+        pairs=count_pairs(t, estimate.pairs),
         repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", estimate.repeats),
     )
     yield from map(t, estimate.remarks)
@@ -68,7 +74,7 @@ def _describe_total(estimate: RunEstimate) -> str:
     seconds = None if estimate.dimensions else sum(each.seconds for each in members)
     return t(
         "together: {calls}, about {prompt:,} tokens in and {completion:,} out, {price}{duration}",
-        calls=format_call_count(t, sum(each.calls for each in estimates)),
+        calls=count_calls(t, sum(each.calls for each in estimates)),
         prompt=sum(each.prompt_tokens for each in estimates),
         completion=sum(each.completion_tokens for each in estimates),
         price=_describe_amount(None if None in prices else sum(filter(None, prices))),
@@ -92,7 +98,7 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
         "{judgments}: {run.known:,} known, {calls} to pay{again}",
         judgments=judgments,
         run=estimate,
-        calls=format_call_count(t, estimate.calls),
+        calls=count_calls(t, estimate.calls),
         again=again,
     )
     if estimate.submitted:
@@ -118,6 +124,11 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
         )
     if estimate.examples:
         yield _describe_examples(estimate.examples)
+    yield from _describe_duration(estimate)
+
+
+def _describe_duration(estimate: AssessorEstimate) -> Iterator[str]:
+    """Yield how long the calls would take, and what they would cost in batches."""
     duration = _format_duration(estimate.seconds)
     if estimate.pace:
         yield t(
@@ -223,7 +234,8 @@ def list_selftest_parts(selftest: SelfTest) -> Iterator[Part]:
     yield table
     yield from _describe_failures(prompts)
     yield from _describe_surprises(shipped)
-    yield _describe_cost(add_costs([prompt.cost for prompt in prompts.values()]))
+    cost = add_costs([prompt.cost for prompt in prompts.values()])
+    yield t("in all {cost}", cost=describe_cost(t, cost))
     yield t("result: {path}", path=selftest.path)
     yield from _describe_reliability(shipped)
 
@@ -274,7 +286,7 @@ def _describe_failures(prompts: Mapping[str, PromptResult]) -> Iterator[str]:
 def _describe_surprises(prompt: PromptResult) -> Iterator[str]:
     if prompt.surprises:
         yield t(
-            "surprises with the run prompt ({count}), grades out of the sensible range:",
+            "grades out of the sensible range with the run prompt ({count}):",
             count=len(prompt.surprises),
         )
     for probe in prompt.surprises[:_MOST_PROBES]:
@@ -311,13 +323,3 @@ def _describe_reliability(prompt: PromptResult) -> Iterator[str]:
             " assessor with people: judge agree RUN --plan 20.",
             most=MOST_WRONG,
         )
-
-
-def _describe_cost(cost: Cost) -> str:
-    amount = format_run_cost(t, cost)
-    return t(
-        "in all {calls}, {cost.prompt_tokens:,} tokens in, {cost.completion_tokens:,} out{price}",
-        calls=format_call_count(t, cost.calls),
-        cost=cost,
-        price=t("; price unknown") if amount is None else f"; {amount}" if amount else "",
-    )

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.cli.render.run_tables import (
-    describe_no_grades,
     list_mean_cells,
     list_return_cells,
     make_engine_table,
@@ -30,9 +29,11 @@ from judge.report.comparison_sentences import (
     is_unsure,
     list_differences,
     list_segments,
+    name_deciding_queries,
 )
 from judge.report.display_text import (
     OUTCOME_SIGNS,
+    count_pairs,
     count_queries,
     format_p_value,
     format_plain_number,
@@ -48,9 +49,6 @@ def list_comparison_parts(summary: Summary, measures: Iterable[str] | None, max_
     At most `max_pairs` pairs are shown for each of `measures` (None: the first that engines are compared
     by). Raises InputError when the run has no such measure.
     """
-    if summary.judgments and not summary.judged:
-        yield describe_no_grades(summary)
-        return
     chosen = summary.choose_measures(measures)
     yield from _describe_result(summary, chosen[0] if chosen else None, max_pairs)
     parts = list(_list_tables(summary, chosen, max_pairs))
@@ -101,7 +99,7 @@ def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures
         t("twice"): t("twice: the same for twice as many queries"),
         t("needed"): t(
             "needed: how many queries separate the pair, if the true difference is the largest in its"
-            " interval; no value: the run has that many"
+            " interval; no value: the run has that many, or the pair has no interval"
         ),
         t("worst case"): t(
             "worst case: the lowest and highest difference over all grades of unjudged snippets; a tenth of"
@@ -121,7 +119,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int) -> I
     yield warn_incomplete(t, summary)
     yield from warn_without_results(t, summary)
     yield from map(t, summary.remarks)
-    judged = t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
+    judged = count_pairs(t, summary.pairs)
     yield t(
         "{queries}, {engines}, judged down to rank {run.depth} by {assessor}, {repeats}; {pairs},"
         " {run.coverage:.1%} judged",
@@ -141,6 +139,8 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int) -> I
     yield describe_power(t, summary, measure)
     yield from describe_limits(t, summary)
     yield from list_differences(t, summary.select_comparisons(measure), max_pairs)
+    if measure == summary.deciding_measure:
+        yield name_deciding_queries(t, summary)
 
 
 def _list_comparisons(summary: Summary, measure: str, max_pairs: int) -> Iterator[Part]:

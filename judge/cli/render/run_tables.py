@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Container, Iterable, Iterator
-from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
@@ -13,8 +12,10 @@ from judge.analysis.summary import Summary
 from judge.cli.render.dimension_tables import list_dimension_parts
 from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
+from judge.errors import RunIncomplete
 from judge.flags import TEXT_MISSING
 from judge.measure.measures import MEASURE_KINDS, name_mean
+from judge.messages import Message
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, facts, selftest_sentences
@@ -83,8 +84,9 @@ def list_run_parts(result: RunResult, *, saved: bool = True) -> Iterator[Part]:
     order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
         yield from list_dimension_parts(name, dimension, order)
-    yield from _describe_result(summary, folder, least)
-    yield from selftest_sentences.describe_selftests(t, summary, shlex.quote(str(folder)))
+    run = shlex.quote(str(folder))
+    yield from _describe_result(summary, run, least)
+    yield from selftest_sentences.describe_selftests(t, summary, run)
     if saved:
         yield t("results: {file}", file=folder / "results.json")
         yield t("report: {file}", file=folder / "report.html")
@@ -99,14 +101,14 @@ def has_grades(result: RunResult) -> bool:
     return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
 
 
-def describe_no_grades(summary: Summary) -> str:
-    """Return the line that replaces the tables of a run without a grade."""
-    return t(
+def explain_no_grades(summary: Summary) -> RunIncomplete:
+    """Return the error that replaces the tables of a run without a grade."""
+    return RunIncomplete(
         "no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
         count=summary.judgments,
-        advice=t("add the missing texts to the dataset, and run it in another --out")
+        advice=Message("add the missing texts to the dataset, and run it in another --out")
         if set(summary.failures) == {TEXT_MISSING}
-        else t("run the judge run command of this run again"),
+        else Message("run the judge run command of this run again"),
     )
 
 
@@ -171,8 +173,8 @@ def _list_engine_tables(summary: Summary) -> Iterator[Part]:
     yield from (Text(t(COLUMN_NOTES[title].en), style="dim") for title in _EXPLAINED if t(title) in titles)
 
 
-def _describe_result(summary: Summary, folder: Path, least: float) -> Iterator[str]:
-    """Yield which engines differ, what limits that, and how stable it is."""
+def _describe_result(summary: Summary, run: str, least: float) -> Iterator[str]:
+    """Yield which engines differ, what limits that, and how stable it is; `run` is the folder in commands."""
     deciding = summary.deciding_measure
     comparisons = summary.select_comparisons(deciding)
     yield choose_headline(t, summary)
@@ -181,9 +183,7 @@ def _describe_result(summary: Summary, folder: Path, least: float) -> Iterator[s
     yield from describe_segment_differences(t, summary)
     yield from list_differences(t, comparisons, _PAIRS)
     if len(comparisons) > _PAIRS:
-        yield t(
-            "  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=folder
-        )
+        yield t("  … and {count:,} more: judge compare {folder}", count=len(comparisons) - _PAIRS, folder=run)
     yield describe_power(t, summary)
     yield from list_warnings(t, summary, least)
     if summary.stability:

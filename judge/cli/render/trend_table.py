@@ -13,15 +13,7 @@ from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.nightly.night_texts import describe_nonsignificant_drops, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
-from judge.nightly.trend import (
-    CHANGE_TEXTS,
-    Change,
-    NightTrend,
-    Trend,
-    TrendValue,
-    describe_unfinished,
-    make_axes,
-)
+from judge.nightly.trend import CHANGE_TEXTS, Change, NightTrend, Trend, describe_unfinished, make_axes
 from judge.report.charts.plot import Axis, make_axis
 from judge.report.display_text import (
     fit_on_line,
@@ -105,7 +97,12 @@ def _list_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
         form = "+.3f" if signed else ".3f"
         numbers = [format_plain_number(end, form) for end in (row.first, row.last, row.min, row.max)]
         queries = next((f"{value.n:,}" for value in reversed(row.values) if value), "-")
-        yield engine, line, [*numbers, queries, _format_change(row.to_baseline)]
+        change = "-"
+        if row.to_baseline:
+            change = format_plain_number(row.to_baseline.value, "+.3f")
+            if row.to_baseline.ci95:
+                change += f" ({format_plain_range(t, row.to_baseline.ci95, '+.3f')})"
+        yield engine, line, [*numbers, queries, change]
     nights = trend.nights[-MAX_NIGHTS_IN_TABLE:]
     yield t("status"), "".join(_SIGNS[night.status] for night in nights), []
     yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
@@ -114,14 +111,6 @@ def _list_rows(trend: Trend) -> Iterator[tuple[str, str, list[str]]]:
         line = draw_sparkline(trend.canaries[-MAX_NIGHTS_IN_TABLE:], make_axis([0.0, 1.0]))
         ends = (shares[0], shares[-1], min(shares), max(shares))
         yield t("canaries"), line, [format_plain_number(end) for end in ends]
-
-
-def _format_change(change: TrendValue | None) -> str:
-    """Return a change from the baseline with its interval."""
-    if change is None:
-        return "-"
-    value = format_plain_number(change.value, "+.3f")
-    return f"{value} ({format_plain_range(t, change.ci95, '+.3f')})" if change.ci95 else value
 
 
 def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
@@ -134,7 +123,7 @@ def _list_notes(trend: Trend) -> Iterator[str]:
     """Yield the last regression, the nights that numbers leave out, the cost, the signs, what happened."""
     yield format_plain(write_headline(t, trend.nights))
     if any(row.to_baseline for row in trend.engines.values()):
-        yield t("to baseline: the change from the baseline on the night of last")
+        yield t("to baseline: the change from the baseline on the last night")
     if trend.left_out:
         yield t(
             "first, last, min and max of engines are without nights that are incomplete, that have other"

@@ -238,7 +238,7 @@ def draw_confusion_matrix(agreement: LabelAgreement) -> Chart | None:
 def _describe_agreement(agreement: LabelAgreement) -> Iterator[Bilingual]:
     yield make_text(
         "How people and the assessor graded {pairs}, as counts and as shares of each grade of people.",
-        pairs=build_text(lambda t: t.translate_plural("{count:,} pair", "{count:,} pairs", agreement.pairs)),
+        pairs=build_text(display_text.count_pairs, agreement.pairs),
     )
     same, verdict = agreement.same_grade.value, agreement.same_verdict.value
     kappa, bias = agreement.kappa_relevant.value, agreement.bias.value

@@ -6,6 +6,7 @@ import csv
 import json
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -279,6 +280,25 @@ def test_wrong_usage_is_one_clear_line(run: Path, words: list[str], expected: st
     assert done.stderr.startswith("judge: ")
     assert expected in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "english", "chinese"),
+    [
+        ("127.0.0.1", "Address already in use", "地址已被占用"),
+        ("192.0.2.1", "Cannot assign requested address", "本机没有该地址"),
+    ],
+)
+def test_why_an_address_cannot_be_used_is_the_reason_of_the_system_alone(
+    run: Path, host: str, english: str, chinese: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        words = ("annotate", run, "--host", host, "--port", port)
+        done, in_chinese = run_judge(*words), run_judge(*words, "--ui-lang", "zh")
+    assert done.returncode == in_chinese.returncode == 2
+    assert f"cannot listen on {host} port {port}: {english}; use --port 0" in done.stderr
+    assert f"无法监听 {host} 的端口 {port}：{chinese}；" in in_chinese.stderr
 
 
 def test_what_is_no_run_is_said(tmp_path: Path) -> None:

@@ -103,6 +103,13 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[
     for title in ("what came back ", "mean ", "by nDCG@5 ", "How to read it: "):
         assert output.count(f"\n{title}") == 1
     assert "MAP@5" in output
+    deciding = load(three_engines).deciding_queries
+    assert deciding is not None
+    query = deciding.queries[0]
+    start = f"{deciding.a} and {deciding.b} differ most on {query.query_id} ({query.difference:+.4f})"
+    (line,) = [line for line in lines if line.startswith(start)]
+    assert line.endswith(f" by nDCG@5. Grades and reasons: judge show RUN --query {query.query_id}")
+    assert start not in render_tables(three_engines, measures=["AP@5"])
 
 
 def test_the_legend_explains_only_what_the_tables_show(three_engines: Mapping[str, Any]) -> None:
@@ -193,6 +200,7 @@ def test_engines_that_return_the_same_have_no_interval(tmp_path: Path) -> None:
     result = summarise_run(tmp_path / "run", [*rows, *({**row, "engine": "sogou"} for row in rows)])
     output = render_tables(result)
     assert "both have the same value on every query); +0.0000; ahead on 0 of" in output
+    assert "no value: the run has that many, or the pair has no interval" in output
     assert re.search(r"\nbing ≈ sogou +\+0\.0000 +- +0/", output)
     assert "-1.0000" not in output
 

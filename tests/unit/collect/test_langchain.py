@@ -259,3 +259,9 @@ def test_options_are_a_table(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with pytest.raises(InputError, match="options is 3; it is a table"):
         collect_wrapped(tmp_path, "Hosted", 3)
+
+
+def test_a_class_that_cannot_be_made_is_an_error_of_the_setup_whatever_it_raises(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with pytest.raises(SetupError, match=r"langchain:Closed cannot be made from .* no account for \*\*\*;"):
+        collect_wrapped(tmp_path, "Closed", {"api_key": CANARY})

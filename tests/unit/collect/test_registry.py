@@ -114,6 +114,25 @@ def test_a_wrong_header_is_named_without_the_others_which_may_hold_a_key() -> No
     assert str(caught.value) == "[collect.engines.mine] headers.X-Limit is 3; it is a text"
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"method": "GET NOW"}, "method is 'GET NOW'; it is an HTTP method such as GET or POST"),
+        ({"method": "得到"}, "method is '得到'; it is an HTTP method such as GET or POST"),
+        ({"headers": {"X Limit": "3"}}, "headers: 'X Limit' is not the name of a header"),
+        ({"headers": {"": "3"}}, "headers: '' is not the name of a header"),
+        ({"headers": {"A": "1", "X-Limit": "3\r\nX: 4"}}, "headers.X-Limit has a line break or another"),
+        ({"headers": {"X-Limit": "3\0"}}, "headers.X-Limit has a line break or another control character"),
+    ],
+)
+def test_what_no_request_can_have_is_refused_before_the_first_request(
+    options: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        open_names("http:mine", engine_tables={"mine": {**TABLE, **options}})
+    assert str(caught.value).startswith(f"[collect.engines.mine] {expected}")
+
+
 def test_two_engines_of_one_name_are_refused() -> None:
     with pytest.raises(InputError, match="two engines are called 'brave'"):
         open_names("brave", "http:brave", base_urls={"brave": LOCAL}, engine_tables={"brave": TABLE})

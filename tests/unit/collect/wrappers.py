@@ -81,3 +81,10 @@ class Strict(BaseModel):
 
 class Inherited(SearxSearchWrapper):
     """Hides errors as its parent does."""
+
+
+class Closed:
+    """Cannot be made: it raises an error that is no error of a value, as packages do without a key."""
+
+    def __init__(self, api_key: str = "") -> None:
+        raise RuntimeError(f"no account for {api_key}")

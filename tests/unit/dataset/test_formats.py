@@ -260,6 +260,26 @@ def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words:
     assert words in get_refusal(path, columns={"query": "q", "snippet": "text", "rank": "place"})
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        (
+            "q.csv",
+            "query_id,query\n1,tea\n",
+            "there is no field 'snippet', only 'query_id', 'query'. If",
+        ),
+        ("q.csv", "query\ntea\n", "queries only, get their results first: judge collect FILE --engine NAME"),
+        ("q.csv", "query,topic\ntea,food\n", "texts of results, name it: --columns snippet=NAME. If"),
+        ("q.csv", "query,url\ntea,u\n", "lacks 'snippet'; its columns are 'query', 'url'. Rename the right"),
+        ("q.csv", "query,text，url\ntea,green\n", "Separate the columns with half-width commas"),
+        ("q.jsonl", '{"query": "tea"}\n', "q.jsonl:1: there is no field 'snippet', only 'query'"),
+        ("q.txt", "tea\n", "q.txt: a .txt file can hold queries, but no results; get the results"),
+    ],
+)
+def test_a_file_of_queries_is_for_judge_collect(tmp_path: Path, name: str, content: str, words: str) -> None:
+    assert words in get_refusal(write_content(tmp_path, name, content.encode()))
+
+
 def test_a_formula_counts_as_what_was_saved_with_it(tmp_path: Path) -> None:
     import openpyxl
 

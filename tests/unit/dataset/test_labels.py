@@ -12,8 +12,8 @@ from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labe
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, ScaleName
-from judge.runs import export
 from judge.runs.export import format_qrels
+from judge.runs.query_entries import make_judgment_entries, make_query_entries
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 
@@ -295,8 +295,8 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    graded_pairs = export.make_judgment_entries(judgments, {}, GRADED)
-    entries = export.make_query_entries(data, pool, lambda _: graded_pairs, lambda *_: {}, {})
+    graded_pairs = make_judgment_entries(judgments, {}, GRADED)
+    entries = make_query_entries(data, pool, lambda _: graded_pairs, lambda *_: {}, {})
     text = "".join(map(format_qrels, entries))
     assert match_labels(read_label_file(tmp_path, text), data, pool) == LabelSet(graded, GRADED, "")
 

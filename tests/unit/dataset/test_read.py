@@ -397,10 +397,16 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         ("[1, 2]\n", "d.jsonl:1: is '[1, 2]', not an object"),
         ('{"query": "q", "query": "r", "snippet": "s"}\n', "d.jsonl:1: field 'query' is given twice"),
         (
-            '{"query": "q", "text": "s"}\n',
-            "d.jsonl:1: field 'snippet' is missing; the row has the fields ['query', 'text']. Rename"
+            '{"query": "q", "url": "u"}\n',
+            "d.jsonl:1: field 'snippet' is missing; the row has the fields ['query', 'url']. Rename"
             " the right one (upper case, lower case and blanks count), or say which one it is: --columns"
             " snippet=NAME",
+        ),
+        (
+            '{"query": "q", "text": "s"}\n',
+            "d.jsonl:1: there is no field 'snippet', only 'query', 'text'. If one of them holds the texts of"
+            " results, name it: --columns snippet=NAME. If the file holds queries only, get their results"
+            " first: judge collect FILE --engine NAME",
         ),
         (
             '{"Query": "q", "snippet": "s"}\n',

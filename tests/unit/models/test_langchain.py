@@ -273,6 +273,25 @@ def test_setup_says_what_is_missing() -> None:
         )
 
 
+def test_an_error_of_a_package_that_is_no_error_of_a_value_is_an_error_of_the_setup() -> None:
+    from judge.models.langchain import open_chat_model
+
+    # Without a key, this class raises openai.OpenAIError, whose parent is Exception.
+    with pytest.raises(SetupError, match=r"langchain:azure_openai:m cannot be opened: Missing credentials"):
+        open_chat_model("azure_openai:m", ServerAccess(None, {}, 5.0, 8), SAMPLING)
+
+
+def test_an_error_of_the_setup_does_not_show_a_key() -> None:
+    from judge.models.langchain import open_chat_model
+
+    # Pydantic's message shows the beginning and the end of the options.
+    environ = {"AZURE_OPENAI_API_KEY": CANARY}
+    with pytest.raises(SetupError, match="api_version") as caught:
+        open_chat_model("azure_openai:m", ServerAccess(None, environ, 5.0, 8), SAMPLING)
+    assert CANARY not in str(caught.value)
+    assert "input_value" not in str(caught.value)
+
+
 def test_without_the_extra_it_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['langchain'] = None\n"

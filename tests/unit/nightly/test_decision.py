@@ -34,7 +34,9 @@ DROP = RegressionOutcome(
     p_holm=6e-4,
     verdict="regression",
 )
-UNSURE = RegressionOutcome("baidu", "AP@10", 0, None, None, None, None, None, None, None, None)
+UNSURE = RegressionOutcome(
+    "baidu", "AP@10", 0, None, None, None, None, None, None, None, None, verdict="incomplete"
+)
 TURNED = replace(DROP, verdict="incomplete")
 BROKEN = {"searx": "searx: answered 0% of the queries"}
 

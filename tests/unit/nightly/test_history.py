@@ -172,7 +172,7 @@ def test_who_regressed() -> None:
         make_row("bing", "AP@10", 0.6, 0.55),
         make_row("baidu", "AP@10", 0.6, 0.6),
     ]
-    assert make_nights(record)[0].regressed == {"bing"}
+    assert make_nights(record)[0].regressed == ("bing",)
 
 
 def test_the_month_reads(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
     assert [each.en for each in drops] == stored[:2]
     assert drops[1].zh == (
         "\u2068bing\u2069：sDCG@10 下降 0.022，从 0.610 到 0.588，按 100 条查询和两晚的合并池计算"
-        "（p（Holm 校正）0.0008）"
+        "，p（Holm 校正）为 0.0008"
     )
     assert broke == Bilingual("baidu: broke", "baidu: broke")
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from judge.config.nightly import WebhookOptions
 from judge.messages import CHINESE
 from judge.nightly import notifications
 from judge.nightly.night_texts import format_markdown, format_plain, make_message
@@ -218,11 +217,11 @@ def test_the_files_are_the_same_for_the_same_night(tmp_path: Path) -> None:
 
 
 def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tmp_path: Path) -> None:
-    table = WebhookOptions(kind="slack", url_env="HOOK", link="https://ours.example/{date}/")
     with LoopbackServer(lambda requests: Reply(body="ok")) as server:
-        environ = {"HOOK": f"{server.url}/services/T0000/secretpart"}
+        url, link = f"{server.url}/services/T0000/secretpart", "https://ours.example/{date}/"
+        webhook = notifications.Webhook("slack", url, link=link)
         messages = [
-            notifications.publish(tmp_path, parse_record(record), environ, webhook=table)[-1]
+            notifications.publish(tmp_path, parse_record(record), {}, webhook)[-1]
             for record in (make_regression(), make_regression(), make_drift())
         ]
         texts = [request.body["text"] for request in server.requests if request.body]
@@ -240,23 +239,6 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
         "https://ours.example/2026-05-09/",
     ]
     assert "secretpart" not in "".join(path.read_text() for path in tmp_path.iterdir() if path.is_file())
-
-
-def test_a_webhook_that_is_not_set_up_is_said_and_ends_nothing(tmp_path: Path) -> None:
-    lines = notifications.publish(
-        tmp_path, parse_record(make_night("2026-05-02")), {}, webhook=WebhookOptions(url_env="HOOK")
-    )
-    assert lines[-1].startswith("webhook: not sent: [nightly] webhook: the environment variable 'HOOK'")
-    assert (tmp_path / "summary.md").exists()
-
-
-def test_a_webhook_with_half_an_address_ends_nothing(tmp_path: Path) -> None:
-    table = WebhookOptions(url_env="HOOK")
-    lines = notifications.publish(
-        tmp_path, parse_record(make_night("2026-05-02")), {"HOOK": "https://[secret"}, webhook=table
-    )
-    assert lines[-1] == "webhook: not sent: [nightly] webhook: $HOOK holds no https:// address; set it to one"
-    assert (tmp_path / "summary.md").exists()
 
 
 def test_a_record_goes_through_json_unchanged() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from judge.config.nightly import WebhookOptions
 from judge.nightly import notifications
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
@@ -79,11 +78,8 @@ def test_a_quiet_line_is_no_command_and_still_says_it(line: str) -> None:
 def test_what_a_webhook_answers_is_no_command(tmp_path: Path) -> None:
     refusal = json.dumps({"code": 9, "msg": "##[error]forged"})
     with LoopbackServer(lambda request: Reply(body=refusal)) as server:
-        environ = {"GITHUB_ACTIONS": "true", "HOOK": f"{server.url}/hook"}
-        table = WebhookOptions(kind="feishu", url_env="HOOK")
-        lines = notifications.publish(
-            tmp_path, parse_record(make_night("2026-05-02")), environ, webhook=table
-        )
+        environ, webhook = {"GITHUB_ACTIONS": "true"}, notifications.Webhook("feishu", f"{server.url}/hook")
+        lines = notifications.publish(tmp_path, parse_record(make_night("2026-05-02")), environ, webhook)
     assert "rejected with 9" in lines[-1]
     assert not any(map(parse_command, lines))
 

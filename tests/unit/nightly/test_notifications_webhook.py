@@ -17,7 +17,7 @@ from urllib.parse import unquote_plus
 
 import pytest
 
-from judge.config.nightly import NightlyConfig, WebhookOptions
+from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
 from judge.messages import CHINESE
 from judge.nightly.notifications import FORMATS, Webhook, post_message, publish
@@ -161,12 +161,11 @@ def test_a_message_for_wecom_has_at_most_4096_bytes_and_mentions_nobody(tmp_path
     night = make_regression()
     rows = [make_row(f"<@all><<@all>引擎{number}", "AP@10", 0.6, 0.2) for number in range(100)]
     night["regression_test"]["rows"] = rows
-    table = WebhookOptions(kind="wecom", url_env="HOOK", link="https://ours.example/{date}/")
     with LoopbackServer(lambda request: Reply(body='{"errcode":0}')) as server:
-        environ = {"HOOK": f"{server.url}/hook?key=keykeykey"}
+        url, link = f"{server.url}/hook?key=keykeykey", "https://ours.example/{date}/"
+        webhook = Webhook("wecom", url, link=link)
         assert (
-            publish(tmp_path, parse_record(night), environ, table, CHINESE)[-1]
-            == "webhook：已发送 wecom 消息"
+            publish(tmp_path, parse_record(night), {}, webhook, CHINESE)[-1] == "webhook：已发送 wecom 消息"
         )
         text = read_body(server)["markdown"]["content"]
     # Less than one more line fits.

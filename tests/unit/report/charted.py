@@ -14,7 +14,7 @@ from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
-from judge.runs import export
+from judge.runs.query_entries import make_judgment_entries, make_query_entries
 from judge.runs.results_file import QueryEntry
 from tests.unit.analysis.labelled import make_people, make_run
 
@@ -63,8 +63,8 @@ def list_entries(run: JudgedRun) -> Iterator[QueryEntry]:
         for e, engine in enumerate(scores.engines)
         for q, query in enumerate(scores.queries)
     }
-    judgments = export.make_judgment_entries(run.judgments, run.members, run.spec.scale)
-    return export.make_query_entries(run.data, run.pool, lambda _: judgments, lambda *key: table[key], {})
+    judgments = make_judgment_entries(run.judgments, run.members, run.spec.scale)
+    return make_query_entries(run.data, run.pool, lambda _: judgments, lambda *key: table[key], {})
 
 
 def make_agreement(

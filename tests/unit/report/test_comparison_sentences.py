@@ -230,6 +230,15 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
         "两个引擎共有的 50 条查询能以 80% 的概率检出约 0.10 的真实差异；100 条查询能检出约 0.07 的差异"
         "（按 P@5，查询数和差异均取各引擎对的中位数）。"
     )
+    two_engines = replace(BASE, comparisons=tuple(pairs[1:2]))
+    assert describe_power(ENGLISH, two_engines) == (
+        "With 50 queries that the two engines share, a test detects a true difference of about 0.10 by P@5"
+        " between them in 4 of 5 cases; with 100 queries, one of about 0.07."
+    )
+    assert describe_power(CHINESE, two_engines) == (
+        "两个引擎共有的 50 条查询能以 80% 的概率检出约 0.10 的真实差异（按 P@5）；100 条查询能检出约 0.07 的"
+        "差异。"
+    )
     assert describe_power(ENGLISH, BASE) == describe_power(CHINESE, BASE) == ""
     # Each at 28 queries: 0.2, 0.1 and 0.3, by the square root of their numbers of queries.
     unequal = [
@@ -243,6 +252,23 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     assert "; with 56 queries, one of about 0.14 " in text
 
 
+def test_runs_without_a_common_value_are_not_called_equal() -> None:
+    apart = replace(make_comparison(n=0, difference=None, ci95=None), outcome="undetermined")
+    engines = dict.fromkeys(("A (one)", "A (two)"), BASE.engines["A"])
+    result = replace(BASE, engines=engines, comparisons=(apart,), runs=("runs/one", "runs/two"))
+    assert choose_headline(ENGLISH, result) == (
+        "The runs cannot be compared by P@5: no engine has a value on the same query in both."
+    )
+
+
+def test_a_dataset_without_equal_results_saves_nothing() -> None:
+    size = "1 query, 1 engine; 1 result, 1 pair to judge"
+    assert facts.describe_dataset(ENGLISH, replace(BASE, dedup_saving=0.004)) == size
+    assert facts.describe_dataset(ENGLISH, replace(BASE, dedup_saving=0.25)) == (
+        f"{size} (25% fewer: equal results are one pair)"
+    )
+
+
 def test_what_another_measure_says_is_called_descriptive() -> None:
     values = np.stack([np.array([CLEAR, POOR]), np.array([POOR, CLEAR])], axis=-1)[:, :, None]
     result = summarise_scores(values, measures="P@5 P@10")
@@ -251,7 +277,7 @@ def test_what_another_measure_says_is_called_descriptive() -> None:
         "b is best by P@10 (descriptive: P@5 decides): its lead is statistically significant."
     )
     assert "（仅供参考，以 P@5 为准）" in choose_headline(CHINESE, result, "P@10")
-    assert "by P@10)" in describe_power(ENGLISH, result, "P@10")
+    assert " by P@10 " in describe_power(ENGLISH, result, "P@10")
 
 
 def test_comparisons_stand_below_what_their_figures_are() -> None:

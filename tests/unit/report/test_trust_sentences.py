@@ -65,7 +65,8 @@ def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
         assert "asks again" in advise_on_failures(ENGLISH, failures, waiting=True)
     advice = advise_on_failures(ENGLISH, {"content_filter": 1, "transport": 2})
     assert advice == (
-        " The same command asks again, only for these; the refusals of a content filter are final."
+        " The command that made the run asks again, only for these; the refusals of a content filter are"
+        " final."
     )
 
 

@@ -78,7 +78,7 @@ def test_every_label_comes_back_to_its_pair(
     assume(select_labellable(pool))
     query_ids = list(data.queries)
     with tempfile.TemporaryDirectory() as folder:
-        path = labelling_plan.write(Path(folder) / "plan.csv", data, pool, query_ids, seed)
+        path = labelling_plan.write_plan(Path(folder) / "plan.csv", data, pool, query_ids, seed)
         filled = read_table(path)
         truth = {}
         for number, row in enumerate(labelling_plan.make_rows(data, pool, query_ids, seed)):
@@ -101,7 +101,7 @@ def test_every_label_comes_back_to_its_pair(
 def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str, ...]]) -> None:
     data, contents = make_dataset(given_rows)
     with tempfile.TemporaryDirectory() as folder:
-        path = labelling_plan.write(Path(folder) / "plan.csv", data, contents, list(data.queries))
+        path = labelling_plan.write_plan(Path(folder) / "plan.csv", data, contents, list(data.queries))
         content = path.read_bytes()
         written = read_table(path)
     assert content.startswith(
@@ -118,7 +118,7 @@ def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
     data, pool = make_dataset(
         [("q", "bing", "<b>A &amp; B</b>", "2026-05-01", "one<br>two"), ("q", "baidu", "", "", "=3")]
     )
-    path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q"])
+    path = labelling_plan.write_plan(tmp_path / "plan.csv", data, pool, ["q"])
     rows = sorted(read_table(path), key=lambda row: row["title"])
     shown = {pair.snippet.text: pair.snippet.id for pair in pool.pairs}
     query = {"query_id": "q", "query": "'=about q", "reference": "", "grade": "", "comment": ""}
@@ -181,7 +181,7 @@ def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> Non
     rows = [{"query": "how tall?", "engine": "e", "snippet": "very", "reference": "=8,849 m"}]
     data = read_dataset(rows, lang="en", max_chars=400)
     (row,) = read_table(
-        labelling_plan.write(tmp_path / "plan.csv", data, build_pool(data, 3), list(data.queries))
+        labelling_plan.write_plan(tmp_path / "plan.csv", data, build_pool(data, 3), list(data.queries))
     )
     assert (row["query"], row["reference"], row["snippet"]) == ("how tall?", "'=8,849 m", "very")
 
@@ -189,14 +189,14 @@ def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> Non
 def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path: Path) -> None:
     data, pool = make_dataset([("q", "e", "", "", "one")])
     with pytest.raises(InputError, match="query 'x' is not in the run"):
-        labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q", "x"])
+        labelling_plan.write_plan(tmp_path / "plan.csv", data, pool, ["q", "x"])
     with pytest.raises(InputError, match="there is no folder"):
-        labelling_plan.write(tmp_path / "none" / "plan.csv", data, pool, ["q"])
+        labelling_plan.write_plan(tmp_path / "none" / "plan.csv", data, pool, ["q"])
     assert list(tmp_path.iterdir()) == []
-    path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q"])
+    path = labelling_plan.write_plan(tmp_path / "plan.csv", data, pool, ["q"])
     path.write_text("my labels")
     with pytest.raises(InputError, match="exists and may contain labels of people"):
-        labelling_plan.write(path, data, pool, ["q"])
+        labelling_plan.write_plan(path, data, pool, ["q"])
     assert path.read_text() == "my labels"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -204,5 +204,5 @@ def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path:
 def test_a_cell_fits_a_spreadsheet() -> None:
     data, pool = make_dataset([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
     with tempfile.TemporaryDirectory() as folder:
-        (row,) = read_table(labelling_plan.write(Path(folder) / "plan.csv", data, pool, ["q"]))
+        (row,) = read_table(labelling_plan.write_plan(Path(folder) / "plan.csv", data, pool, ["q"]))
     assert 30_000 < len(row["snippet"]) < 32_767
