@@ -134,7 +134,7 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     refused = run_judge(*make_words(data, server), "--out", out, "--qrels", labels, "--check", "9")
     assert "the labels or the sample of --check changed" in refused.stderr
     printed = run_judge("score", out).stdout
-    assert f"{PAIRS} pairs (" in printed
+    assert f"{PAIRS} results, {PAIRS} pairs\n" in printed
     assert f"{PAIRS} of {PAIRS} pairs have the grade of a person (labels.txt)." in printed
     assert f"the assessor gives the grade of the person to {grades.count(3) / 8:.1%}" in printed
     assert f", kappa {check['kappa']['value']:.3f}; " in printed

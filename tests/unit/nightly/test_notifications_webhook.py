@@ -44,9 +44,13 @@ def read_body(server: LoopbackServer) -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("kind", "answer", "body"),
     [
-        ("json", "", {"text": TEXT, "night": to_json(RECORD)}),
+        ("json", "", {"text": TEXT, "night": to_json(RECORD, with_defaults=True)}),
         # Only Feishu, DingTalk and WeCom refuse with HTTP 200; elsewhere a code can mean success.
-        ("json", '{"code":200,"msg":"success"}', {"text": TEXT, "night": to_json(RECORD)}),
+        (
+            "json",
+            '{"code":200,"msg":"success"}',
+            {"text": TEXT, "night": to_json(RECORD, with_defaults=True)},
+        ),
         (
             "slack",
             "ok",

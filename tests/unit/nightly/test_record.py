@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,12 @@ SCHEMA = HERE.parents[2] / "docs" / "schema" / "night.json"
 @check_each("values", [make_night("2026-05-02"), make_regression(), make_drift(), *make_month()[:2]])
 def test_a_record_is_written_and_read_back_the_same(tmp_path: Path, values: dict[str, Any]) -> None:
     record = parse_record(values)
-    RunFolder(tmp_path).write_json(NIGHT_FILE, to_json(record))
+    written = to_json(record, with_defaults=True)
+    RunFolder(tmp_path).write_json(NIGHT_FILE, written)
     assert read_record(RunFolder(tmp_path)) == record
     stored = json.loads((tmp_path / "night.json").read_text(encoding="utf-8"))
-    assert stored == to_json(record)
+    assert stored == written
+    assert stored.keys() == {field.name for field in fields(record)}
     jsonschema.validate(stored, json.loads(SCHEMA.read_text(encoding="utf-8")))
     for name in ("date", "status", "exit", "reasons", "remarks", "served", "queries", "judged", "coverage"):
         assert stored[name] == values[name]
