@@ -68,10 +68,10 @@ class _RequestLine:
 
 @dataclass(frozen=True, slots=True)
 class _Submission:
-    """What came of submitting assignments: the keys that are in no batch and never will be, in this process.
+    """The result of submitting assignments.
 
-    They fit into no batch, or another process judges them. `is_short` says that the budget does not cover all
-    the others.
+    The keys in `left_out` get no batch in this process: they fit into none, or another process judges them.
+    `is_short` says that the budget does not cover all the others.
     """
 
     left_out: Sequence[str]
