@@ -133,7 +133,7 @@ def build_question_asker(
     cancel_token: CancelToken,
     spend_limit: SpendLimit,
 ) -> QuestionAsker:
-    """Return what asks questions besides grades."""
+    """Return the asker of the questions of dimensions."""
 
     def open_client(kind: QuestionKind[Any]) -> tuple[QuestionAssessor, ModelClient]:
         assessor = build_question_assessor(config, kind, needs_key=True)

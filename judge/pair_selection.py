@@ -64,7 +64,7 @@ class PairSelection:
         """Return the judgments of an assessor with those of the near-duplicates, repeat by repeat."""
         if not self.near_duplicates:
             return judgments
-        by_key = {(*source.key, source.repeat): source for source in judgments}
+        by_key = {(*judgment.key, judgment.repeat): judgment for judgment in judgments}
         complete = []
         for repeat in sorted({repeat for *_, repeat in by_key}):
             for query_id, snippet_id in chain((pair.key for pair in self.pool.pairs), self.mismatched):
@@ -117,10 +117,10 @@ def make_judged_run(
     """Return the run of the `judgments` of each assessor, with the remarks of labels and assessors."""
     labels, mismatched = selection.labels, selection.mismatched
     by_assessor, remarks = {}, dict.fromkeys(labels.warnings if labels else ())
-    for judgment, own in zip(assessors, judgments, strict=True):
-        assessor = judgment.fit(own, selection.labelled)
-        by_assessor[assessor.name] = selection.add_near_duplicates(assessor.regrade(own))
-        remarks |= dict.fromkeys(assessor.remarks)
+    for assessor, own in zip(assessors, judgments, strict=True):
+        fitted = assessor.fit(own, selection.labelled)
+        by_assessor[fitted.name] = selection.add_near_duplicates(fitted.regrade(own))
+        remarks |= dict.fromkeys(fitted.remarks)
     name, of_assessor, members = combine_members(by_assessor)
     spec = RunSpec(
         name,
@@ -146,8 +146,8 @@ def _measure_controls(
     config: Config, mismatched: Collection[PairKey], judgments: Iterable[Judgment]
 ) -> Controls:
     """Return the rate of false positives, over the mismatched pairs with a grade in the first repeat."""
-    of_controls = (control for control in judgments if control.key in mismatched and control.repeat == 1)
-    grades = [control.grade for control in of_controls if control.grade is not None]
+    of_controls = (judgment for judgment in judgments if judgment.key in mismatched and judgment.repeat == 1)
+    grades = [judgment.grade for judgment in of_controls if judgment.grade is not None]
     share = measure_share(sum(grade >= config.grading.relevant_from for grade in grades), len(grades))
     return Controls(len(mismatched), share, config.max_false_positives)
 

@@ -33,7 +33,7 @@ from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.dimension_table import (
     DIMENSIONS,
     ask_questions,
-    count_questions,
+    list_question_counts,
     measure_dimensions,
 )
 from judge.errors import InputError
@@ -96,7 +96,7 @@ def run(
             dimensions = measure_dimensions(judged, _list_dimensions(config), asker, options)
         dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}
         # A dimension has its own cost, unless asking stopped before it was measured.
-        unmeasured = [question.cost for name, question in asker.questions.items() if name not in dimensions]
+        unmeasured = [questions.cost for name, questions in asker.questions.items() if name not in dimensions]
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
@@ -222,22 +222,14 @@ def estimate(config: Config) -> RunEstimate:
         options = DimensionOptions(explain_queries=config.explain_queries, asker=estimator)
         names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         # Which questions are asked depends on the grades: count them only when every pair is stored.
-        if (
-            names
-            and store
-            and not any(
-                member_estimate.calls or member_estimate.submitted for member_estimate in estimates.values()
-            )
-        ):
+        if names and store and not any(one.calls or one.submitted for one in estimates.values()):
             judgments = [find_known_judgments(plan, store) for plan in plans]
             judged = make_judged_run(config, selection, assessors, judgments, prepared.measures)
             ask_questions(judged, names, options)
         questions: dict[str, QuestionEstimate] = {}
-        for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
-            member_estimate = estimator.estimate(
-                count.kind, count.questions, count.shown_tokens, count.reply_tokens
-            )
-            questions[name] = questions[name] + member_estimate if name in questions else member_estimate
+        for name, count in list_question_counts(names, pooled.dataset, pooled.pool, options):
+            of_count = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
+            questions[name] = questions[name] + of_count if name in questions else of_count
     of_examples = dict.fromkeys(
         remark for assessor in assessors if assessor.prompts.examples for remark in assessor.remarks
     )

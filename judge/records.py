@@ -1,4 +1,4 @@
-"""Records that are passed between the steps of a run: frozen, with derived properties alone.
+"""Records that are passed between the steps of a run: frozen, with no methods but derived properties.
 
 Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completion ─► Verdict ─► Judgment ─► Score
 """

@@ -187,7 +187,7 @@ class StoredRankings(StoredRecords[Ranking], Generic[Columns]):
 
     def __init__(self, read_query_results: ReadResults, length: int, columns: Columns | None = None) -> None:
         super().__init__(
-            lambda: (ranking for query_result in read_query_results() for ranking in query_result.rankings),
+            lambda: (ranking for results in read_query_results() for ranking in results.rankings),
             length,
         )
         self.read_query_results = read_query_results
@@ -203,9 +203,7 @@ class StoredDocuments(Documents):
     @cached_property
     def _names(self) -> Documents:
         return {
-            key: names
-            for query_result in self._read_query_results()
-            for key, names in query_result.documents.items()
+            key: names for results in self._read_query_results() for key, names in results.documents.items()
         }
 
     def __getitem__(self, key: ListKey) -> tuple[str, ...]:

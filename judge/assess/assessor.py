@@ -32,12 +32,12 @@ from judge.messages import Message
 from judge.models.negotiation import find_max_tokens
 from judge.models.providers import Model
 from judge.parsing.verdict import parse_verdict
-from judge.records import CONTENT_FILTER, Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
-from judge.store.store import Answer, Failure, StoredVerdict, VerdictKeyInfo, normalise_params
+from judge.records import CONTENT_FILTER, Completion, Judgment, Lang, Pair, PairKey, Prompt, Scale, Verdict
+from judge.store.store import Failure, StoredVerdict, VerdictKeyInfo, VerdictOrFailure, normalise_params
 
 #: Thinking that does not end.
 _UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
-#: From this `max_tokens` on a model is taken to be allowed to think.
+#: From this `max_tokens` on, a model may think.
 _THINKING_MAX_TOKENS = 2048
 #: Kinds of unreadable replies that may hold yes or no where a grade is asked for.
 _NO_GRADE_KINDS = frozenset({"malformed", "missing_key", "not_a_grade", "not_integer"})
@@ -140,7 +140,7 @@ class Assessor:
             self.model.name, assignment.prompt_version, assignment.repeat, self.settings_digest
         )
 
-    async def ask(self, assignment: Assignment, complete: CompletePrompt) -> Answer:
+    async def ask(self, assignment: Assignment, complete: CompletePrompt) -> VerdictOrFailure:
         """Ask the model by `complete`, and once more for the verdict alone when the reply cannot be parsed.
 
         Raises AccountError, and what `complete` raises besides CallError: these concern all pairs.
@@ -235,7 +235,7 @@ class Assessor:
             request_id=completion.request_id,
         )
 
-    def make_judgment(self, assignment: Assignment, answer: Answer) -> Judgment:
+    def make_judgment(self, assignment: Assignment, answer: VerdictOrFailure) -> Judgment:
         """Return the record of `assignment` with its answer, of the model or of the store."""
         verdict, failure = (answer, None) if isinstance(answer, StoredVerdict) else (None, answer)
         pair = assignment.pair
@@ -282,7 +282,7 @@ class Assessor:
         assessor.name = f"{self.name} at {self.model.endpoint}"
         return assessor
 
-    def fit(self, judgments: Sequence[Judgment], labels: Mapping[tuple[str, str], int]) -> Self:
+    def fit(self, judgments: Sequence[Judgment], labels: Mapping[PairKey, int]) -> Self:
         """Return the assessor whose grades follow from all `judgments` and from `labels` by pair."""
         return self
 

@@ -21,7 +21,7 @@ from judge.store.store import VerdictStore
 
 #: Bytes of a key; the store has it in hexadecimal digits.
 _KEY_SIZE = 32
-#: Questions that are in memory at once.
+#: Assignments that are in memory at once.
 _BLOCK = 1000
 IndexedAssignment = tuple[int, Assignment]
 
@@ -56,8 +56,8 @@ class AssignmentPlan:
     """The assignments of `assessor`: each of `pairs` in each of `repeats`.
 
     The index of an assignment is its number: those of the first repeat come first, in the order of the pairs.
-    Questions with one key are one request. The keys are in `cache` if the pool of the pairs has a cache key,
-    `pool_key`.
+    Assignments with one key are one request. The keys are in `cache` if the pool of the pairs has a cache
+    key, `pool_key`.
     """
 
     def __init__(

@@ -25,14 +25,14 @@ from judge.models.providers import Model
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 from judge.store.leases import InBatch, LeasedElsewhere
-from judge.store.store import Answer, Failure, StoredVerdict
+from judge.store.store import Failure, StoredVerdict, VerdictOrFailure
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 
-#: Pairs under way at the same time, at least.
+#: Pairs in progress at the same time, at least.
 _MIN_PAIRS = 16
 #: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
 _MAX_FAILED = 30
-#: The same for pairs at which the model put out nothing but thinking.
+#: The same for pairs for which the model returned only thinking.
 _MAX_ONLY_THINKING = 5
 #: Characters of a reply that a message shows.
 _MAX_REPLY = 160
@@ -45,8 +45,8 @@ class LeaseScheduler:
     Each pair goes from one of these places to the next:
 
         _requests, _todo     not leased; `_todo` has the next ones
-        _leased              under way: it has a lease and waits for a task
-        _judge_leased        under way: a task judges it
+        _leased              in progress: it has a lease and waits for a task
+        _judge_leased        in progress: a task judges it
 
     It is in `_leased_elsewhere` while another process has its lease; this one tries again. A pair whose batch
     has not ended is only counted, in `_in_batches`.
@@ -62,13 +62,13 @@ class LeaseScheduler:
         #: None ends a task. A task is kept for the next pair, because to start one takes CPU time.
         self._leased = asyncio.Queue[tuple[VerdictRequest, PairLease] | None]()
         self._leased_elsewhere = deque[VerdictRequest]()
-        self._task_count = self._under_way = self._in_batches = 0
+        self._task_count = self._in_progress = self._in_batches = 0
         self._pair_ended = asyncio.Event()
 
     async def judge_all(self) -> None:
         """Judge all pairs, or those that end before the run is cancelled."""
         # More pairs than permits: those that wait for a retry must not keep a permit idle. With few permits
-        # some more, so that an outage is spread over many pairs' attempts.
+        # there are some more pairs, so that an outage is spread over the attempts of many.
         most = max(_MIN_PAIRS, 4 * self._limits.concurrency)
         # A few at first: the first requests do not wait until all of these are leased.
         size = max(_MIN_PAIRS, self._limits.concurrency // 4)
@@ -76,7 +76,7 @@ class LeaseScheduler:
         async with asyncio.TaskGroup() as group:
             with self._token.cancel_on_error():
                 while self._token.reason is None:
-                    free = min(size, most - self._under_way)
+                    free = min(size, most - self._in_progress)
                     if self._fill_todo(free) and free > 0:
                         await self._lease_next(group, self._todo, free)
                         size = most
@@ -85,7 +85,7 @@ class LeaseScheduler:
                     elif self._leased_elsewhere:
                         await self._wait_for_other_processes()
                         await self._lease_next(group, self._leased_elsewhere, len(self._leased_elsewhere))
-                    elif self._under_way:
+                    elif self._in_progress:
                         self._window.expect_leases(is_expected=False)
                         await self._wait_for_pair()
                     elif self._in_batches:
@@ -113,9 +113,9 @@ class LeaseScheduler:
             request = requests.popleft()
             match result:
                 case PairLease():
-                    self._under_way += 1
+                    self._in_progress += 1
                     self._leased.put_nowait((request, result))
-                    if self._under_way > self._task_count:
+                    if self._in_progress > self._task_count:
                         self._task_count += 1
                         group.create_task(self._judge_leased())
                 case StoredVerdict() | Failure():
@@ -130,11 +130,11 @@ class LeaseScheduler:
         while leased := await self._leased.get():
             if not await self._runner.judge(*leased):
                 self._leased_elsewhere.append(leased[0])
-            self._under_way -= 1
+            self._in_progress -= 1
             self._pair_ended.set()
 
     async def _wait_for_pair(self) -> None:
-        """Wait until a pair that is under way ends."""
+        """Wait until a pair that is in progress ends."""
         self._pair_ended.clear()
         await self._pair_ended.wait()
 
@@ -186,7 +186,7 @@ class PairRunner:
             self.client.cancel_token.cancel(RunIncomplete("judge has a defect: {error!r}", error=defect))
         return True
 
-    def _update_run_state(self, answer: Answer) -> None:
+    def _update_run_state(self, answer: VerdictOrFailure) -> None:
         """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
         if isinstance(answer, StoredVerdict):
             self.client.limiter.record_verdict()

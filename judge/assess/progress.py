@@ -12,7 +12,7 @@ from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.client.budget import SpendLimit
 from judge.judgment_log import JudgmentLog
 from judge.records import Judgment, RepeatProgress, Scale
-from judge.store.store import Answer, VerdictStore
+from judge.store.store import VerdictOrFailure, VerdictStore
 
 
 class ProgressListener(Protocol):
@@ -102,7 +102,7 @@ class JudgmentRecorder:
         for repeat in ended:
             self._progress.end_repeat(repeat)
 
-    def add(self, request: VerdictRequest, answer: Answer) -> None:
+    def add(self, request: VerdictRequest, answer: VerdictOrFailure) -> None:
         """Add a judgment for each assignment of `request`."""
         self.added_at = time.monotonic()
         assignments = request.assignments

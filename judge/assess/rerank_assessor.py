@@ -16,8 +16,8 @@ from judge.assess.prompts import Prompts, Template
 from judge.errors import ReplyParseError
 from judge.messages import Message, SeparatedNames
 from judge.models.providers import Model
-from judge.records import Completion, Judgment, Lang, Prompt, Scale, Verdict, parse_score
-from judge.store.store import Answer
+from judge.records import Completion, Judgment, Lang, PairKey, Prompt, Scale, Verdict, parse_score
+from judge.store.store import VerdictOrFailure
 
 _VERSION = "rerank-1"
 _REASONS: Mapping[Lang, str] = {
@@ -66,11 +66,11 @@ class RerankAssessor(Assessor):
             raise ReplyParseError("malformed", "the reply is no score")
         return Verdict(bisect_right(self._thresholds, score), _REASONS[prompt.lang].format(score=score))
 
-    def make_judgment(self, assignment: Assignment, answer: Answer) -> Judgment:
+    def make_judgment(self, assignment: Assignment, answer: VerdictOrFailure) -> Judgment:
         """Return the record of `assignment`, with the grade that the thresholds give its score."""
         return self._grade(super().make_judgment(assignment, answer))
 
-    def fit(self, judgments: Sequence[Judgment], labels: Mapping[tuple[str, str], int]) -> Self:
+    def fit(self, judgments: Sequence[Judgment], labels: Mapping[PairKey, int]) -> Self:
         """Return a copy with thresholds that are fitted on `labels` by pair, unless they are stated."""
         if not self._fits:
             return self

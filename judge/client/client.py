@@ -149,7 +149,7 @@ class ModelClient:
         """What a user should know of the server at the end of the run."""
         if self._longest_wait <= _LONG_WAIT:
             return ()
-        wait = format_duration(self._longest_wait)
+        wait = format_wait(self._longest_wait)
         return (
             Message(
                 "{endpoint} asked to wait for up to {wait} (Retry-After)",
@@ -275,7 +275,7 @@ class ModelClient:
             reason = Message(
                 "{endpoint} asks to wait {wait} ({error}), longer than --max-wait; wait for that time",
                 endpoint=endpoint,
-                wait=format_duration(wait),
+                wait=format_wait(wait),
                 error=error,
             )
         elif reason is None and outage > max_wait:
@@ -358,8 +358,8 @@ class _StartupErrors:
         )
 
 
-def format_duration(seconds: float) -> Message:
-    """Return the duration in minutes, or in hours from two hours on."""
+def format_wait(seconds: float) -> Message:
+    """Return a Retry-After in minutes, or in hours from two hours on, as exact as the server states it."""
     if seconds < 7200:
         return Message("{minutes:.3g} min", minutes=seconds / 60)
     return Message("{hours:.6g} h", hours=seconds / 3600)

@@ -2,10 +2,10 @@
 
 Until a verdict was read, at most 8 requests are in flight, sent one after the other until one is answered.
 After a failure before the first answer, one request at a time is sent. So a wrong account, name, server or
-model costs few requests. `skip_probes` leaves this out for a server that gave
-verdicts in an earlier run. When a server that answered fails again and again, the circuit opens: single probe
-requests follow each other at growing intervals until one is answered. `judge.client.rate_estimator` estimates
-the rate and the concurrency.
+model costs few requests. `skip_probes` leaves this out for a server that gave verdicts in an earlier run.
+When a server that answered fails again and again, the circuit opens: single probe requests follow each other
+at growing intervals until one is answered. `judge.client.rate_estimator` estimates the rate and the
+concurrency.
 """
 
 from __future__ import annotations

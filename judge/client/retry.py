@@ -63,7 +63,7 @@ def make_retry_policy(
     seconds.
     """
     backoff = wait_exponential(multiplier=0.5, max=60) + wait_random(0, 0.5)
-    # Pairs with the same Retry-After must not all come back in the same moment.
+    # Pairs with the same Retry-After must not all be retried at the same time.
     jitter = wait_random(0, 0.25)
 
     def wait(state: RetryCallState) -> float:

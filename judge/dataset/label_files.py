@@ -333,7 +333,7 @@ def _read_example(row: ParsedRow, scale: Scale, options: TextOptions) -> Example
 def _make_pair(row: ParsedRow, options: TextOptions) -> Pair:
     """Return the pair of a row; raise InputError where it has no text."""
     query = clean.clean_query(unescape_candidates(row.query)[0])
-    raw = RawSnippet(*(unescape_candidates(value)[0] for value in row.snippet or RawSnippet("")))
+    raw = RawSnippet(*(unescape_candidates(text)[0] for text in row.snippet or RawSnippet("")))
     snippet = clean.clean_snippet(raw, max_chars=options.max_chars, query=query, dates=options.dates)
     if not (query and snippet.text):
         raise InputError(

@@ -232,10 +232,10 @@ def label_expected(dataset: Dataset, pool: Pool) -> LabelSet:
     grades: dict[PairKey, int] = {}
     unreturned = 0
     by_text: list[tuple[str, str]] = []
-    for query_result in read_query_results(dataset, pool):
-        relevant, others = _match_documents(query_result)
+    for results in read_query_results(dataset, pool):
+        relevant, others = _match_documents(results)
         unreturned += len(others)
-        by_text += _grade_results(query_result, relevant, grades)
+        by_text += _grade_results(results, relevant, grades)
     labels = LabelSet(grades, BINARY, EXPECTED, unreturned=unreturned)
     if not by_text:
         return labels
@@ -281,10 +281,7 @@ def _grade_results(
 
 def list_unreturned(dataset: Dataset, pool: Pool) -> dict[str, tuple[str, ...]]:
     """Return, by query, the expected documents that no engine returned down to the depth of the pool."""
-    return {
-        query_result.query.id: _match_documents(query_result)[1]
-        for query_result in read_query_results(dataset, pool)
-    }
+    return {results.query.id: _match_documents(results)[1] for results in read_query_results(dataset, pool)}
 
 
 def _match_documents(results: QueryResults) -> tuple[set[str], tuple[str, ...]]:

@@ -41,7 +41,7 @@ class QueryReader:
     def read(self, folder: Path | None = None) -> Iterator[tuple[Query, tuple[Ranking, ...]]]:
         """Yield each query with its rankings; many rows go to a temporary file in `folder` meanwhile.
 
-        Raise InputError for the first wrong row, after queries without one.
+        Raise InputError for the first wrong row; queries before it may be yielded first.
         """
         remarks = DatasetRemarks()
         stored = RowsByQuery(self.rows, folder)

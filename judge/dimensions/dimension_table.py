@@ -20,7 +20,7 @@ from judge.dimensions.points import count_point_questions, measure_points
 from judge.dimensions.reasons import (
     count_explanation_questions,
     count_failure_questions,
-    explain_run,
+    measure_explanations,
     measure_failures,
 )
 from judge.dimensions.site_grades import count_site_questions, measure_site_grades
@@ -59,7 +59,7 @@ _ROWS = (
     Dimension(Message("points"), measure_points, count_point_questions),
     Dimension(Message("answers"), measure_answers, count_answer_questions),
     Dimension(Message("failures"), measure_failures, count_failure_questions),
-    Dimension(Message("explain"), explain_run, count_explanation_questions),
+    Dimension(Message("explain"), measure_explanations, count_explanation_questions),
     Dimension(Message("weights"), measure_total, needs_option=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
@@ -118,7 +118,7 @@ def ask_questions(run: JudgedRun, names: Iterable[str], options: DimensionOption
         DIMENSIONS[name].measure(run, options)
 
 
-def count_questions(
+def list_question_counts(
     names: Iterable[str], data: Dataset, pool: Pool, options: DimensionOptions
 ) -> Iterator[tuple[str, QuestionCount]]:
     """Yield the questions to expect of the dimensions `names`, which all ask, with the dimension."""

@@ -135,7 +135,7 @@ def _add_mmr(
     ranges: dict[str, tuple[float, float]],
 ) -> None:
     """Add to `values` what each list scores in the order of MMR, None where it has no score."""
-    measure = next((candidate for candidate in run.spec.measures if candidate.compares_engines), None)
+    measure = next((measure for measure in run.spec.measures if measure.compares_engines), None)
     if measure is None or not similarities:
         return
     rankings, documents = [], {}

@@ -45,11 +45,11 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
         )
         return summarise_dimension({}, run.data.engines, (remark,))
     measures = [
-        candidate for candidate in run.spec.measures if candidate.name in _SUMS and candidate.compares_engines
+        measure for measure in run.spec.measures if measure.name in _SUMS and measure.compares_engines
     ]
     measures = measures or [Measure("sDCG", depth)]
     values: dict[ListKey, dict[str, float | None]] = defaultdict(dict)
-    rankings = [candidate for candidate in run.data.rankings if candidate.error is None]
+    rankings = [ranking for ranking in run.data.rankings if ranking.error is None]
     for measure in measures:
         gains = compute_gains(measure, scale)
         expected = {key: float(share @ gains) for key, share in shares.items()}
@@ -86,8 +86,8 @@ def _average_shares(run: JudgedRun) -> tuple[dict[PairKey, Floats], dict[PairKey
         else:
             rows[key].append(np.eye(top + 1)[judgment.grade])
     return (
-        {key: np.mean(row, axis=0) for key, row in rows.items()},
-        {key: sum(numbers) / len(numbers) for key, numbers in certain.items()},
+        {key: np.mean(of_pair, axis=0) for key, of_pair in rows.items()},
+        {key: sum(shares) / len(shares) for key, shares in certain.items()},
     )
 
 

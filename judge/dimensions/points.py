@@ -223,7 +223,9 @@ def _describe_uncovered(
         for query_id, pool in complete.items()
     }
     most_first = sorted(filter(missing.get, missing), key=lambda query_id: -len(missing[query_id]))
-    notes = [make_note(run.data.queries[query], None, "; ".join(missing[query])) for query in most_first]
+    notes = [
+        make_note(run.data.queries[query_id], None, "; ".join(missing[query_id])) for query_id in most_first
+    ]
     remark = Message(
         "{queries:,} of {of:,} queries have {points:,} points, {vital:,} of them vital; {uncovered:,} of the"
         " vital points have no support in any engine's results.",

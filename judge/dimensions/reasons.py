@@ -170,13 +170,13 @@ def count_explanation_questions(
     return [QuestionCount(EXPLAIN, lists, 60.0 * pool.depth, 120)]
 
 
-def explain_run(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
+def measure_explanations(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
     scores = score_run(run, run.spec.measures[:1])
     values = scores.average_repeats()[:, :, 0]
     means = compute_nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
-    rankings = {candidate.key: candidate for candidate in run.data.rankings}
+    rankings = {ranking.key: ranking for ranking in run.data.rankings}
     judgments = _select_judgments(run.judgments)
     lists_with_lines = []
     for at in order[: options.explain_queries]:

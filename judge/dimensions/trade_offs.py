@@ -42,7 +42,7 @@ def parse_engine_prices(costs: Sequence[str], engines: Sequence[str]) -> dict[st
     A table may serve several datasets, so it may name other engines. Raise InputError for a name that is much
     like that of one of the `engines` without a price: it is probably misspelt.
     """
-    parts = (cost.rpartition("=") for cost in costs)
+    parts = (text.rpartition("=") for text in costs)
     prices = {name: float(price) for name, _, price in parts if name}
     unpriced = {name.casefold(): name for name in engines if name not in prices}
     for name in sorted(prices.keys() - engines):

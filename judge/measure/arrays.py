@@ -173,8 +173,8 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     repeats, grades = _collect_grades(results, judgments, scale)
     times = len(repeats)
     wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
-    padded = [np.pad(numbers, wider, constant_values=-1) for numbers in (results.document, results.pair)]
-    document, snippet = (np.repeat(numbers, times, axis=1) for numbers in padded)
+    padded = [np.pad(array, wider, constant_values=-1) for array in (results.document, results.pair)]
+    document, snippet = (np.repeat(array, times, axis=1) for array in padded)
     origin = np.repeat(_find_origins(padded[0]), times, axis=1)
     # Past the end of a list the snippet has the index -1, which is the row added here.
     judged = np.append(grades, np.full((1, times), NO_GRADE, grades.dtype), axis=0)

@@ -152,10 +152,7 @@ def tabulate_results(
     if isinstance(rankings, StoredRankings):
         columns: ResultColumns | None = rankings.columns
         if columns is None or columns.depth != depth:
-            parts = (
-                (query_result.rankings, query_result.documents)
-                for query_result in rankings.read_query_results()
-            )
+            parts = ((results.rankings, results.documents) for results in rankings.read_query_results())
             columns = rankings.columns = tabulate_queries(parts, depth, with_tokens=True)
         return columns
     in_order = sorted(rankings, key=attrgetter("query_id", "engine"))
@@ -213,9 +210,7 @@ class _FlatResults:
                     query_id=query_id,
                 )
         query, depth = self.queries[query_id], self.depth
-        lists = [
-            () if result_list.error is not None else result_list.snippets[:depth] for result_list in rankings
-        ]
+        lists = [() if ranking.error is not None else ranking.snippets[:depth] for ranking in rankings]
         ids = sorted({snippet.id for snippets in lists for snippet in snippets})
         self.ids.append(("".join(ids), array("i", map(len, ids))))
         pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, _number_names()

@@ -144,9 +144,9 @@ def compare_engines(
     value = scores.average_repeats()
     size = max(1, _BLOCK // max(1, len(scores.queries) * len(engine_pairs)))
     return tuple(
-        compare_measure
+        comparison
         for start in range(0, len(indexes), size)
-        for compare_measure in _compare_measures(
+        for comparison in _compare_measures(
             scores, value, indexes[start : start + size], engine_pairs, families
         )
     )
@@ -163,7 +163,7 @@ def _compare_measures(
     differences *= np.where(swapped, -1.0, 1.0)
     sides = np.where(swapped, [[two], [one]], [[one], [two]])
     named = zip(sides[0], sides[1], indexes, strict=True)
-    bounds = [scores.bound_differences(one, two, index) for one, two, index in named]
+    bounds = [scores.bound_differences(first, second, index) for first, second, index in named]
     bounded = [bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)]
     mean, least, most = ranges = np.stack(bounded, axis=1)
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))

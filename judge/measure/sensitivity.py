@@ -125,7 +125,7 @@ def _compare_segment(
     """Yield the contrast of the queries `ids` with the other ones of `scores`, by its one measure."""
     value = scores.average_repeats()[..., 0]
     row = {engine: value[index] for index, engine in enumerate(scores.engines)}
-    differences = np.stack([row[pair.a] - row[pair.b] for pair in comparisons], axis=1)
+    differences = np.stack([row[comparison.a] - row[comparison.b] for comparison in comparisons], axis=1)
     members = np.array([query in ids for query in scores.queries], bool)
     test = compare_groups(differences, members, families=families)
     inside, outside = (compute_nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
@@ -325,9 +325,7 @@ def measure_flagged_sensitivity(
     `flagged` (pairs,) marks snippets that may contain prompt injection. `among` names the pairs of engines to
     compare, None for all.
     """
-    measure = next(
-        (candidate for candidate in scores.measures if candidate.compares_engines), scores.measures[0]
-    )
+    measure = next((measure for measure in scores.measures if measure.compares_engines), scores.measures[0])
     flagged = flagged & np.isin(results.pair_query, judgments.rows["query"])
     if not flagged.any():
         return None
@@ -338,7 +336,7 @@ def measure_flagged_sensitivity(
         score_columns(results.drop_pairs(flagged), judgments.drop_pairs(flagged), [measure], scale),
     )
     means = [treated_scores.average_queries()[str(measure)] for treated_scores in treated]
-    engines = {engine: FlaggedMeans(*(mean[engine] for mean in means)) for engine in scores.engines}
+    engines = {engine: FlaggedMeans(*(by_engine[engine] for by_engine in means)) for engine in scores.engines}
     winners = FlaggedWinners(*(_find_winner(treated_scores, among) for treated_scores in treated))
     swapped = tuple(_find_swapped(engines))
     leads = ((engines[one].unchanged or 0.0) - (engines[two].unchanged or 0.0) for one, two in swapped)

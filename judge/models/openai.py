@@ -78,9 +78,9 @@ class OpenAI:
         if frame is None or frame.params is not params or frame.schema is not prompt.schema:
             # One object for all frames, so that what is made of the parameters is made once.
             alike = (
-                part.sent
-                for part in self._frames.values()
-                if part.params is params and part.schema is prompt.schema
+                frame.sent
+                for frame in self._frames.values()
+                if frame.params is params and frame.schema is prompt.schema
             )
             sent = next(alike, None) or params.add_format(prompt.schema)
             messages = build_messages(replace(prompt, user=_ANY_USER))

@@ -21,10 +21,9 @@ class Evidence:
 
     `unavailable` has a sentence for each engine that gave far fewer answers than at the baseline,
     `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
-    become worse although the assessor changed. `set_baseline_command` makes this night the baseline; it
-    is "" where it cannot.
-    `query_drift` is None where nothing was compared. `are_settings_changed` tells whether the assessor is
-    configured differently than at the baseline.
+    become worse although the assessor changed. `set_baseline_command` makes this night the baseline; it is ""
+    where it cannot. `query_drift` is None where nothing was compared. `are_settings_changed` tells whether
+    the assessor is configured differently than at the baseline.
     """
 
     has_baseline: bool

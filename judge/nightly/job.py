@@ -1,4 +1,4 @@
-"""The nightly job: collect, judge, compare with the baseline, decide, notify. Also `judge baseline set`.
+"""The nightly job: collect, judge, compare with the baseline, decide, notify. It sets baselines, too.
 
 Each step stores what it paid for, so a night that was killed continues where it stopped, and a finished
 night is left as it is. One process at a time works on a folder of nights.

@@ -36,15 +36,15 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
         if entry.figures is not None:
             yield _describe_selftest(t, name, entry.figures)
     alike = [name for name, entry in missing.items() if not entry.similar]
-    names = [[name] for name, entry in missing.items() if entry.similar]
-    for assessor_name in [alike, *names] if alike else names:
+    groups = [[name] for name, entry in missing.items() if entry.similar]
+    for group in [alike, *groups] if alike else groups:
         yield t(
             "There is no self-test of {names} with the options of this run{similar}. To add one, run judge"
             " selftest -m {model} with the same options, then judge score {run} --save.",
-            names=t.join(assessor_name),
-            similar=_describe_similar(t, missing[assessor_name[0]]),
+            names=t.join(group),
+            similar=_describe_similar(t, missing[group[0]]),
             run=run or t("FOLDER_OF_THIS_PAGE"),
-            model=assessor_name[0].rpartition("/")[0] if len(assessor_name) == 1 else "MODEL",
+            model=group[0].rpartition("/")[0] if len(group) == 1 else "MODEL",
         )
 
 

@@ -266,8 +266,8 @@ def _load_dataset(
     def read_pairs() -> Iterator[Pair]:
         return (
             pair
-            for query_result in read_query_results()
-            for pair in _list_pairs(data, query_result.rankings, query_result.documents)
+            for results in read_query_results()
+            for pair in _list_pairs(data, results.rankings, results.documents)
         )
 
     rankings = StoredRankings(read_query_results, sum(lengths), columns)

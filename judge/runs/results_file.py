@@ -125,7 +125,7 @@ class Results:
     queries: tuple[QueryEntry, ...]
 
 
-*_KEYS, _LAST_KEY = (dump_json(member.name) for member in fields(Results))
+*_KEYS, _LAST_KEY = (dump_json(field.name) for field in fields(Results))
 #: The indices of all queries.
 ALL_INDICES: Container[int] = range(maxsize)
 #: The lines before and after those of the queries.

@@ -83,7 +83,10 @@ class LeaseHolder:
         return self._folder / f"{holder_id}.lock"
 
     def reap_if_dead(self, holder_id: str) -> bool:
-        """Return whether the process `holder_id` has ended; its lock file is removed, if that is an id."""
+        """Return whether the process `holder_id` has ended, and remove its lock file.
+
+        A text that is no id counts as the id of a process that has ended.
+        """
         if not _ID.fullmatch(holder_id):
             return True
         path = self._name_path(holder_id)

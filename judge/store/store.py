@@ -91,7 +91,7 @@ class Failure:
 
 
 #: The result of an assignment.
-Answer = StoredVerdict | Failure
+VerdictOrFailure = StoredVerdict | Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +172,10 @@ class VerdictStore:
                     self.corrupt_keys.append(key)
         return verdicts
 
-    def find_answers(self, keys: Iterable[str]) -> dict[str, Answer]:
+    def find_answers(self, keys: Iterable[str]) -> dict[str, VerdictOrFailure]:
         """Return the stored verdicts among `keys`, and the refusals of content filters without one."""
         keys = list(keys)
-        answers: dict[str, Answer] = dict(self.find_verdicts(keys))
+        answers: dict[str, VerdictOrFailure] = dict(self.find_verdicts(keys))
         for chunk in split_keys(key for key in keys if key not in answers):
             answers |= _read_refusals(self._select(_FIND_REFUSALS, chunk))
         return answers
@@ -237,7 +237,7 @@ class VerdictStore:
                 advice=schema.choose_advice(error),
             ) from error
 
-    async def acquire(self, keys: Sequence[str]) -> list[Answer | Lease | Busy]:
+    async def acquire(self, keys: Sequence[str]) -> list[VerdictOrFailure | Lease | Busy]:
         """Acquire the leases of `keys` in one commit, and return one result for each key.
 
         That is the answer where another process has stored one meanwhile, `Busy` where a living process is
@@ -250,10 +250,12 @@ class VerdictStore:
                 self._writer.enqueue(self._release, (key, ()))
             raise
 
-    def _acquire(self, connection: sqlite3.Connection, keys: Sequence[str]) -> list[Answer | Lease | Busy]:
+    def _acquire(
+        self, connection: sqlite3.Connection, keys: Sequence[str]
+    ) -> list[VerdictOrFailure | Lease | Busy]:
         marks = ",".join("?" * len(keys))
         refusals = connection.execute(_FIND_REFUSALS.format(marks), keys)
-        results: dict[str, Answer | Lease | Busy] = {**_read_refusals(refusals)}
+        results: dict[str, VerdictOrFailure | Lease | Busy] = {**_read_refusals(refusals)}
         for key, grade, body, checksum in connection.execute(_FIND_VERDICTS.format(marks), keys):
             if verdict := read_verdict(key, grade, body, checksum):
                 results[key] = verdict

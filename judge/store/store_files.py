@@ -61,7 +61,7 @@ def merge_store(source: Path, target: Path) -> None:
 
 
 def _is_sound(key: bytes, grade: object, body: bytes, checksum: bytes) -> bool:
-    key_text, body_text, checksum_text = (value.decode(errors="replace") for value in (key, body, checksum))
+    key_text, body_text, checksum_text = (column.decode(errors="replace") for column in (key, body, checksum))
     return read_verdict(key_text, grade, body_text, checksum_text) is not None
 
 

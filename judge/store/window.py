@@ -13,7 +13,7 @@ from typing import Self
 from judge.errors import JudgeError
 from judge.records import ANSWERED, Call
 from judge.store.leases import Busy, Lease
-from judge.store.store import Answer, StoredVerdict, VerdictKeyInfo, VerdictStore
+from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictOrFailure, VerdictStore
 
 #: Seconds between two attempts to acquire a lease that another process holds.
 LEASE_POLL_INTERVAL = 0.2
@@ -38,7 +38,7 @@ class LeaseWindow:
         self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
 
-    async def acquire(self, keys: Sequence[str]) -> list[Answer | PairLease | Busy]:
+    async def acquire(self, keys: Sequence[str]) -> list[VerdictOrFailure | PairLease | Busy]:
         """Acquire the leases of the first of `keys`, as many as the window has free slots for, in one commit.
 
         Waits until a quarter of the slots is free, or one for each of `keys`, and returns one result for
@@ -53,7 +53,7 @@ class LeaseWindow:
         self.free(sum(not isinstance(result, Lease) for result in results))
         return [PairLease(self, result) if isinstance(result, Lease) else result for result in results]
 
-    async def acquire_when_free(self, key: str) -> Answer | PairLease:
+    async def acquire_when_free(self, key: str) -> VerdictOrFailure | PairLease:
         """Acquire the lease of `key`, once no other process holds it, or return its answer."""
         while True:
             [result] = await self.acquire([key])

@@ -39,10 +39,10 @@ def describe_estimate(estimate: RunEstimate) -> Iterator[str]:
     )
     yield from map(t, estimate.remarks)
     several = len(estimate.assessors) > 1
-    for name, assessor in estimate.assessors.items():
+    for name, member in estimate.assessors.items():
         if several:
             yield t("{name}:", name=name)
-        yield from _describe_assessor(assessor)
+        yield from _describe_assessor(member)
     for name, questions in estimate.dimensions.items():
         yield describe_questions(name, questions)
     if several or estimate.dimensions:
@@ -69,7 +69,7 @@ def _describe_total(estimate: RunEstimate) -> str:
     # A model in this process takes no calls, no tokens and little time.
     members = [member for member in estimate.assessors.values() if member.price != FREE_PRICE]
     estimates: list[AssessorEstimate | QuestionEstimate] = [*members, *estimate.dimensions.values()]
-    prices = [part.usd for part in estimates]
+    amounts = [part.usd for part in estimates]
     # How long questions take is not known.
     seconds = None if estimate.dimensions else sum(member.seconds for member in members)
     return t(
@@ -77,7 +77,7 @@ def _describe_total(estimate: RunEstimate) -> str:
         calls=count_calls(t, sum(part.calls for part in estimates)),
         prompt=sum(part.prompt_tokens for part in estimates),
         completion=sum(part.completion_tokens for part in estimates),
-        price=_describe_amount(None if None in prices else sum(filter(None, prices))),
+        price=_describe_amount(None if None in amounts else sum(filter(None, amounts))),
         duration="" if seconds is None else t(", about {duration}", duration=_format_duration(seconds)),
     )
 

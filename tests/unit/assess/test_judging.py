@@ -29,7 +29,7 @@ from judge.errors import RequestRejected, RetryableError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
-from judge.store.store import Answer, VerdictStore
+from judge.store.store import VerdictOrFailure, VerdictStore
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 from tests.support.factories import make_rows
@@ -287,7 +287,7 @@ def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
 
         commits = 0
 
-        async def acquire(self, keys: Sequence[str]) -> list[Answer | Lease | Busy]:
+        async def acquire(self, keys: Sequence[str]) -> list[VerdictOrFailure | Lease | Busy]:
             self.commits += 1
             if self.commits > 1:
                 await released.wait()

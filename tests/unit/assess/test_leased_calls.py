@@ -17,7 +17,7 @@ from judge.errors import Interrupted, RequestRejected, RetryableError
 from judge.models.providers import Model
 from judge.records import Call, Completion, Prompt, Usage
 from judge.store.leases import Busy, Lease, LeasedElsewhere
-from judge.store.store import Answer, StoredVerdict, VerdictStore
+from judge.store.store import StoredVerdict, VerdictOrFailure, VerdictStore
 from judge.store.window import PairLease
 from tests.support.stores import INFO, make_verdict, run_with_two_stores
 from tests.unit.client.simulation import ScriptedModel, SilentModel, make_prompt
@@ -33,7 +33,7 @@ def make_client(model: Model) -> ModelClient:
 
 async def request_verdict(
     store: VerdictStore, key: str, client: ModelClient, requests: int = 1
-) -> Answer | Busy:
+) -> VerdictOrFailure | Busy:
     """Return the verdict of `key` after this many requests; Busy if another process has its lease."""
     [result] = await make_lease_window(store, client).acquire([key])
     if not isinstance(result, PairLease):

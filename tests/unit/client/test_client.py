@@ -9,7 +9,7 @@ import pytest
 
 from judge.client.budget import SpendLimit
 from judge.client.cancel import Cancelled, CancelToken
-from judge.client.client import ModelClient, PairPermit, format_duration
+from judge.client.client import ModelClient, PairPermit, format_wait
 from judge.client.limiter import Circuit
 from judge.client.retry import RequestLimits
 from judge.errors import (
@@ -349,4 +349,4 @@ def test_a_retry_after_within_max_wait_is_obeyed_and_a_long_one_warned_of(
     [(90.0, "1.5 min"), (7199.0, "120 min"), (86400.0, "24 h"), (1e300, "2.77778e+296 h")],
 )
 def test_durations_are_formatted_in_few_characters(seconds: float, words: str) -> None:
-    assert format_duration(seconds) == words
+    assert format_wait(seconds) == words

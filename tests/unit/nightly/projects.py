@@ -27,10 +27,10 @@ from judge.models.server import ServerAccess
 from judge.nightly import job
 from judge.nightly.assessor_drift import CANARIES_FILE
 from judge.records import Completion, Prompt, Sampling, Usage
+from judge.runs.record_json import to_json
 from tests.support.factories import extract_fenced, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.nightly import simulated
-from tests.unit.nightly.records import list_values
 
 #: A small project of nights is noisy, and two repeats are enough for an assessor as steady as this one.
 RULES: Mapping[str, object] = {"min_drop": 0.02, "canary_repeats": 2, "judge_on_drift": "all"}
@@ -155,7 +155,7 @@ class NightlyProject:
 
     def run_night(self, day: str) -> dict[str, Any]:
         """Run the night of `day` in this process and return its record."""
-        return list_values(job.run_nightly(self.toml, day).record)
+        return to_json(job.run_nightly(self.toml, day).record, with_defaults=True)
 
     def read_file(self, day: str, name: str = "night.json") -> bytes:
         """Return the bytes of a file of the night of `day`."""

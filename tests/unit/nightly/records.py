@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from judge.nightly.record import NightRecord, record_from_json
-from judge.runs.record_json import build_adapter
 
 ENGINES = {"bing": 0.61, "baidu": 0.57, "searx": 0.48}
 MEASURES = ("AP@10", "sDCG@10")
@@ -33,11 +32,6 @@ HOSTILE = (
     "  ",
     "小狗 engine",
 )
-
-
-def list_values(record: NightRecord) -> dict[str, Any]:
-    """Return all values of a record of nights as JSON, also those that are the default."""
-    return dict(build_adapter(NightRecord).dump_python(record, mode="json"))
 
 
 def make_row(engine: str, measure: str, before: float, after: float, **given: Any) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import pytest
 
 from judge.errors import InputError
 from judge.nightly import job
+from judge.runs.record_json import to_json
 from tests.support.command_line import run_judge
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import write_queries
-from tests.unit.nightly.records import list_values
 
 QUERIES = 10
 #: How the described engine calls what a result has.
@@ -50,7 +50,7 @@ class Nights:
 
     def run_night(self, day: str) -> dict[str, object]:
         """Run the night of `day` and return its record."""
-        return list_values(job.run_nightly(self.toml, day).record)
+        return to_json(job.run_nightly(self.toml, day).record, with_defaults=True)
 
     def freeze(self) -> None:
         """Does a night and makes it the baseline."""
