@@ -14,10 +14,10 @@ from typing import Any
 
 from judge.dataset import trec
 from judge.dataset.clean import TextOptions
+from judge.dataset.dataset_remarks import DatasetRemarks
 from judge.dataset.parsed_rows import RowsByQuery
 from judge.dataset.query_rows import QueryRows
 from judge.dataset.readers import read_rows
-from judge.dataset.remarks import DatasetRemarks
 from judge.dataset.rows import InputRow, RowFormat
 from judge.errors import InputError
 from judge.records import Dataset, Query, Ranking

@@ -14,9 +14,9 @@ from typing import Annotated
 
 import msgspec
 
+from judge.dataset.dataset_remarks import PoolRemarks
 from judge.dataset.pool import make_pair, pool_query
 from judge.dataset.read import QueryReader
-from judge.dataset.remarks import PoolRemarks
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
 from judge.stored_records import (
     QueryResults,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset.clean import TextOptions
+from judge.dataset.dataset_remarks import PoolRemarks
 from judge.dataset.read import open_dataset, open_trec_dataset
-from judge.dataset.remarks import PoolRemarks
 from judge.dataset.rows import FIELDS, RowFormat
 from judge.records import Dataset
 
