@@ -1,11 +1,11 @@
 """The client of a model: limiter, retries, budget and cancellation.
 
-client           one request with retries and the budget; what a run waits for
-limiter          the permits of requests: probes, the circuit breaker
-rate_estimator   the rate and the concurrency that a server accepts
-retry            when a request is made again
-budget           the limits on calls and money
-cancel           Ctrl-C and the end of a run
+    client           one request with retries and the budget; what a run waits for
+    limiter          the permits of requests: probes, the circuit breaker
+    rate_estimator   the rate and the concurrency that a server accepts
+    retry            when a request is made again
+    budget           the limits on calls and money
+    cancel           Ctrl-C and the end of a run
 
 The adapters in `judge.models` send the requests.
 """
