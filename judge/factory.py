@@ -70,9 +70,7 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
     provider = PROVIDERS.get(spec.partition(":")[0])
     if provider is None or provider.service is None:
         forms = SeparatedNames(
-            remote_provider.spelling
-            for name, remote_provider in PROVIDERS.items()
-            if remote_provider.service and ":" not in name
+            remote.spelling for name, remote in PROVIDERS.items() if remote.service and ":" not in name
         )
         raise SetupError("--on ray works with {forms}; omit --on ray for {model}", forms=forms, model=spec)
     set_up_ray_in_environment(is_local=config.ray_address is None)

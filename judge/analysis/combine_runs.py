@@ -261,9 +261,9 @@ def _separate_grades(
     run_of = {engine: name for (name, _), engine in names.items()}
     used = {
         name: [
-            own_judgment
-            for own_judgment in run.judgments
-            if own_judgment.query_id in data.queries and own_judgment.repeat <= repeats
+            judgment
+            for judgment in run.judgments
+            if judgment.query_id in data.queries and judgment.repeat <= repeats
         ]
         for name, run in runs.items()
     }

@@ -327,7 +327,7 @@ class AnnotationSession:
 
     def _describe_pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
         pair = self.pairs[at]
-        query_ids = [other.query.id for other in self.pairs]
+        query_ids = [shown.query.id for shown in self.pairs]
         in_reserve = pair.query.id in self.reserve
         queries = [query for query in self._pairs_by_query if (query in self.reserve) == in_reserve]
         decision = current.get(pair.key)

@@ -257,11 +257,7 @@ def estimate_run(
         batch_usd=_compute_usd(price, replace(usage, cached_tokens=0), in_batch=True),
         examples=_compare_examples(
             assessor,
-            (
-                verdict_request
-                for verdict_request in plan.read_requests(missing)
-                if verdict_request.assignment.key not in in_batch
-            ),
+            (request for request in plan.read_requests(missing) if request.assignment.key not in in_batch),
             reply_tokens,
             price,
         ),

@@ -107,9 +107,8 @@ class LeaseScheduler:
 
     async def _lease_next(self, group: asyncio.TaskGroup, requests: deque[VerdictRequest], size: int) -> None:
         """Lease the first of `requests`, at most `size`, and start to judge them."""
-        for result in await self._window.acquire(
-            [verdict_request.assignment.key for verdict_request in islice(requests, size)]
-        ):
+        keys = [request.assignment.key for request in islice(requests, size)]
+        for result in await self._window.acquire(keys):
             request = requests.popleft()
             match result:
                 case PairLease():

@@ -11,6 +11,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any, TypeVar
 
+from judge.dataset.validation import parse_text
 from judge.errors import InputError
 from judge.messages import Message, OptionName, SeparatedNames
 
@@ -198,7 +199,8 @@ class RowFormat:
             location = f"{parent}: engine {engine!r}"
             answer = results if isinstance(results, dict) else {}
             values: dict[str, Any] = {**query_values, "engine": engine}
-            if isinstance(error := answer.get("error"), str) and error:
+            # As in a flat row: the status of a response, such as 503, is an error, too.
+            if error := parse_text(location, "error", answer.get("error")):
                 if answer.get("results"):
                     raise InputError(
                         "{place}: has results, and the error {error!r:.80}; remove one of them",

@@ -159,16 +159,16 @@ def _list_cells(table: re.Match[str], scale: Scale) -> str:
 def _parse_lines(text: str, scale: Scale) -> _Statement | None:
     """Return what the lines that begin with a label state, None when there is none."""
     lines = _list_lines(text, scale)
-    labelled = [_split_label(flatten(line), scale) for line in lines]
-    places = [index for index, label in enumerate(labelled) if label]
-    grades = {parse_value(label[0], scale) for label in labelled if label}
+    statements = [_split_label(flatten(line), scale) for line in lines]
+    places = [index for index, statement in enumerate(statements) if statement]
+    grades = {parse_value(statement[0], scale) for statement in statements if statement}
     if len(grades) > 1:
         raise ReplyParseError("ambiguous", f"{len(places)} lines state values that differ")
     if not places:
         return None
-    _, comment = labelled[places[-1]] or ("", "")
+    _, comment = statements[places[-1]] or ("", "")
     trail = "\n".join((comment, *lines[places[-1] + 1 :]))
-    rest = [line for line, label in zip(lines, labelled, strict=True) if not label]
+    rest = [line for line, statement in zip(lines, statements, strict=True) if not statement]
     return _Statement(grades.pop(), "\n".join(lines[: places[0]]), trail, _find_reason(rest))
 
 

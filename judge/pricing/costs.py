@@ -108,7 +108,7 @@ def make_run_cost(cost: Cost, price: Price | None) -> RunCost:
 def combine_costs(cost: RunCost, added: Iterable[RunCost]) -> RunCost:
     """Return the cost of a run with the costs `added` to it; the price is None where prices differ."""
     costs = [cost, *added]
-    price = cost.price if all(other.price == cost.price for other in costs) else None
+    price = cost.price if all(part.price == cost.price for part in costs) else None
     return RunCost(**asdict(add_costs(costs)), price=price)
 
 

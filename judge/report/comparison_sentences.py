@@ -248,12 +248,12 @@ def list_differences(t: Translator, comparisons: Sequence[PairComparison], most:
 
 def explain_no_number(t: Translator, comparisons: Sequence[PairComparison]) -> str:
     """Return why some pairs that are not separated have no number of queries and others do; else ""."""
-    pairs = [
-        comparison
+    has_no_number = {
+        comparison.at_least_queries is None
         for comparison in comparisons
         if comparison.outcome == "not separated" and comparison.detectable
-    ]
-    if len({pair.at_least_queries is None for pair in pairs}) < 2:
+    }
+    if len(has_no_number) < 2:
         return ""
     return t(
         "A pair that is not separated has no number of queries where the run has enough of them to detect the"

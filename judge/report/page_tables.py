@@ -111,17 +111,21 @@ def list_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[Ret
         # The share of judged results is there at 0 too, because it is the coverage of the means.
         if any(value is not None if name == "judged" else value for value in values):
             yield ReturnColumn(COUNT_COLUMNS[name], values, ".1%" if name in _SHARES else ",")
-    scores = [row.rerank_relevancy for row in rows]
-    if any(scores):
+    relevancies = [row.rerank_relevancy for row in rows]
+    if any(relevancies):
+        means = [relevancy.mean if relevancy else None for relevancy in relevancies]
+        yield ReturnColumn(make_text("score mean"), means, ".4f")
+        largest = [relevancy.max if relevancy else None for relevancy in relevancies]
+        yield ReturnColumn(make_text("score max"), largest, ".4f")
+    latencies = [row.latency_ms for row in rows]
+    if any(latencies):
+        medians = [latency.median if latency else None for latency in latencies]
+        yield ReturnColumn(make_text("ms median"), medians, ",.0f")
         yield ReturnColumn(
-            make_text("score mean"), [score.mean if score else None for score in scores], ".4f"
+            make_text("ms p95"), [latency.p95 if latency else None for latency in latencies], ",.0f"
         )
-        yield ReturnColumn(make_text("score max"), [score.max if score else None for score in scores], ".4f")
-    times, tokens = [row.latency_ms for row in rows], [row.tokens for row in rows]
-    if any(times):
-        yield ReturnColumn(make_text("ms median"), [time.median if time else None for time in times], ",.0f")
-        yield ReturnColumn(make_text("ms p95"), [time.p95 if time else None for time in times], ",.0f")
-        yield ReturnColumn(make_text("tokens"), [token.mean if token else None for token in tokens], ",.0f")
+        tokens = [row.tokens.mean if row.tokens else None for row in rows]
+        yield ReturnColumn(make_text("tokens"), tokens, ",.0f")
 
 
 def make_engines_table(summary: Summary) -> PageTable:

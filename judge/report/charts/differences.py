@@ -104,10 +104,11 @@ def _make_range(comparison: PairComparison) -> ValueRange | None:
 
 def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> Picture:
     first = comparisons[:_SHOWN]
-    groups = [(engine, list(rows)) for engine, rows in groupby(first, key=lambda pair: pair.a)]
+    groups = [(engine, list(rows)) for engine, rows in groupby(first, key=lambda comparison: comparison.a)]
     bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first))
-    numbers = [number for pair in first if (cell := _make_range(pair)) for number in cell.numbers]
-    others = [pair.b for pair in first]
+    ranges = filter(None, map(_make_range, first))
+    numbers = [number for value_range in ranges for number in value_range.numbers]
+    others = [comparison.b for comparison in first]
     marks = plot.place_marks(others, _MARKS_END, _COLUMNS, _INDENT)
     area = PlotArea(plot.make_axis([0.0, *numbers], 4), *marks, _TOP + ROW_HEIGHT - 4, bottom)
     legend = (

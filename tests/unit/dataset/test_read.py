@@ -127,6 +127,17 @@ def test_an_engine_of_a_nested_row_has_results_or_an_error(tmp_path: Path) -> No
         load(path)
 
 
+def test_an_error_of_a_nested_row_can_be_a_number_as_in_a_flat_row(tmp_path: Path) -> None:
+    nested = load([{"query": "q", "engines": {"a": {"error": 503}, "b": ["text"]}}])
+    of_b = {"query": "q", "engine": "b", "snippet": "text"}
+    flat = load([{"query": "q", "engine": "a", "error": 503}, of_b])
+    assert [ranking.error for ranking in nested.rankings] == ["503", None]
+    assert list(nested.rankings) == list(flat.rankings)
+    path = write_rows(tmp_path / "d.jsonl", [{"query": "q", "engines": {"a": {"error": ["down"]}}}])
+    with pytest.raises(InputError, match=r"d.jsonl:1: engine 'a': field 'error' is \['down'\], not text"):
+        load(path)
+
+
 @pytest.mark.parametrize("wrap", [lambda cases: cases, lambda cases: {"test_cases": cases}])
 def test_deepeval_test_cases(tmp_path: Path, wrap: Any) -> None:
     cases = [
