@@ -29,7 +29,7 @@ _REASON = re.compile(
     rf"(?i)(?<!and )(?<!the )(?<!with )(?<![与和及])(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z"
 )
 _OPENING_MARK = re.compile(
-    r"(?m)(?:[>~]|(?<!:)(?<!: )(?<!:[*]{2} )[❌✗✘×]|<!--|//|[“「『])\s*\Z|^[^\"\n]*(?:\"[^\"\n]*\"[^\"\n]*)*\"\s*\Z"
+    r"(?m)(?:[>~❌✗✘×]|<!--|//|[“「『])\s*\Z|^[^\"\n]*(?:\"[^\"\n]*\"[^\"\n]*)*\"\s*\Z"
 )
 _FENCE_HEAD = re.compile(r"(?:(?:```|~~~)[ \t]?\w*\s*){1,3}\Z")
 _FOREIGN_FENCE = re.compile(r"(?i)\b(?:html|xml|diff|markdown|md|example|input|prompt)\b")
