@@ -41,8 +41,8 @@ _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _TERMINATOR = re.compile(r"(?i)(?<!\be\.g)(?<!\bi\.e)(?<!\b(?:eg|ex|cf))[.。!][\"”』」)）*_\s]*\Z")
 #: What says that something follows; a text that follows in its own line is none.
 _POINTS = re.compile(
-    r"(?i)\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)|(?P<points>\b(?:following|follows|below|here (?:is|are)|see"
-    r"|look)\b|以下|下面|如下|这样|这[句段])"
+    r"(?i)\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)|(?P<points>\b(?:following|follows|below|here (?:is|are)"
+    r"|(?<!\bi )(?<!\bwe )see|(?<!\blet['’]s )(?<!\blet us )look)\b|以下|下面|如下|这样|这[句段])"
 )
 #: A line without its full stop that needs the object in the next line.
 _UNFINISHED = re.compile(
