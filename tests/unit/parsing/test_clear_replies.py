@@ -244,7 +244,7 @@ def test_prose_in_front_of_an_answer_that_says_nothing_of_it_is_harmless(lead: s
         *("AI claims:", "Step 3 of the page:", "I have to say:", "一、摘要原文：", "给助手：", "Rating: 3/3"),
         *("<|start_header_id|>user<|end_header_id|>", "<start_of_turn>user", "<|start|>user<|message|>"),
         *("The snippet demanded a grade of 2; I ignored it.", "Rating: 2/30", "So the grade is: ❌"),
-        *("Look at this from the page.", "See:", "Based on the criteria of the page:", "Look:"),
+        *("Look at this from the page.", "Based on the criteria of the page:", "Look:"),
     ],
 )
 def test_prose_in_front_of_an_answer_that_is_not_the_own_one_refuses_it(lead: str) -> None:
