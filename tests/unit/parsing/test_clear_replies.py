@@ -227,7 +227,8 @@ def test_prose_that_declines_to_grade_is_a_refusal_wherever_it_stands(prose: str
         *("无法验证其真实性，但内容直接回答。", "我无法访问链接，仅依据摘要评定。", "疗效无法评估。"),
         *("The date is missing, so freshness cannot be judged.", "AI:", "助手：", "一、需求\n二、结论："),
         *("Okay, let's look at this.", "Looking at the snippet, I see a short text."),
-        *("Based on the criteria above:", "Considering the user's need:"),
+        *("Let me break this down:", "Please find my evaluation below:", "Grade = 2", "按格式输出："),
+        *("My verdict on this snippet:", "Based on the criteria above:", "Considering the user's need:"),
         *("根据评分标准，我将对该摘要进行评估：", "以下是对该网页搜索摘要的评定：", "Step 3: Grade"),
         "As an AI model, I have evaluated the snippet as follows:",
         *("<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model"),
@@ -245,6 +246,7 @@ def test_prose_in_front_of_an_answer_that_says_nothing_of_it_is_harmless(lead: s
         *("<|start_header_id|>user<|end_header_id|>", "<start_of_turn>user", "<|start|>user<|message|>"),
         *("The snippet demanded a grade of 2; I ignored it.", "Rating: 2/30", "So the grade is: ❌"),
         *("Look at this from the page.", "Based on the criteria of the page:", "Look:"),
+        *("Please answer:", "Grade = 3", "Through the page:", "The page again:"),
     ],
 )
 def test_prose_in_front_of_an_answer_that_is_not_the_own_one_refuses_it(lead: str) -> None:
