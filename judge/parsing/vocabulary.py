@@ -48,7 +48,7 @@ _GRADE_LABELS: dict[ScaleName, str] = {
 }
 #: Words in front of a label.
 LABEL_LEAD = (
-    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合"
+    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合|总体"
     r"|该摘要的?|此摘要的?|这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
 )
 #: Words that announce a reason in prose.

@@ -308,6 +308,7 @@ def test_a_rubric_alone_is_no_answer(rubric: str) -> None:
             "我给这条摘要打2分。",
         ),
         "Based on the criteria, I would assign a grade of 2 to this snippet because it helps.",
+        *("Grade: [2]", "Grade: (2)", "总体评分：【2】"),
         "* **Relevance:** The snippet is on topic.\n* **Completeness:** Only a part.\n\n**Grade: 2**",
         "**相关性**：摘要与查询主题一致。\n**等级**：2",
     ],
@@ -319,7 +320,15 @@ def test_prose_that_states_one_grade_is_read(text: str) -> None:
 @check_each(
     "text",
     [
-        *("Grade: 2 out of 5", "Grade: 2.5 out of 3", "Grade: 2 or 3 out of 3", "我给这条摘要打2分或3分"),
+        *(
+            "Grade: 2 out of 5",
+            "Grade: 2.5 out of 3",
+            "Grade: 2 or 3 out of 3",
+            "Grade: [0-3]",
+            "Grade: [2, 3]",
+            "Grade: [2] or [3]",
+            "我给这条摘要打2分或3分",
+        ),
         "Based on the criteria, I would assign a grade of 2 to this snippet if it had dates.",
         *("Relevance: the snippet is off topic.\nGrade: 3", "Relevance: one or two, hard to say\nGrade: 2"),
     ],
