@@ -42,7 +42,7 @@ _TERMINATOR = re.compile(r"(?i)(?<!\be\.g)(?<!\bi\.e)(?<!\b(?:eg|ex|cf))[.。!][
 #: What says that something follows; a text that follows in its own line is none.
 _POINTS = re.compile(
     r"(?i)\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)|(?P<points>\b(?:following|follows|below|here (?:is|are)"
-    r"|(?<!\bi )(?<!\bwe )see|(?<!\blet['’]s )(?<!\blet us )look)\b|以下|下面|如下|这样|这[句段])"
+    r"|(?:^|[,;]) ?(?:please |now )?(?:see|look))\b|以下|下面|如下|这样|这[句段])"
 )
 #: A line without its full stop that needs the object in the next line.
 _UNFINISHED = re.compile(
@@ -68,7 +68,7 @@ _IS_SOURCE = re.compile(
 )
 #: What says what kind of page the graded one is.
 _IS_PAGE = re.compile(
-    r"(?i)(?:页面|网页|官网)[。.]?\Z|\A ?an? (?:[\w-]+ )?(?:page|site|blog|article)\b(?! of\b|['’])"
+    r"(?i)(?:页面|网页|官网)[。.]?\Z|\A一[篇个条][^,。]{1,20}(?:文章|页面|网页|网站|帖子)(?=[,。])|\A ?an? (?:[\w-]+ )?(?:page|site|blog|article)\b(?! of\b|['’])"
 )
 _IS_DEMAND = re.compile(vocabulary.DEMAND_WORDS, re.IGNORECASE)
 _IS_CONDITION = re.compile(vocabulary.CONDITION_WORDS, re.IGNORECASE)
@@ -118,7 +118,7 @@ _NOTE = re.compile(
 _CLAUSE_END = re.compile(r"(?i)[,;]|\b(?:because|since|as)\b|因为")
 _MEANING = re.compile(vocabulary.MEANING_WORDS, re.IGNORECASE)
 _NOT_AN_ANSWER = re.compile(
-    r"(?i)\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use|used|treat|treated|consider"
+    r"(?i)\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use(?! (?:any |my )?(?:facts|outside|external|prior|memory|knowledge))|used|treat|treated|consider"
     r"|considered|count|counted|accept|trust|rely|regard|interpret|record|store)\b|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made"
     r"|provided|returned|suggested|supplied|created|inserted|planted|proposed|claims?|demand(?:s|ed)|requested|said|says|wants?|wanted) (?:me "
     r"|us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))|the above"

@@ -36,7 +36,7 @@ _EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
 _RELEVANCE = re.compile(
     r"(?m)(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱"
-    r"|多少|可能)?(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b|不(?:直接|太|怎么)?相关|不相關|无关|無關"
+    r"|多少|可能)?(?P<value>\b(?:not (?:\w+ly |enough to be )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b|不(?:直接|太|怎么|算|够)?相关|不相關|无关|無關"
     rf"|相关|相關)(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{_EXPLAINS})|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need"
     r"|request))(?![性度])"
 )
@@ -135,6 +135,10 @@ _HELPS_NOT = re.compile(
     r"(?m)(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help|answer the (?:query|question))|\bfails to help"
     r"|(?:没有?|无法)(?:任何)?(?:帮助(?:用户)?|用)|[未没]有?回答(?:该|此)?查询)(?=\s?[.!。]|$)"
 )
+#: What a label of the binary scale has in front of an explanation: "结论：有帮助".
+_HELP_WORDS = dict.fromkeys(
+    ("有帮助", "有用", "部分有用", "完整回答", "useful", "helpful"), 1
+) | dict.fromkeys(("没有帮助", "无帮助", "没有用", "无用", "not useful", "not helpful"), 0)
 #: A line that is nothing but a verdict, or that begins with one and explains it.
 _VERDICT_LINE = re.compile(
     rf"(?m)^(?:[^\w\n]|_){{0,8}}(?P<value>(?:{ANY_WORD})(?=(?:[^\w\n]|_){{0,8}}$|{_EXPLAINS})|[01](?=[^\w\n.)、]{{0,8}}$))"
@@ -258,7 +262,8 @@ def _find_values(flat: str, scale: Scale) -> set[int | None]:
         match["value"] for form in _compile_bare_value_patterns(scale.name) for match in form.finditer(flat)
     }
     values = {find_value(SPELLED_GRADES.get(text, text), scale) for text in bare} - {None}
-    values |= {find_value(SPELLED_GRADES.get(text, text), scale) for text in labelled}
+    help_words = _HELP_WORDS if scale.name == "binary" else {}
+    values |= {help_words.get(text, find_value(SPELLED_GRADES.get(text, text), scale)) for text in labelled}
     if _UNCERTAIN.search(flat):
         values.add(None)
     if scale.name == "binary":

@@ -335,3 +335,36 @@ def test_prose_that_states_one_grade_is_read(text: str) -> None:
 )
 def test_prose_that_states_no_single_grade_of_the_scale_is_refused(text: str) -> None:
     assert is_refused(text)
+
+
+def test_a_conclusion_in_words_of_help_agrees_or_contradicts() -> None:
+    for word, grade in (
+        ("结论：有帮助。", 1),
+        ("判定：部分有用", 1),
+        ("Verdict: useful", 1),
+        ("结论：没有帮助。", 0),
+    ):
+        same, other = (VERDICT, NO) if grade else (NO, VERDICT)
+        assert parse_verdict(f"{word}\n\n{same}", BINARY).grade == grade
+        assert is_refused(f"{word}\n\n{other}", BINARY)
+    assert is_refused(f"结论：不好说\n\n{VERDICT}", BINARY)
+
+
+@check_each(
+    "prose",
+    [
+        "The user didn't look for a login page.",
+        "The Pro has 8 GB, but I must not use facts from memory.",
+        "按规则，只提到主题不算相关，摘要只提到主题。",
+        "A mere mention of the topic is not enough to be relevant.",
+    ],
+)
+def test_prose_that_explains_a_no_is_harmless(prose: str) -> None:
+    for text in (f"{prose}\n\n{NO}", f"{NO}\n\n{prose}"):
+        assert parse_verdict(text, BINARY).grade == 0
+
+
+def test_prose_that_says_what_kind_of_page_is_graded_is_harmless() -> None:
+    assert parse_verdict(f"{GRADE}\n\n这是一篇讨论提示注入的文章，用户正是要找这个。", GRADED).grade == 2
+    assert is_refused(f"{GRADE}\n\n这是一段网页里的文字。")
+    assert is_refused(f"{GRADE}\n\nYou must not use this JSON.")
