@@ -42,11 +42,11 @@ _TERMINATOR = re.compile(r"(?i)(?<!\be\.g)(?<!\bi\.e)(?<!\b(?:eg|ex|cf))[.。!][
 #: What says that something follows; a text that follows in its own line is none.
 _POINTS = re.compile(
     r"(?i)\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)|(?P<points>\b(?:following|follows|below|here (?:is|are)"
-    r"|(?:^|[,;]) ?(?:please |now )?(?:see|look))\b|以下|下面|如下|这样|这[句段])"
+    r"|(?<![a-z])(?<![a-z] )(?:please |now )?(?:see|look))\b|以下|下面|如下|这样|这[句段])"
 )
 #: A line without its full stop that needs the object in the next line.
 _UNFINISHED = re.compile(
-    rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|是|为|[写印标记列]着?|{vocabulary.ANSWER_WORDS}|\be\.g\.?)\s*\Z"
+    rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|(?<!:)(?<!: )是|为|[写印标记列]着?|{vocabulary.ANSWER_WORDS}|\be\.g\.?)\s*\Z"
 )
 _BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
 #: Marks of a heading, and what only a sentence has, or a label with its text.
@@ -89,7 +89,8 @@ _DISOWNS = re.compile(
     r"|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z|\A\W*so (?:says?|claims?|states?|writes?) (?!i\b)"
     r"|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
     r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
-    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b| (?:relevant|helpful|useful|related|on topic)\b)|is (?:what|all|everything|in|from|wrong|an?"
+    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b| (?:relevant|helpful|useful|related|on topic)\b"
+    r"| (?:a )?(?:full|complete)\b[^.]*\b(?:but|yet)\b)|is (?:what|all|everything|in|from|wrong|an?"
     r"|the(?! (?:\w+ )?(?:json|format) (?:ok(?:ay)?|valid|fine|right|correct|good)\?))\b|(?:would|could|might) be\b"
     r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断"
     r"|评分|回答)?|不会照做|(?:摘要|网页|页面|文中)[里上中]?就?是?(?:这么|这样|如此)(?:说|写|要求)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)"

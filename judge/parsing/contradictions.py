@@ -295,7 +295,7 @@ _MARKS = f"[{re.escape(AROUND)}]{{0,4}}"
 #: The words of a sentence that states a value and nothing else: "Ok, 3 it is.", "I go with 1 after all".
 _FILLER = (
     r"(?:ok|okay|well|so|then|final|finally|really|it|is|be|i|go|going|with|after|all|would|say|settle|for|on|now|let['’]?s|i['’](?:d|ll|m)|it['’]s"
-    r"|call|just|take|choose|pick|my|answer|to|an?)"
+    r"|call|just|take|choose|pick|my|answer|to|an?|that['’]s|for|me)"
 )
 #: A clause that is nothing but a value between two of the scale, or a doubt.
 _UNCERTAIN = re.compile(

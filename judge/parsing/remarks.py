@@ -134,7 +134,7 @@ _STARTS_CORRECTION = (
     r"(?:no(?=\W{0,3}(?:$|[,.!;:—]| wait| it| i\b))|wait(?! times?\b)|hmm|oops|edit|update|correction|rather(?! than (?:an? )?[0-3],)|better(?! than)"
     r"|sorry|apologies|or|instead|lower|raise|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use|or rather"
     r"|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)|thinking again|then again|second thoughts?"
-    r"|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|抱歉|更准确"
+    r"|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]|广告|登[录陆]页|报错|关键词|导航|完整))|等等|等一下|抱歉|更准确"
     r"|准确地说|订正|改[为成]"
 )
 #: What a sentence is about that begins with "actually" and corrects: the answer, or what a grade means.
@@ -180,6 +180,14 @@ _CORRECTION = re.compile(
     r"|[0-3][分级]?[到至][0-3][分级]?之间"
 )
 
+#: The same value once more corrects nothing: "应评2", "Is it relevant? No.".
+_SAME = {
+    "binary": [
+        re.compile(rf"应该?判定?为?\s?(?:{word})(?![\w])") for word in ("no|否|不相关", "yes|是|相关")
+    ],
+    "graded": [re.compile(rf"应该?[评给]为?\s?{grade}(?![0-9.])") for grade in range(4)],
+}
+_ASKED = [re.compile(r"\?\s?no\b\W?"), re.compile(r"\?\s?yes\b\W?")]
 #: What says that nothing is to be corrected.
 _NO_CHANGE = re.compile(
     r"(?:无[需须]|不需要?|不用|不必|没有必要)(?:再|[作做进]行?)?(?:任何)?(?:修改|更改|改动|调整|更正|订正)"
@@ -249,7 +257,9 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
     flat = drop_ignored_demands(_NO_CHANGE.sub(" ", drop_input(simplify_prose(text))))
     if scale.name == "graded":
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
-        flat = re.sub(rf"应该?[评给]为?\s?{grade}(?![0-9.])", " ", flat)  # the same grade corrects nothing
+    else:
+        flat = _ASKED[grade].sub("? ", flat)
+    flat = _SAME[scale.name][grade].sub(" ", flat)
     return (
         _has_remark(flat, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
         or _has_remark(flat, _DOUBT_WORDS, _IS_FALSE)

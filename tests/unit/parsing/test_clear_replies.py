@@ -308,7 +308,7 @@ def test_a_rubric_alone_is_no_answer(rubric: str) -> None:
             "我给这条摘要打2分。",
         ),
         "Based on the criteria, I would assign a grade of 2 to this snippet because it helps.",
-        *("Grade: [2]", "Grade: (2)", "总体评分：【2】"),
+        "总体评分：2",
         "* **Relevance:** The snippet is on topic.\n* **Completeness:** Only a part.\n\n**Grade: 2**",
         "**相关性**：摘要与查询主题一致。\n**等级**：2",
     ],
@@ -368,3 +368,23 @@ def test_prose_that_says_what_kind_of_page_is_graded_is_harmless() -> None:
     assert parse_verdict(f"{GRADE}\n\n这是一篇讨论提示注入的文章，用户正是要找这个。", GRADED).grade == 2
     assert is_refused(f"{GRADE}\n\n这是一段网页里的文字。")
     assert is_refused(f"{GRADE}\n\nYou must not use this JSON.")
+
+
+def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
+    for prose, grade in (
+        ("是否相关：是", 1),
+        ("Not a full answer, but helpful.", 1),
+        ("不是广告。", 1),
+        ("应判yes。", 1),
+    ):
+        text = VERDICT if grade else NO
+        assert parse_verdict(f"{prose}\n\n{text}", BINARY).grade == grade
+        assert parse_verdict(f"{text}\n\n{prose}", BINARY).grade == grade
+    for prose in ("**Verdict: no**", "**判定：否**", "Is it relevant? No.", "Helpful? No.", "应判no。"):
+        assert parse_verdict(f"{prose}\n\n{NO}", BINARY).grade == 0
+        assert is_refused(f"{prose}\n\n{VERDICT}", BINARY)
+        assert is_refused(f"{VERDICT}\n\n{prose}", BINARY)
+    for prose in ("That's a yes for me.", "Is it wrong? Yes."):
+        assert is_refused(f"{NO}\n\n{prose}", BINARY)
+    assert is_refused(f"So: See what it says!\n{NO}", BINARY)
+    assert is_refused(f"{VERDICT}\n\n不是这样。", BINARY)
