@@ -144,15 +144,12 @@ class CollectListener(Protocol):
 
     def begin(self, total: int, done_count: int) -> None:
         """Begin: `total` answers are wanted, `done_count` of them are in the log already."""
-        return
 
     def add_answer(self, *, failed: bool) -> None:
         """Count one more query that an engine answered, or failed to answer."""
-        return
 
     def end(self) -> None:
         """End, for whatever reason."""
-        return
 
 
 class _NullCollectListener(CollectListener):
@@ -327,17 +324,11 @@ async def _fetch(
         response = await source.fetch(request, http)
     except CallError as error:
         return None, error
-    if response.status >= 300:
-        return response, _make_refusal(source, response)
-    if response.undecodable:
-        return response, RetryableError("server_error", response.undecodable)
-    return response, None
-
-
-def _make_refusal(source: ResultSource, response: Response) -> CallError:
-    text = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
-    try:
-        body = parse_json_body(text)
-    except RetryableError:
-        body = text
-    return classify_response(response.status, body, response.headers, *source.secrets, hint=source.hint)
+    if response.status < 300:
+        undecodable = response.undecodable
+        return response, RetryableError("server_error", undecodable) if undecodable else None
+    body = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
+    with suppress(RetryableError):
+        body = parse_json_body(body)
+    refusal = classify_response(response.status, body, response.headers, *source.secrets, hint=source.hint)
+    return response, refusal
