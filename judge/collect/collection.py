@@ -144,12 +144,15 @@ class CollectListener(Protocol):
 
     def begin(self, total: int, done_count: int) -> None:
         """Begin: `total` answers are wanted, `done_count` of them are in the log already."""
+        return
 
     def add_answer(self, *, failed: bool) -> None:
         """Count one more query that an engine answered, or failed to answer."""
+        return
 
     def end(self) -> None:
         """End, for whatever reason."""
+        return
 
 
 class _NullCollectListener(CollectListener):
@@ -286,7 +289,8 @@ class Collector:
         started, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
         response, error = await _fetch(engine.source, request, self.http)
         latency = round((time.perf_counter() - start) * 1000, 1)
-        error = error and self._pause_after(engine, error)
+        if error is not None:
+            error = self._pause_after(engine, error)
         entry = RawLogEntry(
             engine=engine.source.name,
             query_id=query.id,
@@ -299,8 +303,8 @@ class Collector:
         )
         # In a thread: waiting for the disk must not count as latency of the other engines.
         await asyncio.to_thread(self.raw_log.add, entry)
-        unreadable = self.results.add(entry)
-        error = error or (unreadable and self._pause_after(engine, unreadable))
+        if unreadable := self.results.add(entry):  # None after an error
+            error = self._pause_after(engine, unreadable)
         if error is not None:
             raise error
 
