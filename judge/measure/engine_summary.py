@@ -18,7 +18,7 @@ import numpy as np
 
 from judge.flags import TEXT_MISSING
 from judge.measure.columns import ResultColumns
-from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide
+from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide, list_distinct
 from judge.measure.resampling import LEVEL, Interval, make_finite_interval
 from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 
@@ -116,11 +116,15 @@ def summarise_engines(
 
     `rerank_scores` are the relevance scores of a reranker by pair, as numbered in `results`.
     """
-    coverage, no_snippet_shares = scores.coverage, compute_no_snippet_shares(results)
-    pooled = int(coverage.pooled.sum())
+    no_snippet_shares = compute_no_snippet_shares(results)
+    # The distinct documents of each engine; those of two queries have different numbers.
+    first_numbers = np.arange(len(results.queries))[:, None] * (int(results.document.max(initial=0)) + 1)
+    documents = [list_distinct((own + first_numbers)[own >= 0]) for own in results.document]
+    engines_by_document = np.bincount(np.concatenate([np.empty(0, np.int64), *documents]))
+    pooled = int(np.count_nonzero(engines_by_document))
     summaries = {}
     for row, (engine, means) in enumerate(average_engines(scores).items()):
-        returned, present = coverage.returned[row], ~coverage.without_list[row]
+        returned, present = results.returned[row], ~results.without_list[row]
         latencies = results.latency_ms[row][~results.errors[row] & ~np.isnan(results.latency_ms[row])]
         median, p95 = np.percentile(latencies, [50, 95]).tolist() if latencies.size else (0.0, 0.0)
         tokens = results.tokens[row][~np.isnan(results.tokens[row])].tolist()
@@ -130,11 +134,11 @@ def summarise_engines(
             queries=len(scores.queries),
             answered=int((present & (returned > 0)).sum()),
             empty=int((present & (returned == 0)).sum()),
-            errors=int(coverage.errors[row].sum()),
-            absent=int(coverage.absent[row].sum()),
-            judged=int(coverage.graded[row].sum()) / pairs if pairs else None,
-            duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
-            unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
+            errors=int(results.errors[row].sum()),
+            absent=int(results.absent[row].sum()),
+            judged=int(scores.graded[row].sum()) / pairs if pairs else None,
+            duplicates=(snippets - len(documents[row])) / snippets if snippets else None,
+            unique=int((engines_by_document[documents[row]] == 1).sum()) / pooled if pooled else None,
             measures=means,
             latency_ms=Latency(median, p95, latencies.size) if latencies.size else None,
             tokens=TokenCount(fmean(tokens), len(tokens)) if tokens else None,
@@ -155,7 +159,7 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
                 (value[row, :, column], low[row, :, column], high[row, :, column]),
                 intervals[row, column],
                 shared[:, column],
-                ~scores.coverage.without_list[row],
+                ~scores.without_list[row],
             )
             for column, measure in enumerate(scores.measures)
         }
