@@ -151,20 +151,29 @@ def summarise_engines(
 def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     """Return the means by engine and measure."""
     value, low, high = scores.average_with_bounds()
-    shared: Bools = np.all(~np.isnan(value), axis=0)
+    known = ~np.isnan(value)
+    shared: Bools = np.all(known, axis=0)
+    unknown = ~known & ~np.isnan(low)
+    undefined = ~known & ~unknown & ~scores.without_list[..., None]
     intervals = _compute_t_intervals(value, np.array(scores.largest))
-    return {
-        engine: {
-            str(measure): _make_mean(
-                (value[row, :, column], low[row, :, column], high[row, :, column]),
-                intervals[row, column],
-                shared[:, column],
-                ~scores.without_list[row],
+    means: dict[str, dict[str, MeasureMean]] = {engine: {} for engine in scores.engines}
+    for row, engine in enumerate(scores.engines):
+        for column, measure in enumerate(scores.measures):
+            cells = row, slice(None), column
+            bounded = compute_bounded_mean(value[cells], low[cells], high[cells])
+            mean, lowest, highest = (convert_non_finite(float(end)) for end in bounded)
+            paired = value[cells][shared[:, column]]
+            means[engine][str(measure)] = MeasureMean(
+                mean=mean,
+                n=int(known[cells].sum()),
+                ci95=make_finite_interval(*intervals[row, column]),
+                bounds=(lowest, highest),
+                undefined=int(undefined[cells].sum()),
+                unknown=int(unknown[cells].sum()),
+                paired=float(paired.mean()) if paired.size else None,
+                paired_n=paired.size,
             )
-            for column, measure in enumerate(scores.measures)
-        }
-        for row, engine in enumerate(scores.engines)
-    }
+    return means
 
 
 def _compute_t_intervals(value: Floats, largest: Floats) -> Floats:
@@ -179,29 +188,6 @@ def _compute_t_intervals(value: Floats, largest: Floats) -> Floats:
     se = np.sqrt(divide(squares, count * (count - 1), np.nan))
     reach = np.vectorize(t_quantile, otypes=[float])(np.maximum(count - 1, 1).astype(int)) * se
     return np.stack([np.maximum(mean - reach, 0.0), np.minimum(mean + reach, largest)], axis=-1)
-
-
-def _make_mean(
-    bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools
-) -> MeasureMean:
-    """Return the mean of one engine from its (queries,) values with their bounds, and the (2,) `interval`.
-
-    `shared` (queries,) marks queries where all engines have a value, `present` those with a list of this one.
-    """
-    value, low, high = bounded
-    defined = ~np.isnan(value)
-    unknown = ~defined & ~np.isnan(low)
-    mean, lowest, highest = (convert_non_finite(float(end)) for end in compute_bounded_mean(value, low, high))
-    return MeasureMean(
-        mean=mean,
-        n=int(defined.sum()),
-        ci95=make_finite_interval(*interval),
-        bounds=(lowest, highest),
-        undefined=int((present & ~defined & ~unknown).sum()),
-        unknown=int(unknown.sum()),
-        paired=float(value[shared].mean()) if shared.any() else None,
-        paired_n=int(shared.sum()),
-    )
 
 
 def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> RerankRelevancy | None:
