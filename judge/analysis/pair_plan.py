@@ -160,7 +160,7 @@ def _order_engines(
         )
     scores = score_run(run, [measure]).select(engines=chosen)
     value = scores.average_repeats()[..., 0]
-    answered: Bools = ~np.any(scores.coverage.without_list, axis=0)
+    answered: Bools = ~np.any(scores.without_list, axis=0)
     defined: Bools = answered & ~np.isnan(value).any(axis=0)
     if defined.sum() < 2:
         raise InputError(

@@ -77,6 +77,11 @@ class ResultColumns:
     snippet_ids: TextColumn
     unreturned: Ints | None = None
 
+    @property
+    def without_list(self) -> Bools:
+        """Return (engines, queries): True where there is no list to measure; an empty list is a list."""
+        return self.errors | self.absent
+
     @cached_property
     def _ranges(self) -> Mapping[str, tuple[int, int]]:
         """The numbers of the pairs of each query: the first, and the one after the last."""
