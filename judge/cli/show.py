@@ -86,13 +86,8 @@ def _search(entries: Iterable[QueryEntry], query: str, run: Path) -> tuple[Query
 
 
 def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
-    judgments = [
-        judgment
-        for engine in entry.engines.values()
-        for snippet in engine.snippets
-        for judgment in snippet.judgments
-    ]
-    if not any(judgment.error for judgment in judgments):
+    snippets = [snippet for engine in entry.engines.values() for snippet in engine.snippets]
+    if not any(judgment.error for snippet in snippets for judgment in snippet.judgments):
         return entry
     details = {
         (line["snippet_id"], line["repeat"]): str(line.get("detail", ""))

@@ -102,7 +102,7 @@ def render_report(
     sample of them.
     """
     extras = extras or ReportExtras()
-    chart_data = ChartData.start(summary)
+    chart_data = ChartData(summary)
     languages: set[str] = set()
 
     def add(entry: QueryEntry) -> None:
