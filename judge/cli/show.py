@@ -122,7 +122,9 @@ def print_query(entry: QueryEntry, console: Console) -> None:
             console.print(escape_line(t("{name}: {value}", name=t(dimension), value=t(note))))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
-            first, *others = _format_heading(snippet, escape_hidden(text.title)).wrap(
+            title, address = escape_hidden(text.title), escape_hidden(snippet.url)
+            heading = f"{title}  {address}" if title not in ("", address) else address or t("(no title)")
+            first, *others = Text(heading, style="bold").wrap(
                 console, max(1, console.width - _INDENT), overflow="fold"
             )
             first.rstrip()
@@ -143,12 +145,6 @@ def _format_engine(name: str, engine: EngineEntry) -> Text:
     elif not engine.snippets:
         line.append("  " + t("returned nothing"), style="yellow")
     return line
-
-
-def _format_heading(snippet: SnippetEntry, title: str) -> Text:
-    address = escape_hidden(snippet.url)
-    heading = f"{title}  {address}" if title not in ("", address) else address or t("(no title)")
-    return Text(heading, style="bold")
 
 
 def _describe_outcome(grade: int | None, error: str | None, verdict: str | None = None) -> str:
