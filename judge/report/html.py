@@ -135,7 +135,7 @@ def render_report(
         deciding_queries=named_summary.deciding_queries,
         deciding_note=build_text(describe_deciding_queries, named_summary),
         sampled=facts.describe_sample(page_data),
-        header=_describe_payload(run, summary),
+        header=_make_payload_header(run, summary),
         # The queries are packed as JSON that is safe inside a script.
         queries=Markup(",\n".join(page_data.lines)),  # noqa: S704
     )
@@ -164,7 +164,7 @@ def _describe_differences(t: Translator, summary: Summary) -> Iterator[str]:
         yield describe_power(t, summary)
 
 
-def _describe_payload(run: str, summary: Summary) -> Markup:
+def _make_payload_header(run: str, summary: Summary) -> Markup:
     """Return the header of the data of the query browser; `order` has the engines' indexes, best first."""
     engines, deciding = list(summary.engines), summary.main_measure
     header = {
