@@ -327,8 +327,7 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
     )
 
 
-#: How many of the queries that decide a sentence names.
-_MOST_QUERIES = 3
+_MOST_NAMED_QUERIES = 3
 
 
 def name_deciding_queries(t: Translator, summary: Summary) -> str:
@@ -336,7 +335,7 @@ def name_deciding_queries(t: Translator, summary: Summary) -> str:
     deciding = summary.deciding_queries
     if deciding is None or not deciding.queries or summary.runs:
         return ""
-    first = deciding.queries[:_MOST_QUERIES]
+    first = deciding.queries[:_MOST_NAMED_QUERIES]
     return t(
         "{pair.a} and {pair.b} differ most on {queries} by {measure}. Grades and reasons: {command}",
         pair=deciding,
