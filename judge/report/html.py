@@ -55,7 +55,7 @@ REPORT_SCRIPTS = tuple(
     for file_name in ("dom", "messages", "display", "payload", "query", "browser", "report")
 )
 
-_MAX_COMPARISON_SENTENCES = 6
+_MAX_COMPARISONS = 6
 #: Files of ours, each by package and name.
 _OwnFiles = Sequence[tuple[str, str]]
 
@@ -157,9 +157,8 @@ def _describe_differences(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield the comparisons of the engine with the highest mean, and the power of the tests."""
     if deciding := summary.deciding_measure:
         best = summary.sort_engines(deciding)[0]
-        rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)][
-            :_MAX_COMPARISON_SENTENCES
-        ]
+        rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)]
+        rows = rows[:_MAX_COMPARISONS]
         yield from (describe_difference(t, row) for row in rows)
         yield explain_no_number(t, rows)
         yield describe_power(t, summary)
