@@ -129,10 +129,8 @@ def print_query(entry: QueryEntry, console: Console) -> None:
             )
             first.rstrip()
             console.print(Text.assemble((f"{snippet.rank:>{_INDENT - 2}}. ", "bold"), first))
-            for line in others:
-                console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
             body = Text(escape_hidden(text.snippet), style="dim")
-            for line in (body, *_format_judgments(snippet.judgments)):
+            for line in (*others, body, *_format_judgments(snippet.judgments)):
                 console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
 
 
