@@ -355,7 +355,7 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
 
 
 def _print_labelling(run: Path, path: Path, pairs: str, *plan: str) -> None:
-    """Print which `pairs` of a run the file at `path` has, and the commands for it; `plan` is for the first."""
+    """Print which `pairs` of a run are in the file at `path`, and the commands, the first one with `plan`."""
     from judge.runs.folder import RunFolder
     from judge.runs.load import load_summary
 
