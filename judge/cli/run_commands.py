@@ -27,13 +27,13 @@ from judge.cli.terminal import (
     t,
 )
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
-from judge.errors import ErrorKind, InputError
+from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.models.providers import FORMS, TEXT_FORMS
 from judge.records import LEXICAL
 
 if TYPE_CHECKING:
-    from judge.collect.raw_log import EngineTally, FailureReason
+    from judge.collect.raw_log import EngineTally
     from judge.config.run import Config
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
@@ -313,19 +313,7 @@ def _describe_tally(tally: EngineTally) -> str:
         )
     for reason, count in [*tally.errors.items()][:1]:
         share = "" if count == tally.failed else t(", {count:,} of them", count=count)
-        message = t(
-            "failed on {failed:,}{share}: {reason}",
-            failed=tally.failed,
-            share=share,
-            reason=_describe_reason(reason),
+        parts.append(
+            t("failed on {failed:,}{share}: {reason}", failed=tally.failed, share=share, reason=reason)
         )
-        parts.append(message)
     return t("; ").join(parts)
-
-
-def _describe_reason(reason: FailureReason) -> str:
-    """Return why an engine has no answer: a kind of error and its message, or why it was not asked."""
-    text = t(reason.detail)
-    if reason.kind:
-        text = t("{name}: {value}", name=ErrorKind(reason.kind), value=text)
-    return text if reason.is_asked else t("{name}: {value}", name=t("not asked"), value=text)
