@@ -219,14 +219,15 @@ def check_own_lists(
         if pooled_best is None or own_best is None or pooled_best == own_best:
             continue
         names = scores.engines[pooled_best], scores.engines[own_best]
+        # (measures, the best engine by the pool and that by own lists, queries)
         both = np.stack([pooled, own, relevant])[:, [pooled_best, own_best]]
         shared = ~np.isnan(both).any(axis=(0, 1))
         if not shared.any():
             continue
         means = both[..., shared].mean(-1)
-        better_leads = means[:, 0] - means[:, 1]
+        leads = means[:, 0] - means[:, 1]
         # Own lists are misleading where the better engine has more relevant results, by a clear margin.
-        if better_leads[0] < MIN_DIFFERENCE or -better_leads[1] < MIN_DIFFERENCE or better_leads[2] <= 0:
+        if leads[0] < MIN_DIFFERENCE or -leads[1] < MIN_DIFFERENCE or leads[2] <= 0:
             continue
         means[2] *= measure.choose_cutoff(depth)
         of_pooled, of_own, of_relevant = map(tuple, means.tolist())

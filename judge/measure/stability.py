@@ -212,6 +212,7 @@ def _count_differences(values: Ints) -> Floats:
 
 
 def _count_grades(grades: Ints, levels: int) -> Ints:
+    """Return the (pairs, levels) numbers of repeats with each grade."""
     return np.stack([(grades == level).sum(1) for level in range(levels)], axis=1)
 
 
