@@ -80,7 +80,7 @@ def test_records_stand_on_one_line_of_a_notebook(tmp_path: Path) -> None:
     )
     assert repr(outcome.data) == "Dataset(engines=('a',), queries=40, rankings=40)"
     assert repr(outcome.pool) == "Pool(depth=10, pairs=40, results=40)"
-    records = outcome.pool.pairs[0], outcome.data.rankings[0], outcome.judgments[0], outcome.scores.coverage
+    records = outcome.pool.pairs[0], outcome.data.rankings[0], outcome.judgments[0]
     for record in (*records, next(outcome.scores.to_records()), outcome.scale):
         assert len(repr(record)) < 400
         assert "\n" not in repr(record)
