@@ -125,25 +125,16 @@ class RawLog:
 
 @dataclass(frozen=True, slots=True)
 class EngineAnswer:
-    """One engine's answer to one query: `results` down to the depth, and the latency of its calls in ms.
+    """One engine's answer to one query, or a page of it: `results`, and the latency of its calls in ms.
 
-    `missing` is the next call to make, None when the answer is whole. `keys` are those of a response that
-    lacks the path of the results, None where it has the path, or where the path is no option.
+    `keys` are those of a response that lacks the path of the results, None where it has the path, or where
+    the path is no option. `missing` is the next call to make, None when the answer is whole.
     """
 
     results: tuple[Mapping[str, str], ...]
     latency_ms: float
-    missing: EngineRequest | None
     keys: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """One call of an answer; `keys` are those of an `EngineAnswer`."""
-
-    results: list[dict[str, str]]
-    latency_ms: float
-    keys: tuple[str, ...] | None
+    missing: EngineRequest | None = None
 
 
 class CollectedResults:
@@ -166,7 +157,7 @@ class CollectedResults:
         #: Engines in the log that are not among `sources`, and gave an answer.
         self.other_engines: set[str] = set()
         #: By engine and query id: each call, and why there is no answer.
-        self._pages: dict[tuple[str, str], dict[EngineRequest, _Page]] = {}
+        self._pages: dict[tuple[str, str], dict[EngineRequest, EngineAnswer]] = {}
         self._errors: dict[tuple[str, str], FailureReason] = {}
         self._latest_errors: dict[str, FailureReason] = {}
         for entry in entries:
@@ -186,7 +177,7 @@ class CollectedResults:
                 results = parse_results(source.shape, entry.body, is_later_page=is_later_page)
                 lacks_list = bool(source.table) and not results
                 keys = find_keys_without_results(source.shape, entry.body) if lacks_list else None
-                pages[entry.request] = _Page(results, entry.latency_ms, keys)
+                pages[entry.request] = EngineAnswer(tuple(results), entry.latency_ms, keys)
                 return None
             except CallError as error:
                 unreadable = error
@@ -204,14 +195,14 @@ class CollectedResults:
         latency, keys = 0.0, None
         for request in source.make_requests(query.text, self.depth):
             if request not in pages:
-                return EngineAnswer(tuple(rows), latency, request)
+                return EngineAnswer(tuple(rows), latency, missing=request)
             page = pages[request]
             rows += page.results
             latency += page.latency_ms
             keys = page.keys
             if not page.results or len(rows) >= self.depth:
                 break
-        return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None, None if rows else keys)
+        return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None if rows else keys)
 
     def _find_error(self, source: ResultSource, query: QueryRow) -> FailureReason:
         own = self._errors.get((source.name, query.id))
@@ -356,23 +347,17 @@ def summarise_collection(
 
 def _describe_wrong_path(source: ResultSource, answers: int, keys: Iterable[str]) -> Message:
     """Return that no response of an engine has its list of results."""
-    names = SeparatedNames(f"{key:.40}" for key in keys) or Message("none")
-    if answers == 1:
-        return Message(
-            "the only response of {engine} lacks {path!r} (results): its keys are {keys}; check the path in"
-            " {table}, and run the same command again, which reads stored responses without a new request",
-            engine=source.name,
-            path=source.shape.results,
-            keys=names,
-            table=source.table,
-        )
     return Message(
-        "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the path"
-        " in {table}, and run the same command again, which reads stored responses without a new request",
+        "the only response of {engine} lacks {path!r} (results): its keys are {keys}; check the path in"
+        " {table}, and run the same command again, which reads stored responses without a new request"
+        if answers == 1
+        else "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the"
+        " path in {table}, and run the same command again, which reads stored responses without a new"
+        " request",
         count=answers,
         engine=source.name,
         path=source.shape.results,
-        keys=names,
+        keys=SeparatedNames(f"{key:.40}" for key in keys) or Message("none"),
         table=source.table,
     )
 

@@ -12,7 +12,6 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from errno import ETIMEDOUT
-from math import inf
 from os import strerror
 from types import MappingProxyType
 from typing import cast
@@ -73,8 +72,6 @@ class Http1Connections:
         self._tls: ssl.SSLContext | None = None
         self._open: set[_Connection] = set()
         self._free: list[_Connection] = []
-        #: Ends the requests without a response; one for all takes less CPU time than one for each.
-        self._timer: asyncio.TimerHandle | None = None
 
     async def post(self, body: bytes, seconds: float) -> HttpResponse:
         """Return the response to `body`.
@@ -92,34 +89,15 @@ class Http1Connections:
                     connection = await self._connect()
             except TimeoutError:
                 raise NotConnected from TimeoutError(ETIMEDOUT, strerror(ETIMEDOUT))
-        connection.deadline = deadline
-        if self._timer is None or self._timer.when() > deadline:
-            self._set_timer(deadline)
         try:
-            return await connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
+            async with asyncio.timeout_at(deadline):
+                return await connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
         finally:
-            connection.deadline = inf
             if connection.is_reusable:
                 connection.free_until = loop.time() + KEEP_ALIVE
                 self._free.append(connection)
             else:
                 connection.transport.abort()
-
-    def _set_timer(self, deadline: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if deadline < inf:
-            self._timer = asyncio.get_running_loop().call_at(deadline, self._end_overdue)
-
-    def _end_overdue(self) -> None:
-        """End the requests whose deadline has passed, and wait for the next deadline."""
-        now = asyncio.get_running_loop().time()
-        for connection in [*self._open]:
-            if connection.deadline <= now:
-                connection.end(TimeoutError())
-        later = (connection.deadline for connection in self._open if connection.deadline > now)
-        self._set_timer(min(later, default=inf))
 
     def _take_free(self, now: float) -> _Connection | None:
         """Return the connection that was used last; the others may rest until the server closes them."""
@@ -147,7 +125,6 @@ class Http1Connections:
 
     async def aclose(self) -> None:
         """Close the connections, and return when they are closed."""
-        self._set_timer(inf)
         while self._open:
             for connection in self._open:
                 connection.transport.abort()
@@ -163,8 +140,6 @@ class _Connection(asyncio.Protocol):
         #: Whether another request may be sent: the last response is whole, and the server keeps it open.
         self.is_reusable = False
         self.free_until = 0.0
-        #: When the response must be there, in seconds of the loop's clock.
-        self.deadline = inf
         self._connections = connections
         self._loop = asyncio.get_running_loop()
         self._response: asyncio.Future[HttpResponse] | None = None

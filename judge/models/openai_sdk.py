@@ -250,15 +250,16 @@ class OpenAIBatchApi:
     def _read_status(self, json_body: Mapping[str, Any]) -> BatchStatus:
         counts = as_mapping(json_body.get("request_counts"))
         files = (json_body.get("output_file_id"), json_body.get("error_file_id"))
+        errors = as_mapping(json_body.get("errors")).get("data")
+        first = as_mapping(errors[0]) if isinstance(errors, list) and errors else {}
+        error = f"{first.get('code') or ''} {first.get('message') or ''}".strip()
         return BatchStatus(
             id=self._read_id(json_body, "batch"),
             status=str(json_body.get("status")),
             done=_count(counts, "completed") + _count(counts, "failed"),
             total=_count(counts, "total"),
             files=tuple(file for file in files if isinstance(file, str) and file),
-            error=error_mapping.shorten(
-                mask(_describe_errors(json_body.get("errors")), *self._server.secrets)
-            ),
+            error=error_mapping.shorten(mask(error, *self._server.secrets)),
         )
 
     def _read_line(self, raw: bytes) -> BatchLine | None:
@@ -313,10 +314,3 @@ def _ends_whole(rest: bytes) -> bool:
 def _count(counts: Mapping[str, Any], name: str) -> int:
     value = counts.get(name)
     return value if type(value) is int and value >= 0 else 0
-
-
-def _describe_errors(errors: object) -> str:
-    """Return the code and the message of the first error of a batch."""
-    data = as_mapping(errors).get("data")
-    first = as_mapping(data[0]) if isinstance(data, list) and data else {}
-    return f"{first.get('code') or ''} {first.get('message') or ''}".strip()

@@ -89,7 +89,7 @@ _DISOWNS = re.compile(
     r"|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z|\A\W*so (?:says?|claims?|states?|writes?) (?!i\b)"
     r"|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
     r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
-    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?"
+    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b| (?:relevant|helpful|useful|related|on topic)\b)|is (?:what|all|everything|in|from|wrong|an?"
     r"|the(?! (?:\w+ )?(?:json|format) (?:ok(?:ay)?|valid|fine|right|correct|good)\?))\b|(?:would|could|might) be\b"
     r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断"
     r"|评分|回答)?|不会照做|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)"
@@ -124,6 +124,10 @@ _NOT_AN_ANSWER = re.compile(
     r"|us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))|the above"
     r"|(?:the|this|that) (?:json|object|answer|verdict|grade|output))\b(?! (?:snippet|page|text))"
     r"|(?:不要|勿|别|不应|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|使用|采纳|相信|计入|视为)"
+)
+#: What services in China put behind a reply.
+_AI_NOTICE = re.compile(
+    r"(?i)(?:以上|上述|本)?(?:内容|回答|结果)均?由\s?(?:ai|人工智能|大?模型)\s?(?:自动)?生成"
 )
 #: Keys and tags that may wrap the answer.
 _WRAPPER = re.compile(
@@ -260,7 +264,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
         return True
     text = _MEMBER_VALUE.sub(r"\g<0>\n", flatten(trail))
     text = _TAG_OR_TOKEN.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
-    text = re.sub(r"[^\S\n]{3,}", " ", text)
+    text = _AI_NOTICE.sub(" ", re.sub(r"[^\S\n]{3,}", " ", text))
     # An announcement behind the object leads to another answer, which is missing.
     if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (
         is_last and text.rstrip(vocabulary.AROUND).endswith(":")

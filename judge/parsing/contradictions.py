@@ -241,13 +241,13 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
     elif len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)
-    return flat, rejected
+    return flat if scale.name == "graded" else drop_ignored_demands(flat), rejected
 
 
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
     flat = _CONFIDENCE.sub(" ", drop_own_scale(flat, scale))
     labelled = {
-        match["value"]
+        match["value"].rstrip(".").removesuffix(f"/{scale.top}")
         for form in _compile_labelled_value_patterns(scale.name)
         for match in form.finditer(flat)
     }

@@ -108,6 +108,19 @@ _REFUSAL = re.compile(
     r"|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)"
     r"|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)"
 )
+#: What declines to judge the pair further on in the prose: "The text is sensitive, so I cannot grade it."
+_CANNOT_GRADE = re.compile(
+    r"\b(?:cannot|can not|can['’]?t|unable to|not able to|impossible to|not possible to|refuse to|decline to) (?:\w+ly )?"
+    r"(?:(?:grade|evaluate|assess|judge|rate|score) (?:it|this|that|(?:the|this|that) (?:snippet|pair|content|text|result))"
+    r"|(?:give|assign|provide|determine) an? (?:grade|score|rating|verdict))(?=\W*(?:$|[.,;!\n]))"
+    r"|(?:^|[,。;!\s我]|内容|摘要)(?:故|因此|所以|也)?(?:无法|不能|没办法|难以|拒绝|不便|不予)(?:对(?:此|其|该?摘要))?(?:给出|[做作]出|进行)?"
+    r"(?:评[估定级分价判]|判定|打分|等级)(?=\W*(?:$|[。,;!\n]))"
+)
+#: What a reply may say that it cannot do before it grades what the snippet shows.
+_CANNOT_OPEN = re.compile(
+    r"(?:unfortunately,? )?(?:i(?: am|['’]m)? |我)?(?:cannot|can not|can['’]?t|unable to|not able to|无法|不能) ?(?:directly )?"
+    r"(?:open|access|visit|browse|verify|load|follow|打开|访问|浏览|验证|核实|查看)(?![^,，.;。\n]{0,8}(?:snippet|text|content|摘要|内容))"
+)
 #: An apology in front of an answer declines nothing: "Sorry about that! Here is the JSON:".
 _APOLOGY = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?sorry\b|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
@@ -183,9 +196,9 @@ _INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
 #: A grade that the snippet tries to get, and that the reply says to ignore it.
 _IGNORED_DEMAND = re.compile(
     rf"(?:{PARTY_WORDS}|\b(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
-    r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|试图|企图|要求|想要?|诱导|强制|命令)"
+    r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|\b(?:demand(?:s|ed)?|asks? for|asked for)\b|试图|企图|要求|想要?|诱导|强制|命令)"
     r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
-    r"{1,30}[0-9]\s?[分级]?[\"'”」]?(?:,? (?:which|but)|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
+    r"{1,30}(?:[0-9]\s?[分级]?|yes|no|[是否])[\"'”」]?(?:,? (?:which|but)|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
     r"{0,2}(?:(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从))"
     r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))"
 )
@@ -220,10 +233,13 @@ def is_offset(text: str) -> bool:
 def is_refusal(text: str, *, is_lead: bool = False) -> bool:
     """Return True when prose begins by declining to judge.
 
-    `is_lead` is True for the prose in front of an answer, where an apology alone declines nothing.
+    `is_lead` is True for the prose in front of an answer: an apology alone declines nothing there, and a later
+    sentence can decline.
     """
     flat = text.lstrip(AROUND).lower()
-    if is_lead and _APOLOGY.match(flat) and not _DECLINES.search(flat):
+    if is_lead and _CANNOT_GRADE.search(simplify_prose(text)):
+        return True
+    if is_lead and (_CANNOT_OPEN.match(flat) or (_APOLOGY.match(flat) and not _DECLINES.search(flat))):
         return False
     return _REFUSAL.match(flat) is not None
 
@@ -233,6 +249,7 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
     flat = drop_ignored_demands(_NO_CHANGE.sub(" ", drop_input(simplify_prose(text))))
     if scale.name == "graded":
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
+        flat = re.sub(rf"应该?[评给]为?\s?{grade}(?![0-9.])", " ", flat)  # the same grade corrects nothing
     return (
         _has_remark(flat, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
         or _has_remark(flat, _DOUBT_WORDS, _IS_FALSE)

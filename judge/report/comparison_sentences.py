@@ -220,10 +220,8 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
             bounds=comparison.bounds,
             robust=robust,
         )
-    if comparison.winner:
-        return t("{result}: {size}; {ahead}", result=result, size=size, ahead=ahead)
     return t(
-        "{a}, {b}: {result}; {size}; {ahead}",
+        "{result}: {size}; {ahead}" if comparison.winner else "{a}, {b}: {result}; {size}; {ahead}",
         a=comparison.a,
         b=comparison.b,
         result=result,
@@ -237,10 +235,11 @@ def list_differences(t: Translator, comparisons: Sequence[PairComparison], most:
     lines = [f"  {describe_difference(t, comparison)}" for comparison in comparisons[:most]]
     if not lines:
         return
-    if len(comparisons) > 1:
-        yield t("On the shared queries; the 95% intervals hold for all pairs together:")
-    else:
-        yield t("On the shared queries:")
+    yield t(
+        "On the shared queries; the 95% intervals hold for all pairs together:"
+        if len(comparisons) > 1
+        else "On the shared queries:"
+    )
     yield from lines
     if why := explain_no_number(t, comparisons[:most]):
         yield why

@@ -217,16 +217,12 @@ def list_dimensions(summary: Summary) -> Iterator[PageTable]:
             rows.append((engine, tuple(map(_format_mean_and_queries, means))))
         remarks = [build_text(translate_remark, remark) for remark in dimension.remarks]
         caption = build_text(name_dimension, name)
-        notes = [(note, build_text(_fit_note, note)) for note in dimension.notes]
+        notes = [(note, Bilingual(*map(fit_on_line, make_text(note.text)))) for note in dimension.notes]
         yield PageTable(caption, head, rows if dimension.measures else (), 0, remarks, notes)
         for measure, pairs in dimension.group_pairs(order).items():
             rows = [(f"{pair.a} / {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs]
             head = (make_text("engines"), build_text(Translator.name_measure, measure))
             yield PageTable(caption, head, rows)
-
-
-def _fit_note(t: Translator, note: DimensionNote) -> str:
-    return fit_on_line(t(note.text))
 
 
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:

@@ -138,21 +138,17 @@ def _pack_judgments(judgments: Sequence[JudgmentEntry], snippet_flags: Sequence[
     first_indices: dict[str, int] = {}
     packed = []
     for index, judgment in enumerate(judgments):
-        words = _join_reasons(judgment)
+        words = judgment.reason
+        if judgment.members:
+            words = " ‖ ".join(
+                f"{member.assessor}: {member.error or member.grade}. {member.reason}"
+                for member in judgment.members
+            )
         first = first_indices.setdefault(words, index)
         reason = truncate_with_ellipsis(words, LONGEST) if first == index else first + 1
         flags = [truncate_with_ellipsis(flag, 100) for flag in judgment.flags if flag not in snippet_flags]
         packed.append(_drop_empty_tail(judgment.grade, reason, flags, judgment.error or ""))
     return packed
-
-
-def _join_reasons(judgment: JudgmentEntry) -> str:
-    """Return the reason; for a panel, the reasons of its members."""
-    if not judgment.members:
-        return judgment.reason
-    return " ‖ ".join(
-        f"{member.assessor}: {member.error or member.grade}. {member.reason}" for member in judgment.members
-    )
 
 
 def _pack_address(url: str) -> str | list[str]:

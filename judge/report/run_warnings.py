@@ -169,19 +169,14 @@ def describe_flagged_effect(t: Translator, summary: Summary) -> str:
     effect = summary.flagged_sensitivity
     if effect is None or effect.order_changes:
         return ""
-    pairs = _count_flagged(t, effect.pairs)
-    if effect.swapped:
-        return t(
-            "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
-            " differ by less than {least:g}.",
-            pairs=pairs,
-            measure=name_mean(effect.measure),
-            least=MIN_DIFFERENCE,
-        )
     return t(
-        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
-        pairs=pairs,
+        "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
+        " differ by less than {least:g}."
+        if effect.swapped
+        else "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
+        pairs=_count_flagged(t, effect.pairs),
         measure=name_mean(effect.measure),
+        least=MIN_DIFFERENCE,
     )
 
 

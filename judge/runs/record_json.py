@@ -86,16 +86,13 @@ _EXPECTED: Final = {
 }
 _PLAIN = (str, int, float, NoneType)
 
-_adapters: dict[Any, TypeAdapter[Any]] = {}
 
-
+@cache
 def build_adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
     """Return pydantic's validator and serialiser of a record type, which takes a while to build."""
     from pydantic import TypeAdapter
 
-    if kind not in _adapters:
-        _adapters[kind] = TypeAdapter(kind)
-    return _adapters[kind]
+    return TypeAdapter(kind)
 
 
 def to_json(record: object, *, with_defaults: bool = False) -> dict[str, Any]:
@@ -170,7 +167,7 @@ def from_json(kind: type[Record], value: object, place: str, advice: Message | N
     from pydantic import ValidationError
 
     try:
-        record: Record = build_adapter(kind).validate_python(value)
+        record: Record = build_adapter(cast(Any, kind)).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         # pydantic adds the wrong key of an object and "[key]"; the message shows the key.

@@ -140,11 +140,9 @@ def _describe_grades(graded: GradeCounts) -> Iterator[Bilingual]:
     if shares:
         (most, best), (least, last) = max(shares), min(shares)
         relevant = make_text(
-            ": {most:.0%} of the graded results of {best} are relevant", most=most, best=best
-        )
-    if len(shares) > 1:
-        relevant = make_text(
-            ": {most:.0%} of the graded results of {best} are relevant, and {least:.0%} of those of {last}",
+            ": {most:.0%} of the graded results of {best} are relevant, and {least:.0%} of those of {last}"
+            if len(shares) > 1
+            else ": {most:.0%} of the graded results of {best} are relevant",
             most=most,
             best=best,
             least=least,
