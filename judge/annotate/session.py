@@ -190,7 +190,6 @@ class AnnotationSession:
             "run": self.run.resolve().name,
             "scale": scale.name,
             "top": scale.top,
-            "relevant_from": scale.relevant_from,
             "total": len(self.pairs),
             "labelled": len(decisions),
             "unsure": sum(decision.grade is None for decision in decisions),

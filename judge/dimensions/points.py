@@ -131,10 +131,9 @@ def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult
     levels: dict[PairKey, Levels | None] = {
         key: (0.0,) * len(points[key[0]]) for key in grades if key[0] in points
     }
-    for key in to_assign:
-        levels[key] = (
-            tuple(_LEVELS[support] for support in assigned[key].support) if key in assigned else None
-        )
+    levels |= dict.fromkeys(to_assign)
+    for key, answer in assigned.items():
+        levels[key] = tuple(_LEVELS[support] for support in answer.support)
     pools: dict[str, list[Levels | None]] = {query_id: [] for query_id in points}
     for pair in run.pool.pairs:
         if pair.query.id in points:

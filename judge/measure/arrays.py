@@ -132,24 +132,24 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     """Return the arrays; raise InputError for a grade off the scale, and two grades of a pair in a repeat."""
     width = min(results.depth, max(_MIN_WIDTH, results.pair.shape[-1]))
     repeats, grades = _collect_grades(results, judgments, scale)
-    times = len(repeats)
+    times = len(repeats)  # each query is a topic this many times
     wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
-    padded = [np.pad(array, wider, constant_values=-1) for array in (results.document, results.pair)]
-    document, snippet = (np.repeat(array, times, axis=1) for array in padded)
-    origin = np.repeat(_find_origins(padded[0]), times, axis=1)
-    # Past the end of a list the snippet has the index -1, which is the row added here.
-    judged = np.append(grades, np.full((1, times), NO_GRADE, grades.dtype), axis=0)
-    unjudged_index = np.full_like(judged, -1)
+    padded = np.pad(results.document, wider, constant_values=-1)
+    origin, document = (np.repeat(array, times, axis=1) for array in (_find_origins(padded), padded))
+    pair = np.repeat(np.pad(results.pair, wider, constant_values=-1), times, axis=1)
+    repeat = np.arange(pair.shape[1])[:, None] % times
+    # The row added here is that of pair -1, past the end of a list.
+    with_end = np.pad(grades, ((0, 1), (0, 0)), constant_values=NO_GRADE)
+    unjudged_index = np.full_like(with_end, -1)
     unjudged = grades == NO_GRADE
     unjudged_index[:-1][unjudged] = np.arange(np.count_nonzero(unjudged))
-    repeat = np.arange(snippet.shape[1])[:, None] % times
-    grade = judged[snippet, repeat]
+    grade = with_end[pair, repeat]
     best = find_best_grades(grade, document, int(document.max(initial=0)) + 1)
     if results.unreturned is not None:
         counts = np.repeat(results.unreturned, times)
         more = np.where(np.arange(counts.max(initial=0)) < counts[:, None], scale.top, NO_GRADE)
         best = np.concatenate([best, more], axis=1)
-    lists = RankedLists(results.depth, grade, origin, document, unjudged_index[snippet, repeat], best)
+    lists = RankedLists(results.depth, grade, origin, document, unjudged_index[pair, repeat], best)
     return Arrays(results, repeats, grades, lists)
 
 

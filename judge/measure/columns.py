@@ -256,9 +256,9 @@ class _FlatResults:
         shape = len(engines), len(queries)
 
         def place(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
-            array = np.full(shape, empty, values.dtype)
-            array[engine, query] = values
-            return array
+            cells = np.full(shape, empty, values.dtype)
+            cells[engine, query] = values
+            return cells
 
         def pad(values: Sequence[int]) -> Ints:
             lists = np.full((len(length), width), -1, np.int32)

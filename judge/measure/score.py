@@ -131,13 +131,13 @@ class Scores:
             numbers = {query: number for number, query in enumerate(incomplete.queries)}
             topics = incomplete.topics[[numbers[query] for query in self.queries]]
             affected = np.any(topics >= 0, axis=1)
-            ends = incomplete.bound_differences(self.measures[measure], engines[one], engines[two])
+            exact = incomplete.bound_differences(self.measures[measure], engines[one], engines[two])
             low, high = self.low[..., measure][:, affected], self.high[..., measure][:, affected]
-            for wide, exact, end in (
-                (low[one] - high[two], ends[0], lowest),
-                (high[one] - low[two], ends[1], highest),
-            ):
-                end[:, affected] = _average_exact_bounds(wide, exact, topics[affected], end[:, affected])
+            wide = low[one] - high[two], high[one] - low[two]
+            for side, bounds in enumerate((lowest, highest)):
+                bounds[:, affected] = _average_exact_bounds(
+                    wide[side], exact[side], topics[affected], bounds[:, affected]
+                )
         return lowest, highest
 
 
@@ -192,18 +192,18 @@ def score_columns(
     of_grades = np.array([measure.name != "Judged" for measure in measures])
     value[(ungraded & ~imputable)[..., None] & of_grades] = np.nan
     return Scores(
-        results.engines,
-        results.queries,
-        arrays.repeats,
-        tuple(measures),
-        value,
-        low,
-        high,
-        judged,
-        results.without_list,
-        graded,
-        tuple(find_largest_value(measure, scale, results.depth) for measure in measures),
-        incomplete,
+        engines=results.engines,
+        queries=results.queries,
+        repeats=arrays.repeats,
+        measures=tuple(measures),
+        value=value,
+        low=low,
+        high=high,
+        judged=judged,
+        without_list=results.without_list,
+        graded=graded,
+        largest=tuple(find_largest_value(measure, scale, results.depth) for measure in measures),
+        incomplete=incomplete,
     )
 
 

@@ -153,8 +153,15 @@ def _group_queries(
     """
     members: dict[str, dict[str, set[str]]] = {_LANG: {}}
     for query in queries.values():
-        for column, value in _list_query_columns(query, segment_columns):
-            members.setdefault(column, {}).setdefault(value, set()).add(query.id)
+        row: dict[str, str] = {_LANG: query.lang}
+        row |= {column: values[query.id] for column, values in segment_columns.items() if query.id in values}
+        for column, value in query.extra.items():
+            # A column of the dataset with the name of a column of judge gets another name.
+            is_taken = column == _LANG or column in segment_columns
+            row[f"{column} (dataset)" if is_taken else column] = value
+        for column, value in row.items():
+            if value:
+                members.setdefault(column, {}).setdefault(value, set()).add(query.id)
     if members.get(_DATASET_LANG) == members[_LANG]:
         del members[_DATASET_LANG]
     return {
@@ -163,17 +170,6 @@ def _group_queries(
         if 2 <= len(values) <= _MAX_VALUES
         and (len(values) <= _MAX_DISTINCT or any(len(ids) > 1 for ids in values.values()))
     }
-
-
-def _list_query_columns(query: Query, segment_columns: SegmentColumns) -> Iterator[tuple[str, str]]:
-    yield _LANG, query.lang
-    for column, by_query in segment_columns.items():
-        if query.id in by_query:
-            yield column, by_query[query.id]
-    for column, value in query.extra.items():
-        if value:
-            # A column of the dataset with the name of a column of judge gets another name.
-            yield (f"{column} (dataset)" if column == _LANG or column in segment_columns else column), value
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,14 +219,15 @@ def check_own_lists(
         if pooled_best is None or own_best is None or pooled_best == own_best:
             continue
         names = scores.engines[pooled_best], scores.engines[own_best]
+        # (measures, the best engine by the pool and that by own lists, queries)
         both = np.stack([pooled, own, relevant])[:, [pooled_best, own_best]]
         shared = ~np.isnan(both).any(axis=(0, 1))
         if not shared.any():
             continue
         means = both[..., shared].mean(-1)
-        better_leads = means[:, 0] - means[:, 1]
+        leads = means[:, 0] - means[:, 1]
         # Own lists are misleading where the better engine has more relevant results, by a clear margin.
-        if better_leads[0] < MIN_DIFFERENCE or -better_leads[1] < MIN_DIFFERENCE or better_leads[2] <= 0:
+        if leads[0] < MIN_DIFFERENCE or -leads[1] < MIN_DIFFERENCE or leads[2] <= 0:
             continue
         means[2] *= measure.choose_cutoff(depth)
         of_pooled, of_own, of_relevant = map(tuple, means.tolist())
