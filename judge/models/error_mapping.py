@@ -142,7 +142,9 @@ ERROR_RULES = (
         "content_filter",
         RequestRejected,
         says=r"content_?filter|data_?inspection|responsibleai|content management policy|inappropriate content"
-        r"|flagged (?:by|as|for)|input was flagged|risk control|sensitive (?:content|words)|censor|敏感内容",
+        r"|flagged (?:by|as|for)|input was flagged|risk control|censor|敏感内容"
+        r"|sensitive[ _]?(?:content|words|information)|content exists risk|content_?policy"
+        r"|rejected[^.]{0,30} safety system",
     ),
     # Before rate_limit: a request of more tokens than a minute allows never fits.
     ErrorRule("too_long", RequestRejected, statuses={413}),
@@ -174,8 +176,8 @@ ERROR_RULES = (
         "too_long",
         RequestRejected,
         code=r"context_length_exceeded|string_above_max_length|toolarge",
-        says=r"maximum context|context (?:length|window)|range of input length"
-        r"|(?:prompt|input)[^.]{0,20} too long",
+        says=r"maximum context|context[ _](?:length|window|size)|range of input length"
+        r"|(?:prompt|input)[^.]{0,20} too long|input token count[^.]{0,20} exceeds|prompt 超长",
     ),
     ErrorRule(
         "model_not_found",

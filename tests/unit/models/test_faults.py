@@ -99,6 +99,12 @@ ERRORS = [
     (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens.", "too_long"),
     (400, "InternalError.Algo.InvalidParameter", "Range of input length should be [1, 30720]", "too_long"),
     (413, "", "Request Entity Too Large", "too_long"),
+    # https://github.com/ggml-org/llama.cpp/issues/19774, https://docs.bigmodel.cn/cn/faq/api-code
+    (400, "exceed_context_size_error", "request (4390 tokens) exceeds the limit", "too_long"),
+    (500, "server_error", "Context size has been exceeded.", "too_long"),
+    (400, "1261", "Prompt 超长", "too_long"),
+    # https://github.com/google-gemini/gemini-cli/issues/6678
+    (400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum number of tokens", "too_long"),
     # https://console.groq.com/docs/errors
     (413, "rate_limit_exceeded tokens", "on tokens per minute (TPM): Limit 6000, Requested 6500", "too_long"),
     (400, "InvalidParameter", "Range of max_tokens should be [1, 8192]", "bad_parameter"),
@@ -108,6 +114,12 @@ ERRORS = [
     (400, "invalid_parameter_error", "This model only support stream mode", "bad_parameter"),
     (400, "content_filter ResponsibleAIPolicyViolation", "The response was filtered.", "content_filter"),
     (400, "InternalError.Algo.DataInspectionFailed", "Output data may be bad.", "content_filter"),
+    # https://github.com/666ghj/BettaFish/issues/108, https://github.com/deepseek-ai/DeepSeek-V2/issues/30
+    (400, "invalid_request_error", "Content Exists Risk", "content_filter"),
+    # https://github.com/songquanpeng/one-api/issues/737, https://volcengine.com/docs/82379/1299023
+    (400, "content_policy_violation", "Your request was rejected by our safety system.", "content_filter"),
+    (400, "SensitiveContentDetected", "The request failed.", "content_filter"),
+    (400, "BadRequest", "The input text may contain sensitive information.", "content_filter"),
     (400, "invalid_request_error", "messages[1] is empty", "bad_request"),
     (422, "", "could not be understood", "bad_request"),
     # https://openrouter.ai/docs/api-reference/errors
