@@ -143,7 +143,7 @@ ERROR_RULES = (
         RequestRejected,
         says=r"content_?filter|data_?inspection|responsibleai|content management policy|inappropriate content"
         r"|flagged (?:by|as|for)|input was flagged|risk control|censor|敏感内容"
-        r"|sensitive[ _]?(?:content|words|information)|content exists risk|content_?policy"
+        r"|sensitive[ _]?(?:content|words|information)|content exists risk|content_?policy|new_sensitive"
         r"|rejected[^.]{0,30} safety system",
     ),
     # Before rate_limit: a request of more tokens than a minute allows never fits.

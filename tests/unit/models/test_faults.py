@@ -120,6 +120,8 @@ ERRORS = [
     (400, "content_policy_violation", "Your request was rejected by our safety system.", "content_filter"),
     (400, "SensitiveContentDetected", "The request failed.", "content_filter"),
     (400, "BadRequest", "The input text may contain sensitive information.", "content_filter"),
+    # https://github.com/esengine/DeepSeek-Reasonix/issues/6818
+    (422, "", "input new_sensitive (1026)", "content_filter"),
     (400, "invalid_request_error", "messages[1] is empty", "bad_request"),
     (422, "", "could not be understood", "bad_request"),
     # https://openrouter.ai/docs/api-reference/errors
