@@ -176,6 +176,10 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
     [
         ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_tokens", 400),
         ("Unsupported value: 'temperature' does not support 0 with this model.", "temperature", None),
+        # https://github.com/opencyvis/opencyvis-phone/issues/12, https://github.com/RooCodeInc/Roo-Code/issues/12162
+        ("invalid temperature: only 1 is allowed for this model", "temperature", None),
+        ("invalid temperature: only 0.6 is allowed for this model", "temperature", None),
+        ("`temperature` is deprecated for this model.", "temperature", None),
         ("Unrecognized request argument supplied: chat_template_kwargs", "chat_template_kwargs", None),
     ],
 )
