@@ -79,6 +79,9 @@ class ErrorResponse:
             status = next(filter(None, map(_read_status, (whole.get("status_code"), *codes))), status)
         messages = (error.get(name) for name in ("message", "msg", "error_msg", "detail"))
         message = next(filter(None, messages), "")
+        metadata = error.get("metadata")
+        if isinstance(metadata, Mapping) and isinstance(metadata.get("raw"), str):
+            message = f"{message}: {metadata['raw']}"  # OpenRouter passes on what the provider said
         return cls(
             status,
             code=" ".join(dict.fromkeys(str(code) for code in codes if code)),

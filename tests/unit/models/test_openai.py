@@ -194,6 +194,24 @@ def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, 
     assert model.params == intended
 
 
+def test_a_refusal_that_openrouter_passes_on_names_the_parameter_and_the_filter() -> None:
+    # https://github.com/OnesoftQwQ/opencode-go-copilot/issues/1
+    def refuse(raw: str) -> Reply:
+        error = {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}
+        return Reply(status=400, body=json.dumps({"error": error}))
+
+    def answer(request: ChatRequest) -> Reply:
+        has_temperature = "temperature" in (request.body or {})
+        return refuse("`temperature` is deprecated for this model.") if has_temperature else Reply(text=GRADE)
+
+    with LoopbackServer(answer) as server:
+        [result] = ask(open_at("openai", server))
+        assert "temperature" not in result.params
+    filtered = pytest.raises(RequestRejected, match=r"content_filter.*Content Exists Risk")
+    with LoopbackServer(lambda _: refuse("Content Exists Risk")) as server, filtered:
+        ask(open_at("openai", server))
+
+
 def test_a_ceiling_of_tokens_is_sent_under_its_other_name_then_not_at_all() -> None:
     message = "Unsupported parameter: '{}' is not supported with this model."
     for refused, sent in ((("max_tokens",), 400), (("max_tokens", "max_completion_tokens"), None)):
