@@ -31,7 +31,10 @@ def check_run(
         )
         incomplete = _make_incomplete(asker.stopped, message)
     if incomplete is None and (failures := _describe_failures(judging.failures)):
-        warnings.append(Message("not every pair has a grade{failures}", failures=failures))
+        if summary.panel:
+            warnings.append(Message("not every member graded every pair{failures}", failures=failures))
+        else:
+            warnings.append(Message("not every pair has a grade{failures}", failures=failures))
     for dimension, questions in asker.questions.items():
         incomplete = incomplete or check_answers(dimension, questions, least)
         if incomplete is None and questions.failures:

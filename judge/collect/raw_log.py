@@ -9,7 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +19,14 @@ from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import find_keys_without_results, parse_results
 from judge.dataset.text_files import translate_read_errors
-from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_error
+from judge.errors import CallError, ErrorKind, InputError, RunIncomplete, StoreError, explain_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.json_text import dump_json
 from judge.messages import Message, NameList, SeparatedNames, join_messages
 from judge.models.redaction import mask
 
-
-@dataclass(frozen=True, slots=True)
-class FailureReason:
-    """Why an engine has no answer to a query; its text is that of the files.
-
-    `kind` is that of the error, "" without one. Where the engine `is_asked` no longer, the error is that of
-    another query.
-    """
-
-    kind: str
-    detail: str
-    is_asked: bool = True
-
-    def __str__(self) -> str:
-        text = f"{self.kind}: {self.detail}" if self.kind else self.detail
-        return text if self.is_asked else f"not asked: {text}"
-
-
 #: Why an engine was not asked that has given no error.
-_ENDED_BEFORE = FailureReason("", Message("collecting ended before"))
+_ENDED_BEFORE = Message("collecting ended before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +74,11 @@ def read_raw_log(path: Path) -> Iterator[RawLogEntry]:
                     number=number,
                     error=explain_error(error),
                 ) from error
+
+
+def _name_kind(kind: str, detail: str) -> Message:
+    """Return an error of an engine; its English text is that of the files."""
+    return Message("{name}: {value}", name=ErrorKind(kind), value=Message(detail))
 
 
 class RawLog:
@@ -158,8 +145,8 @@ class CollectedResults:
         self.other_engines: set[str] = set()
         #: By engine and query id: each call, and why there is no answer.
         self._pages: dict[tuple[str, str], dict[EngineRequest, EngineAnswer]] = {}
-        self._errors: dict[tuple[str, str], FailureReason] = {}
-        self._latest_errors: dict[str, FailureReason] = {}
+        self._errors: dict[tuple[str, str], Message] = {}
+        self._latest_errors: dict[str, Message] = {}
         for entry in entries:
             self.add(entry)
 
@@ -181,10 +168,10 @@ class CollectedResults:
                 return None
             except CallError as error:
                 unreadable = error
-                reason = FailureReason(error.kind, mask(error.detail, *source.secrets))
+                reason = _name_kind(error.kind, mask(error.detail, *source.secrets))
         else:
             kind, separator, detail = entry.error.partition(": ")
-            reason = FailureReason(kind, detail) if separator else FailureReason("", kind)
+            reason = _name_kind(kind, detail) if separator else Message(kind)
         self._errors[key] = self._latest_errors[entry.engine] = reason
         return unreadable
 
@@ -204,9 +191,12 @@ class CollectedResults:
                 break
         return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None if rows else keys)
 
-    def _find_error(self, source: ResultSource, query: QueryRow) -> FailureReason:
-        own = self._errors.get((source.name, query.id))
-        return own or replace(self._latest_errors.get(source.name, _ENDED_BEFORE), is_asked=False)
+    def _find_error(self, source: ResultSource, query: QueryRow) -> Message:
+        """Return why an engine has no answer to a query: its error, or that of another query before it."""
+        if own := self._errors.get((source.name, query.id)):
+            return own
+        latest = self._latest_errors.get(source.name, _ENDED_BEFORE)
+        return Message("{name}: {value}", name=Message("not asked"), value=latest)
 
     def make_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the dataset, one row per query in the nested form, engines by name."""
@@ -255,7 +245,7 @@ class EngineTally:
     short: int
     longest: int
     depth: int
-    errors: Mapping[FailureReason, int]
+    errors: Mapping[Message, int]
     results: int
     no_snippet: int
     snippet_fields: Sequence[str]

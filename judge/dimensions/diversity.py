@@ -99,7 +99,7 @@ def _average_pairs(similarity: Floats) -> float | None:
 
 def compare_snippets(snippets: Sequence[Snippet]) -> Floats:
     """Return the (snippets, snippets) resemblance of titles and texts."""
-    texts = [f"{snippet.title} {snippet.text}" for snippet in snippets]
+    texts = [" ".join(filter(None, (snippet.title, snippet.text))) for snippet in snippets]
     # A text of fewer than 3 characters is its own gram: never no gram.
     grams = [set(map("".join, zip(text, text[1:], text[2:], strict=False))) or {text} for text in texts]
     similarity = np.eye(len(grams))

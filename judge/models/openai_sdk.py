@@ -84,8 +84,7 @@ def open_connections(server: Server, max_bytes: int = MAX_BYTES) -> httpx2.Async
 _PATH: Final = "/v1/chat/completions"
 #: Seconds for the upload of a file, and for the pauses of a download.
 _FILE_TIMEOUT = 600.0
-#: Maximum size of a file of replies in bytes.
-_MAX_FILE = 2**31
+_MAX_REPLY_FILE_BYTES = 2**31
 #: Codes of requests that the server did not process before the batch ended.
 _UNPROCESSED = frozenset({"batch_expired", "batch_cancelled"})
 #: How much the clock of a server may differ from ours.
@@ -105,7 +104,7 @@ class OpenAIBatchApi:
         self._model = model
         self._server = server
         self._negotiation = negotiation
-        self._client = open_client(server, _MAX_FILE)
+        self._client = open_client(server, _MAX_REPLY_FILE_BYTES)
 
     @property
     def params(self) -> RequestParams:

@@ -114,23 +114,19 @@ def redact_logs(*secrets: str) -> None:
 
         def make_redacted_record(*args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401
             record: logging.LogRecord = make_record(*args, **options)
-            _redact_record(record, tuple(_log_secrets))
+            try:
+                text = record.getMessage()
+            except (TypeError, ValueError, KeyError):  # the arguments do not fit: logging reports it later
+                return record
+            masked = redact(text, *_log_secrets)
+            if masked != text:
+                record.msg, record.args = masked, None
+            if record.exc_info and not record.exc_text:
+                trace = logging.Formatter().formatException(record.exc_info)
+                masked = redact(trace, *_log_secrets)
+                if masked != trace:
+                    record.exc_text = masked
             return record
 
         logging.setLogRecordFactory(make_redacted_record)
     _log_secrets.update(dict.fromkeys(secrets))
-
-
-def _redact_record(record: logging.LogRecord, secrets: tuple[str, ...]) -> None:
-    try:
-        text = record.getMessage()
-    except (TypeError, ValueError, KeyError):  # the arguments do not fit the format: logging reports it later
-        return
-    masked = redact(text, *secrets)
-    if masked != text:
-        record.msg, record.args = masked, None
-    if record.exc_info and not record.exc_text:
-        trace = logging.Formatter().formatException(record.exc_info)
-        masked = redact(trace, *secrets)
-        if masked != trace:
-            record.exc_text = masked

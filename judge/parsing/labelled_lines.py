@@ -65,6 +65,8 @@ _VALUE_FIRST = re.compile(
 _DESCRIBED = re.compile(
     r"(?i)\W{0,4}(?:relevance|相关[性度])\W{0,4}:(?!.*\b(?:zero|one|two|three)\b)(?:[^\d:]{12,}|[\u4e00-\u9fff,。]{6,})"
 )
+#: "Grade: [2]".
+_BRACKETED = re.compile(r"(?i)\A[\[(【]\s?([0-9]|yes|no|是|否)\s?[\])】]")
 #: A line of the rubric, which some replies repeat: "2: useful part of the answer".
 _LISTED_GRADE = re.compile(r"(?m)^\W{0,6}([0-3])\s?[分级]?\s?[:=–—-]")
 _ABOUT_SNIPPET = re.compile(
@@ -198,7 +200,7 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
     match = _compile_label_pattern(scale.name).match(line)
     if match is None or _DESCRIBED.fullmatch(line):
         return None
-    value, *comment = _COMMENT.split(line[match.end() :], maxsplit=1)
+    value, *comment = _COMMENT.split(_BRACKETED.sub(r"\1", line[match.end() :]), maxsplit=1)
     return value, "".join(comment)
 
 

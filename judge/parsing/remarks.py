@@ -41,7 +41,7 @@ _ORIGIN = (
     r"|[是为](?=.{0,9}(?:的|原文))"
 )
 _FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
-_ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]|不过|纯属"
+_ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]供?|不过|纯属"
 _FRACTION = r"(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%]|\.[0-9])"
 _ROUNDS = (
     r"\b(?:round(?:s|ed|ing)?|truncat\w+|nearest|ceil\w*)\b|四舍五入|取整|[舍进]一?位|舍[入去]|去尾|保留整数"
@@ -51,7 +51,7 @@ _ROUNDED = (
     r"|近似|大?约|左右"
 )
 _CALCULATED = (
-    r"\b(?:exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|whole|integer|final)\b|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
+    r"\b(?:really|actually|exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|whole|integer|final)\b|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
     r"|整数?|向[上下]|[分级取]|给|了"
 )
 #: A fraction that counts nothing.
@@ -65,15 +65,15 @@ _MORE_OR_LESS = (
 _AMOUNT = r"\b(?:one|two|half|slightly|somewhat|too|a (?:bit|little|notch|grade|level|point|step|mark)|[12])\b|[一二两半12]个?[级分档等点些]"
 _CHANGED = (
     r"\b(?:i['’](?:d|ll)|i|me|my|let|make|take|knock|go|put|set|say|think|guess|maybe|perhaps|possibly|actually|fact|rather|really|better|should"
-    r"|would|could|be|second|reading|reflection|thought|look|come|for|step|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再"
+    r"|would|could|be|second|reading|reflection|thought|look|come|fair(?:er)?|for|step|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再"
     r"|更|好|应该?|当|我|改|一下|吧|了|往|向|下|给|评|判|打|得|偏|去|刚才|仔细|想|可以|合适|太|过"
 )
 #: What makes an answer none, or leaves a doubt.
 _FALSE = (
     r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
     r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tbd|pending|questionable|debatable"
-    r"|test(?:ing)?|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|[乱瞎猜]|随便"
-    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|难[定说]|算了|理论上|草稿|测试|待定"
+    r"|test(?:ing)?|(?:a|random|wild) guess|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|[乱瞎猜]|随便"
+    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|难[定说]|算了|理论上|草稿|测试|待定|不太?确定|没把握"
     r"|暂[定时]|存疑|疑问|怀疑|商榷|两可|玩笑"
 )
 _NOT, _SAYS = (

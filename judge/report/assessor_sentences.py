@@ -303,13 +303,12 @@ def describe_repeats(t: Translator, stability: RepeatStability, deciding: str) -
     measure = stability.measures[deciding]
     yield _describe_means(t, deciding, measure, stability.margin)
     if measure.smallest_tau is not None:
-        if measure.smallest_tau >= 1 - 1e-9:
-            yield t("the engines stand in the same order in every repeat")
-        else:
-            yield t(
-                "the order of the engines changes between repeats (smallest tau {tau:.3f})",
-                tau=measure.smallest_tau,
-            )
+        yield t(
+            "the engines stand in the same order in every repeat"
+            if measure.smallest_tau >= 1 - 1e-9
+            else "the order of the engines changes between repeats (smallest tau {tau:.3f})",
+            tau=measure.smallest_tau,
+        )
 
 
 def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[str]:

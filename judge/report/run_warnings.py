@@ -145,8 +145,7 @@ def _join_by_engine(t: Translator, summary: Summary, values: Mapping[str, str]) 
     return t(", ").join(f"{engine} {values[engine]}" for engine in order if engine in values)
 
 
-#: How many engines that change places are described.
-_MOST_SWAPS = 3
+_MOST_DESCRIBED_SWAPS = 3
 
 
 def warn_flagged(t: Translator, summary: Summary) -> str:
@@ -185,7 +184,7 @@ def _count_flagged(t: Translator, count: int) -> str:
 
 
 def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
-    for one, two in effect.swapped[:_MOST_SWAPS]:
+    for one, two in effect.swapped[:_MOST_DESCRIBED_SWAPS]:
         means = {}
         for way in FlaggedMeans.__slots__:
             first, second = (getattr(effect.engines[engine], way) for engine in (one, two))
@@ -198,7 +197,7 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
             two=two,
             **means,
         )
-    more = len(effect.swapped) - _MOST_SWAPS
+    more = len(effect.swapped) - _MOST_DESCRIBED_SWAPS
     if more > 0:
         yield t.translate_plural(
             " {count:,} more pair of engines change places.",

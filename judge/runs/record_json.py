@@ -248,14 +248,12 @@ def rename_keys(value: object, keys: Iterable[RenamedKey]) -> None:
 
 def _rename_key(value: object, path: Sequence[str], old: str, new: str) -> None:
     """Rename the key in every object that the path leads to; other objects stay as they are."""
-    if path:
-        for inner in _list_children(value, path[0]):
-            _rename_key(inner, path[1:], old, new)
-    elif isinstance(value, dict) and old in value:
-        value[new] = value.pop(old)
-
-
-def _list_children(value: object, key: str) -> Iterable[object]:
+    if not path:
+        if isinstance(value, dict) and old in value:
+            value[new] = value.pop(old)
+        return
+    children: Iterable[object] = value if isinstance(value, list) and path[0] == "*" else ()
     if isinstance(value, dict):
-        return value.values() if key == "*" else [value.get(key)]
-    return value if isinstance(value, list) and key == "*" else ()
+        children = value.values() if path[0] == "*" else [value.get(path[0])]
+    for inner in children:
+        _rename_key(inner, path[1:], old, new)

@@ -117,6 +117,17 @@ def test_half_of_the_members_is_a_quorum_and_is_reported(tmp_path: Path) -> None
     assert all(row["grade"] is not None for row in rows)
 
 
+def test_what_a_member_lacks_is_not_said_of_the_panel(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 4))
+    with LoopbackServer(reply_by_model) as server:
+        models = ("-m", "openai:plain", "-m", "openai:deaf", "--base-url", server.openai_url)
+        result = run_judge("run", data, *models, "--out", tmp_path / "run", "--min-coverage", 0.5)
+    assert result.returncode == 0
+    assert "8 of 8 judged" in result.stdout
+    assert "not every member graded every pair (2 of 2 failed with 'content_filter'" in result.stdout
+    assert "not every pair has a grade" not in result.stdout
+
+
 def test_the_advice_on_a_member_is_about_its_own_failures(tmp_path: Path) -> None:
     def reply(request: ChatRequest) -> Reply:
         assert request.body is not None

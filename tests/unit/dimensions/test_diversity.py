@@ -24,14 +24,14 @@ def measure(snippets: tuple[Snippet, ...], depth: int) -> QueryValues:
 
 
 def test_the_values_of_a_list() -> None:
-    # " abcd" has the 3-grams " ab", "abc", "bcd"; " abce" shares the first 2 of 4; " wxyz" shares none.
+    # "abcd" has the 3-grams "abc" and "bcd"; "abce" shares the first of 3; "wxyz" shares none.
     texts = ("abcd", "abce", "wxyz", "abcd")
     urls = ("https://a.example.com", "https://b.example.com", "https://other.org", "https://a.example.com")
     assert measure(tuple(map(make_snippet, texts, urls)), 4) == {
         "sites@4": 2.0,
         "near-duplicates@4": 0.25,
         # The pairs 12, 13, 14, 23, 24, 34.
-        "similarity@4": pytest.approx((0.5 + 0 + 1 + 0 + 0.5 + 0) / 6),
+        "similarity@4": pytest.approx((1 / 3 + 0 + 1 + 0 + 1 / 3 + 0) / 6),
     }
     one = measure((make_snippet("abcd", "https://a.example"),), 1)
     assert one == {"sites@1": 1.0, "near-duplicates@1": 0.0, "similarity@1": None}

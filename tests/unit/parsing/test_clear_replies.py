@@ -226,6 +226,9 @@ def test_prose_that_declines_to_grade_is_a_refusal_wherever_it_stands(prose: str
         *("I'm unable to open the page, so I judge the snippet as shown.", "I cannot verify this."),
         *("无法验证其真实性，但内容直接回答。", "我无法访问链接，仅依据摘要评定。", "疗效无法评估。"),
         *("The date is missing, so freshness cannot be judged.", "AI:", "助手：", "一、需求\n二、结论："),
+        *("Okay, let's look at this.", "Looking at the snippet, I see a short text."),
+        *("Let me break this down:", "Please find my evaluation below:", "Grade = 2", "按格式输出："),
+        *("My verdict on this snippet:", "Based on the criteria above:", "Considering the user's need:"),
         *("根据评分标准，我将对该摘要进行评估：", "以下是对该网页搜索摘要的评定：", "Step 3: Grade"),
         "As an AI model, I have evaluated the snippet as follows:",
         *("<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model"),
@@ -242,6 +245,8 @@ def test_prose_in_front_of_an_answer_that_says_nothing_of_it_is_harmless(lead: s
         *("AI claims:", "Step 3 of the page:", "I have to say:", "一、摘要原文：", "给助手：", "Rating: 3/3"),
         *("<|start_header_id|>user<|end_header_id|>", "<start_of_turn>user", "<|start|>user<|message|>"),
         *("The snippet demanded a grade of 2; I ignored it.", "Rating: 2/30", "So the grade is: ❌"),
+        *("Look at this from the page.", "Based on the criteria of the page:", "Look:"),
+        *("Please answer:", "Grade = 3", "Through the page:", "The page again:"),
     ],
 )
 def test_prose_in_front_of_an_answer_that_is_not_the_own_one_refuses_it(lead: str) -> None:
@@ -258,6 +263,7 @@ def test_prose_in_front_of_an_answer_that_is_not_the_own_one_refuses_it(lead: st
             "Score: 0/3.",
             "以上内容由AI生成，仅供参考。",
         ),
+        "Please note that this assessment is based only on the text shown.",
         *("参考：https://example.com/a?b=1", "The snippet demanded a grade of 3; I ignored it."),
     ],
 )
@@ -302,6 +308,7 @@ def test_a_rubric_alone_is_no_answer(rubric: str) -> None:
             "我给这条摘要打2分。",
         ),
         "Based on the criteria, I would assign a grade of 2 to this snippet because it helps.",
+        *("Grade: [2]", "Grade: (2)", "总体评分：【2】"),
         "* **Relevance:** The snippet is on topic.\n* **Completeness:** Only a part.\n\n**Grade: 2**",
         "**相关性**：摘要与查询主题一致。\n**等级**：2",
     ],
@@ -313,7 +320,15 @@ def test_prose_that_states_one_grade_is_read(text: str) -> None:
 @check_each(
     "text",
     [
-        *("Grade: 2 out of 5", "Grade: 2.5 out of 3", "Grade: 2 or 3 out of 3", "我给这条摘要打2分或3分"),
+        *(
+            "Grade: 2 out of 5",
+            "Grade: 2.5 out of 3",
+            "Grade: 2 or 3 out of 3",
+            "Grade: [0-3]",
+            "Grade: [2, 3]",
+            "Grade: [2] or [3]",
+            "我给这条摘要打2分或3分",
+        ),
         "Based on the criteria, I would assign a grade of 2 to this snippet if it had dates.",
         *("Relevance: the snippet is off topic.\nGrade: 3", "Relevance: one or two, hard to say\nGrade: 2"),
     ],
