@@ -31,8 +31,8 @@ from judge.report.display_text import escape_hidden
 from judge.runs.labelling_plan import RESERVE
 from judge.runs.record_json import to_json
 
-#: What of agreement.json the page tells; the rest is for `judge agree`.
-_TOLD = (
+#: The fields of agreement.json that the page shows; the rest is for `judge agree`.
+_PAGE_FIELDS = (
     *("assessor", "pairs", "queries", "confusion", "same_grade", "kappa_quadratic"),
     *("same_verdict", "kappa_relevant", "bias_relevant"),
 )
@@ -191,7 +191,7 @@ class AnnotationSession:
             "last": last and {"id": last.id, "at": self.index_of.get(last.key)},
             "finished": self.index_of.keys() <= self.labels.sealed,
             "at": at,
-            **(self._describe_pair(at, current) if at is not None else {"pair": None}),
+            **(self._describe_task(at, current) if at is not None else {"pair": None}),
         }
 
     @cached_property
@@ -297,9 +297,9 @@ class AnnotationSession:
             agreement = to_json(compare_with_labels(self.loaded, labels))
         except InputError:  # all of them are examples in the prompts
             return None
-        return {name: agreement[name] for name in _TOLD}
+        return {name: agreement[name] for name in _PAGE_FIELDS}
 
-    def _describe_pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
+    def _describe_task(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
         pair = self.pairs[at]
         query_ids = [shown.query.id for shown in self.pairs]
         in_reserve = pair.query.id in self.reserve
