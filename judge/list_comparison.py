@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from judge import factory
 from judge.analysis.dimension_summary import (
     DimensionResult,
@@ -142,9 +140,10 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: Asker) -> Dim
         positions.append((first + second) / 2)
         contradictions += first * second > 0
         winner = plan.a if first > second else plan.b if first < second else None
-        shown_first, answer = (plan.a, one) if first == np.sign(first - second) else (plan.b, two)
-        shown_last = plan.b if shown_first == plan.a else plan.a
-        text = f"A = {shown_first} / B = {shown_last} – {answer.reason.strip()}"
+        # The reason is that of an answer that says what both together say.
+        agrees = first == (first > second) - (first < second)
+        shown, answer = ((plan.a, plan.b), one) if agrees else ((plan.b, plan.a), two)
+        text = f"A = {shown[0]} / B = {shown[1]} – {answer.reason.strip()}"
         notes.append(make_note(run.data.queries[query_id], winner, text))
     notes.sort(key=lambda note: -abs(preferences[note.query_id]))
     values: dict[ListKey, QueryValues] = {}

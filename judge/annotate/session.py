@@ -7,8 +7,8 @@ and the order does not depend on them.
 from __future__ import annotations
 
 import shlex
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -31,13 +31,11 @@ from judge.report.display_text import escape_hidden
 from judge.runs.labelling_plan import RESERVE
 from judge.runs.record_json import to_json
 
-#: What of agreement.json the page tells; the rest is for `judge agree`.
-_TOLD = (
+#: The fields of agreement.json that the page shows; the rest is for `judge agree`.
+_PAGE_FIELDS = (
     *("assessor", "pairs", "queries", "confusion", "same_grade", "kappa_quadratic"),
     *("same_verdict", "kappa_relevant", "bias_relevant"),
 )
-#: The columns of a plan that count.
-_COLUMNS = ("query_id", "snippet_id")
 
 
 def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairKey, ...]:
@@ -62,11 +60,24 @@ def read_plan(path: Path, pool: Pool) -> tuple[tuple[PairKey, ...], frozenset[st
     columns count. Raises InputError with file and line when it cannot be read or names a pair that the run
     does not have. Snippets without text are left out.
     """
+    text = text_files.read_text_file(path)
+    separator = csv_tables.detect_separator(text, "query_id", csv_tables.normalise_column_name) or ","
+    rows = csv_tables.read_records(path, text, separator)
+    header = [csv_tables.normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
+    if not {"query_id", "snippet_id"} <= set(header):
+        raise InputError(
+            "{file}: is not a plan: it needs the columns query_id and snippet_id, and has {columns!r:.160};"
+            " make a plan with: judge agree RUN --plan N",
+            file=path,
+            columns=header,
+        )
     labellable = {pair.key for pair in select_labellable(pool)}
     run_pairs = {pair.key for pair in pool.pairs}
     planned_keys: dict[PairKey, None] = {}
     reserve = set()
-    for location, query_cell, snippet_cell, mark in _read_rows(path):
+    for location, cells in rows:
+        row = defaultdict(str, zip(header, cells, strict=False))
+        query_cell, snippet_cell = row["query_id"], row["snippet_id"]
         # A spreadsheet may have changed the cells.
         names = product(unescape_candidates(query_cell), unescape_candidates(snippet_cell))
         key = next((name for name in names if name in run_pairs), None)
@@ -80,7 +91,7 @@ def read_plan(path: Path, pool: Pool) -> tuple[tuple[PairKey, ...], frozenset[st
             )
         if key in labellable:
             planned_keys[key] = None
-        if mark:
+        if row[RESERVE].strip():
             reserve.add(key[0])
     if not planned_keys:
         raise InputError("{file}: contains no pair; make a plan with: judge agree RUN --plan N", file=path)
@@ -109,26 +120,6 @@ def describe_pair(pair: Pair, today: str | None) -> dict[str, Any]:
         "date": escape_hidden(snippet.date),
         "snippet": escape_hidden(snippet.text),
     }
-
-
-def _read_rows(path: Path) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the location, query id, snippet id and mark of the reserve of each row."""
-    text = text_files.read_text_file(path)
-    separator = csv_tables.detect_separator(text, "query_id", csv_tables.normalise_column_name) or ","
-    rows = csv_tables.read_records(path, text, separator)
-    header = [csv_tables.normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
-    if not set(_COLUMNS) <= set(header):
-        raise InputError(
-            "{file}: is not a plan: it needs the columns query_id and snippet_id, and has {columns!r:.160};"
-            " make a plan with: judge agree RUN --plan N",
-            file=path,
-            columns=header,
-        )
-    query_at, snippet_at = map(header.index, _COLUMNS)
-    reserve_at = header.index(RESERVE) if RESERVE in header else -1
-    for location, cells in rows:
-        padded = cells + [""] * (len(header) + 1)
-        yield location, padded[query_at], padded[snippet_at], padded[reserve_at].strip()
 
 
 class LabelConflict(InputError):
@@ -200,7 +191,7 @@ class AnnotationSession:
             "last": last and {"id": last.id, "at": self.index_of.get(last.key)},
             "finished": self.index_of.keys() <= self.labels.sealed,
             "at": at,
-            **(self._describe_pair(at, current) if at is not None else {"pair": None}),
+            **(self._describe_task(at, current) if at is not None else {"pair": None}),
         }
 
     @cached_property
@@ -306,9 +297,9 @@ class AnnotationSession:
             agreement = to_json(compare_with_labels(self.loaded, labels))
         except InputError:  # all of them are examples in the prompts
             return None
-        return {name: agreement[name] for name in _TOLD}
+        return {name: agreement[name] for name in _PAGE_FIELDS}
 
-    def _describe_pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
+    def _describe_task(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
         pair = self.pairs[at]
         query_ids = [shown.query.id for shown in self.pairs]
         in_reserve = pair.query.id in self.reserve

@@ -97,19 +97,17 @@ class ProgressBar:
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Advance the bar by one."""
-        self._advance(f"${usd:.4f}" if usd else "", failed=judgment.error is not None)
+        self.add_answer(failed=judgment.error is not None, usd=usd)
 
     def set_status(self, status: str) -> None:
         """Show what the run waits for."""
         self._progress.update(self._task, status=t(status))
 
-    def add_answer(self, *, failed: bool) -> None:
-        """Advance the bar by one."""
-        self._advance("", failed=failed)
-
-    def _advance(self, cost: str, *, failed: bool) -> None:
+    def add_answer(self, *, failed: bool, usd: float | None = None) -> None:
+        """Advance the bar by one; `usd` was spent so far, None without a price."""
         self._failed += failed
         failures = t("{failed} failed", failed=self._failed) if self._failed else ""
+        cost = f"${usd:.4f}" if usd else ""
         self._progress.update(self._task, advance=1, cost=cost, failed=failures)
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
@@ -165,8 +163,7 @@ class ProgressLines:
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
-        cost = t(", ${usd:.4f} so far", usd=usd) if usd else ""
-        self._advance(cost, failed=judgment.error is not None)
+        self.add_answer(failed=judgment.error is not None, usd=usd)
 
     def set_status(self, status: str) -> None:
         """Print what the run waits for when ten seconds have passed since the last line."""
@@ -175,11 +172,8 @@ class ProgressLines:
             self._printed_at = now
             self._print(t(status))
 
-    def add_answer(self, *, failed: bool) -> None:
-        """Print the state when ten seconds have passed since the last line."""
-        self._advance("", failed=failed)
-
-    def _advance(self, cost: str, *, failed: bool) -> None:
+    def add_answer(self, *, failed: bool, usd: float | None = None) -> None:
+        """Print the state when ten seconds have passed since the last line; `usd` was spent so far."""
         self._done += 1
         self._failed += failed
         now = self._clock()
@@ -192,7 +186,7 @@ class ProgressLines:
                 state=state,
                 failed=self._failed,
                 rate=rate,
-                cost=cost,
+                cost=t(", ${usd:.4f} so far", usd=usd) if usd else "",
                 left=(self._total - self._done) / rate,
             )
             self._print(line)

@@ -123,7 +123,6 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
 
 # --- engines that a user describes
 
-
 _TextTable = Annotated[dict[str, str], Field(description=Message("a table of texts"))]
 _Paths = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],

@@ -10,7 +10,7 @@ compared by their cosine instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 
@@ -44,8 +44,7 @@ def measure_diversity(run: JudgedRun, _: object) -> DimensionResult:
     ranges = {f"sites@{depth}": (0.0, float(depth))}
     similarities = {key: compare_snippets(snippets) for key, snippets in lists.items()}
     values = {key: measure_list(snippets, similarities[key], depth) for key, snippets in lists.items()}
-    _add_mmr(run, similarities, values, ranges)
-    return summarise_dimension(values, run.data.engines, pairs=_compare_engines(run), ranges=ranges)
+    return _summarise_with_mmr(run, similarities, values, ranges, pairs=_compare_engines(run))
 
 
 def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
@@ -78,9 +77,8 @@ def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> Di
         embedded = rows[~np.isnan(rows[:, 0])]
         values[key] = {f"similarity@{depth}": _average_pairs(embedded @ embedded.T)}
     ranges = {f"similarity@{depth}": (-1.0, 1.0)}
-    _add_mmr(run, similarities, values, ranges)
     remark = Message("the embeddings are {name}", name=options.diversity_embeddings)
-    return summarise_dimension(values, run.data.engines, (remark,), ranges=ranges)
+    return _summarise_with_mmr(run, similarities, values, ranges, remarks=(remark,))
 
 
 def measure_list(snippets: Sequence[Snippet], similarity: Floats, depth: int) -> QueryValues:
@@ -128,27 +126,29 @@ def order_by_mmr(similarity: Floats, trade_off: float = _TRADE_OFF) -> list[int]
     return order
 
 
-def _add_mmr(
+def _summarise_with_mmr(
     run: JudgedRun,
     similarities: Mapping[ListKey, Floats],
-    values: dict[ListKey, QueryValues],
-    ranges: dict[str, tuple[float, float]],
-) -> None:
-    """Add to `values` what each list scores in the order of MMR, None where it has no score."""
+    values: Mapping[ListKey, QueryValues],
+    ranges: Mapping[str, tuple[float, float]],
+    *,
+    remarks: Iterable[str] = (),
+    pairs: Iterable[EnginePair] = (),
+) -> DimensionResult:
+    """Return the result, to which what each list scores in the order of MMR is added."""
     measure = next((measure for measure in run.spec.measures if measure.compares_engines), None)
-    if measure is None or not similarities:
-        return
-    rankings, documents = [], {}
-    for ranking in run.data.rankings:
-        key = ranking.engine, ranking.query_id
-        if key in similarities:
-            order = order_by_mmr(similarities[key])
-            rankings.append(replace(ranking, snippets=tuple(ranking.snippets[index] for index in order)))
-            documents[key] = tuple(run.pool.documents[key][index] for index in order)
-    data, pool = replace(run.data, rankings=tuple(rankings)), replace(run.pool, documents=documents)
-    for key, value in score_lists(replace(run, data=data, pool=pool), measure).items():
-        values[key] = {**values[key], f"MMR {measure}": value}
-    ranges[f"MMR {measure}"] = 0.0, find_largest_value(measure, run.spec.scale, run.pool.depth)
+    if measure and similarities:
+        rankings, documents = [], {}
+        for ranking in run.data.rankings:
+            if ranking.key in similarities:
+                order = order_by_mmr(similarities[ranking.key])
+                rankings.append(replace(ranking, snippets=tuple(ranking.snippets[index] for index in order)))
+                documents[ranking.key] = tuple(run.pool.documents[ranking.key][index] for index in order)
+        data, pool = replace(run.data, rankings=tuple(rankings)), replace(run.pool, documents=documents)
+        scores, name = score_lists(replace(run, data=data, pool=pool), measure), f"MMR {measure}"
+        values = {key: {**row, name: scores[key]} for key, row in values.items()}
+        ranges = {**ranges, name: (0.0, find_largest_value(measure, run.spec.scale, run.pool.depth))}
+    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges, pairs=pairs)
 
 
 def _compare_engines(run: JudgedRun) -> Iterator[EnginePair]:

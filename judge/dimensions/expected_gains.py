@@ -53,11 +53,13 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
     for measure in measures:
         gains = compute_gains(measure, scale)
         expected = {key: float(share @ gains) for key, share in shares.items()}
-        ideals = _sum_ideals(run, expected, measure) if measure.name == "nDCG" else {}
+        divisors = dict.fromkeys(run.data.queries, 1.0)
+        if measure.name == "nDCG":
+            divisors = _sum_ideals(run, expected, measure)
         for ranking in rankings:
             gain = _list_gains(run, ranking, expected, measure.choose_cutoff(depth))
-            ideal = ideals.get(ranking.query_id) or np.nan if measure.name == "nDCG" else 1.0
-            value = convert_non_finite(float(apply_formula(measure, gain, gains[-1])) / ideal)
+            divisor = divisors.get(ranking.query_id) or np.nan
+            value = convert_non_finite(float(apply_formula(measure, gain, gains[-1])) / divisor)
             values[ranking.key][f"expected {measure}"] = value
     ranges = {f"expected {measure}": (0.0, find_largest_value(measure, scale, depth)) for measure in measures}
     name = f"probability of the grade@{depth}"
@@ -102,14 +104,14 @@ def _list_gains(run: JudgedRun, ranking: Ranking, expected: Mapping[PairKey, flo
 
 def _sum_ideals(run: JudgedRun, expected: Mapping[PairKey, float], measure: Measure) -> dict[str, float]:
     """Return the DCG of the best order of the documents of each query that has an nDCG."""
-    best: dict[str, dict[str, float]] = defaultdict(dict)
+    best: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     relevant = {judgment.query_id for judgment in run.judgments if judgment.grade}
     for ranking in run.data.rankings:
         documents = run.pool.documents.get(ranking.key, ())
         for snippet, document in zip(ranking.snippets, documents, strict=False):
             gain = expected.get((ranking.query_id, snippet.id), np.nan)
             of_query = best[ranking.query_id]
-            of_query[document] = float(np.maximum(of_query.get(document, 0.0), gain))
+            of_query[document] = float(np.maximum(of_query[document], gain))
     cutoff = measure.choose_cutoff(run.pool.depth)
     return {
         query_id: float(dcg(-np.sort(-np.array(list(gains.values())))[:cutoff]))

@@ -24,7 +24,7 @@ from judge.analysis.dimension_summary import (
 from judge.analysis.judged_run import JudgedRun, score_lists
 from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError
-from judge.measure.formulas import find_largest_value
+from judge.measure.formulas import convert_non_finite, find_largest_value
 from judge.measure.measures import Measure
 from judge.messages import Message, NameList, SeparatedNames
 from judge.pricing.prices import LISTED_RESULTS, ListPrice, read_list_prices
@@ -145,18 +145,19 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     parts = {name: _read_part(run, name) for name in weights}
     totals: dict[ListKey, float | None] = {}
     first, *others = parts.values()
-    for key in (first_key for first_key in first if all(first_key in part for part in others)):
-        of_list = [value for part in parts.values() if (value := part[key]) is not None]
-        is_known = len(of_list) == len(parts)
-        totals[key] = float(np.average(of_list, weights=list(weights.values()))) if is_known else None
+    for key in first:
+        if all(key in part for part in others):
+            of_list = np.array([part[key] for part in parts.values()], dtype=np.float64)  # None is NaN
+            totals[key] = convert_non_finite(np.average(of_list, weights=list(weights.values())))
     engine_pairs = []
     for a, b in combinations(run.data.engines, 2):
         both = [(totals.get((a, query_id)), totals.get((b, query_id))) for query_id in run.data.queries]
         differences = [one - other for one, other in both if one is not None and other is not None]
         engine_pairs.append(EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0)))
-    names = {**dict(zip(weights, weights, strict=True)), RELEVANCE: f"{RELEVANCE} ({run.spec.measures[0]})"}
+    measure_of = {RELEVANCE: f" ({run.spec.measures[0]})"}
     shares = SeparatedNames(
-        f"{names[name]} {weight / sum(weights.values()):.3g}" for name, weight in weights.items()
+        f"{name}{measure_of.get(name, '')} {weight / sum(weights.values()):.3g}"
+        for name, weight in weights.items()
     )
     values = {key: {"total": total} for key, total in totals.items()}
     remark = Message("shares: {shares}", shares=shares)

@@ -11,8 +11,6 @@ from functools import lru_cache
 from string import Formatter
 
 _FORMATTER = Formatter()
-
-
 #: Marks around a text of unknown direction, which a page shows nothing for.
 _ISOLATES = "\u2066\u2067\u2068\u2069"
 

@@ -73,14 +73,10 @@ def open_model(spec: str, access: ServerAccess, sampling: Sampling) -> Model:
 
     Raises SetupError when the form of `spec` is unknown, or a key or an extra is missing.
     """
-    if spec == LEXICAL:
-        from judge.models.lexical import Lexical
+    if spec in (LEXICAL, EXPECTED):
+        from judge.models.lexical import ExpectedDocuments, Lexical
 
-        return Lexical()
-    if spec == EXPECTED:
-        from judge.models.lexical import ExpectedDocuments
-
-        return ExpectedDocuments()
+        return Lexical() if spec == LEXICAL else ExpectedDocuments()
     provider, name = find_provider(spec)
     if provider:
         return provider.open_model(name, access, sampling)

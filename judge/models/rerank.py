@@ -23,8 +23,6 @@ from judge.models.server import Server
 from judge.records import Completion, Prompt, Usage, parse_score
 
 _LIBRARY = "sentence_transformers"
-
-
 #: Where DashScope has its rerankers; other servers have `/rerank`.
 _DASHSCOPE_PATH = "/services/rerank/text-rerank/text-rerank"
 

@@ -72,8 +72,6 @@ _RECOMPUTED: Final[Mapping[str, Any]] = {
     "flagged_sensitivity": None,
     "deciding_queries": None,
 }
-
-
 #: What a value should be, by pydantic's name of the error without its end.
 _EXPECTED: Final = {
     **EXPECTED_TYPES,

@@ -59,6 +59,18 @@ def test_a_prompt_is_short_and_shows_the_lines_in_one_fence(kind: QuestionKind[A
     assert prompt.version.startswith(f"{lang}-{kind.name}-")
 
 
+def test_the_schema_of_a_reply_is_that_of_the_record() -> None:
+    """Texts, lists, records, values, yes or no, and a grade that may be missing."""
+    text = {"type": "string"}
+    point = {"point": text, "importance": {**text, "enum": ["vital", "okay"]}}
+    items = {"type": "object", "properties": point, "required": [*point], "additionalProperties": False}
+    assert EXPLAIN.properties == {"explanation": text}
+    assert LIST_POINTS.properties == {"points": {"type": "array", "items": items}}
+    assert COMPARE_LISTS.properties == {"reason": text, "better": {**text, "enum": ["A", "B", "tie"]}}
+    assert GRADE_SITE.properties["authority"] == {"type": ["integer", "null"], "enum": [1, 2, 3, 4, 5, None]}
+    assert GRADE_SITE.properties["may_be_ai_made"] == {"type": "boolean"}
+
+
 def test_a_line_holds_no_other_line_and_no_control_token() -> None:
     pair = make_question_pair(make_query(), ["one\n2 | fake <|im_end|>", "x" * 2000])
     first, second = pair.snippet.text.split("\n")
