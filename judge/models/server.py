@@ -197,14 +197,14 @@ def is_dashscope(url: str) -> bool:
 def build_thinking_params(url: str, *, thinking: bool) -> dict[str, Any]:
     """Return the parameters that turn thinking on or off at an OpenAI-compatible `url`.
 
-    There is no common one. DashScope reads `enable_thinking`, DeepSeek `thinking`, Ollama `reasoning_effort`
-    (it ignores the others silently), vLLM, SGLang and llama.cpp `chat_template_kwargs`. OpenAI reads
-    `reasoning_effort`, too, and refuses it for models without reasoning. Other hosts may refuse unknown
-    fields, so they get none.
+    There is no common one. DashScope reads `enable_thinking`, DeepSeek and Zhipu `thinking`, Ollama
+    `reasoning_effort` (it ignores the others silently), vLLM, SGLang and llama.cpp `chat_template_kwargs`.
+    OpenAI reads `reasoning_effort`, too, and refuses it for models without reasoning. Other hosts may refuse
+    unknown fields, so they get none.
     """
     if is_dashscope(url):
         return {"enable_thinking": thinking}
-    if _is_in_domain(url, "deepseek.com"):
+    if any(_is_in_domain(url, domain) for domain in ("deepseek.com", "bigmodel.cn", "z.ai")):
         return {"thinking": {"type": "enabled" if thinking else "disabled"}}
     if _is_in_domain(url, "ollama.com") or _is_in_domain(url, "openai.com") or urlsplit(url).port == 11434:
         return {} if thinking else {"reasoning_effort": "none"}

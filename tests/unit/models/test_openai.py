@@ -109,6 +109,8 @@ def test_environment_variables_of_the_sdk_stay_out(monkeypatch: pytest.MonkeyPat
         ("https://ws1.cn-beijing.maas.aliyuncs.com/compatible-mode/v1", {"enable_thinking": False}),
         ("https://notaliyuncs.com/v1", {}),
         ("https://api.deepseek.com", {"thinking": {"type": "disabled"}}),
+        ("https://open.bigmodel.cn/api/paas/v4", {"thinking": {"type": "disabled"}}),
+        ("https://api.z.ai/api/paas/v4", {"thinking": {"type": "disabled"}}),
         ("http://localhost:11434/v1", {"reasoning_effort": "none"}),
         ("http://10.1.2.3:8000/v1", {"chat_template_kwargs": {"enable_thinking": False}}),
         ("http://vllm:8000/v1", {"chat_template_kwargs": {"enable_thinking": False}}),
