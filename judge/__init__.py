@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from judge.api import agree, align, compare, compare_lists, decide_order, run, score
     from judge.config.run import Config
-    from judge.errors import InputError, JudgeError
+    from judge.errors import InputError, Interrupted, JudgeError, StoreError
     from judge.records import Judgment, Pair, Query, Ranking, Scale, Score, Snippet, Verdict
     from judge.runs.run_result import RunResult
 
@@ -25,8 +25,7 @@ _MODULES = {
         ("agree", "align", "compare", "compare_lists", "decide_order", "run", "score"), "judge.api"
     ),
     "Config": "judge.config.run",
-    "InputError": "judge.errors",
-    "JudgeError": "judge.errors",
+    **dict.fromkeys(("InputError", "Interrupted", "JudgeError", "StoreError"), "judge.errors"),
     "RunResult": "judge.runs.run_result",
     **dict.fromkeys(
         ("Judgment", "Pair", "Query", "Ranking", "Scale", "Score", "Snippet", "Verdict"), "judge.records"
@@ -36,6 +35,7 @@ _MODULES = {
 __all__ = [
     "Config",
     "InputError",
+    "Interrupted",
     "JudgeError",
     "Judgment",
     "Pair",
@@ -45,6 +45,7 @@ __all__ = [
     "Scale",
     "Score",
     "Snippet",
+    "StoreError",
     "Verdict",
     "agree",
     "align",

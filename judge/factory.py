@@ -52,20 +52,13 @@ def build_model(config: Config, name: str | None = None, *, needs_key: bool = Tr
             raise InputError("no model was named; name one with -m MODEL; models are {forms}", forms=FORMS)
         spec, address = split_address(name)
         environ = copy_environment() if needs_key else _add_missing_keys(copy_environment())
-        open_this = partial(
-            open_model,
-            spec,
-            base_url=address or config.base_url,
-            sampling=config.sampling,
-            timeout=config.timeout,
-            concurrency=config.concurrency,
-        )
+        access = ServerAccess(address or config.base_url, environ, config.timeout, config.concurrency)
         if needs_key and config.on == "ray":
-            return _build_ray_model(config, spec, partial(open_this, environ=environ))
-        return open_this(environ=environ)
+            return _build_ray_model(config, spec, access)
+        return open_model(spec, access, config.sampling)
 
 
-def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model]) -> Model:
+def _build_ray_model(config: Config, spec: str, access: ServerAccess) -> Model:
     """Return the model that the actors of a Ray cluster call; they get its provider's variables alone."""
     provider = PROVIDERS.get(spec.partition(":")[0])
     if provider is None or provider.service is None:
@@ -78,9 +71,10 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
     from judge.models.worker_model import WorkerModel
 
     prefix = provider.service.key_variable.partition("_")[0] + "_"
-    environ = {name: value for name, value in copy_environment().items() if name.startswith(prefix)}
-    cluster = RayCluster(partial(open_this, environ=environ), config.concurrency, config.ray_address)
-    return WorkerModel(open_this(), cluster)
+    environ = {name: value for name, value in access.environ.items() if name.startswith(prefix)}
+    open_there = partial(open_model, spec, replace(access, environ=environ), config.sampling)
+    cluster = RayCluster(open_there, config.concurrency, config.ray_address)
+    return WorkerModel(open_model(spec, access, config.sampling), cluster)
 
 
 def _add_missing_keys(environ: Mapping[str, str]) -> Mapping[str, str]:

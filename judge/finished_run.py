@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -35,17 +35,8 @@ def measure_run(folder: RunFolder, run: JudgedRun, cache: FileCache | None = Non
     summary = replace(
         summary, dimensions={name: dimension.summary for name, dimension in run.dimensions.items()}
     )
-    return RunResult(
-        run.data,
-        run.pool,
-        run.judgments,
-        run.spec,
-        run.members,
-        run.dimensions,
-        folder=folder.path,
-        summary=summary,
-        computed_scores=scores,
-    )
+    parts = {field.name: getattr(run, field.name) for field in fields(JudgedRun)}
+    return RunResult(**parts, folder=folder.path, summary=summary, computed_scores=scores)
 
 
 def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = None) -> None:

@@ -65,7 +65,6 @@ COMPARE_LISTS = QuestionKind(
     Message("sidebyside"),
     Message("comparisons of lists"),
     Preference,
-    {"reason": {"type": "string"}, "better": {"type": "string", "enum": ["A", "B", "tie"]}},
     lambda answer, _: is_readable(answer.reason, _MAX_REASON),
 )
 #: The measure that is the win rate of the list that is shown first: 0.5 without a position bias.

@@ -122,13 +122,20 @@ def make_judged_run(
         by_assessor[fitted.name] = selection.add_near_duplicates(fitted.regrade(own))
         remarks |= dict.fromkeys(fitted.remarks)
     name, of_assessor, members = combine_members(by_assessor)
+    controls = None
+    if config.controls:
+        # The rate of false positives is that of the first repeat.
+        drawn = (judgment for judgment in of_assessor if judgment.key in mismatched and judgment.repeat == 1)
+        grades = [judgment.grade for judgment in drawn if judgment.grade is not None]
+        share = measure_share(sum(grade >= config.grading.relevant_from for grade in grades), len(grades))
+        controls = Controls(len(mismatched), share, config.max_false_positives)
     spec = RunSpec(
         name,
         config.grading,
         config.repeats,
         measures,
         labels=_summarise_labels(labels, of_assessor, config.grading) if labels else None,
-        controls=_measure_controls(config, mismatched, of_assessor) if config.controls else None,
+        controls=controls,
     )
     of_run = selection.add_labels(_leave_out(of_assessor, mismatched), config.repeats)
     not_of_members = mismatched.keys() | selection.labelled.keys()
@@ -140,16 +147,6 @@ def make_judged_run(
 def _leave_out(judgments: Sequence[Judgment], keys: Collection[PairKey]) -> Sequence[Judgment]:
     """Return the judgments without those of the pairs `keys`."""
     return tuple(judgment for judgment in judgments if judgment.key not in keys) if keys else judgments
-
-
-def _measure_controls(
-    config: Config, mismatched: Collection[PairKey], judgments: Iterable[Judgment]
-) -> Controls:
-    """Return the rate of false positives, over the mismatched pairs with a grade in the first repeat."""
-    of_controls = (judgment for judgment in judgments if judgment.key in mismatched and judgment.repeat == 1)
-    grades = [judgment.grade for judgment in of_controls if judgment.grade is not None]
-    share = measure_share(sum(grade >= config.grading.relevant_from for grade in grades), len(grades))
-    return Controls(len(mismatched), share, config.max_false_positives)
 
 
 def _summarise_labels(labels: LabelSet, judgments: Iterable[Judgment], scale: Scale) -> LabelUse:

@@ -16,7 +16,7 @@ from judge.flags import EMPTY_SNIPPET, LABEL
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_agreement import find_shared_vendors
-from judge.measure.engine_summary import EngineResult, summarise_engines
+from judge.measure.engine_summary import summarise_engines
 from judge.measure.formulas import TIE, convert_non_finite
 from judge.measure.panel_agreement import (
     SERVED_MODEL_COLUMN,
@@ -41,16 +41,26 @@ _MOST_DECIDING = 10
 def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
     """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
     data, pool, spec = run.data, run.pool, run.spec
-    wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
+    measures = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
     results, columns = run.tabulate(with_tokens=True)
-    every = score_columns(results, columns, wanted, spec.scale)
-    scores = every.select(measures=spec.measures)
+    with_own_lists = score_columns(results, columns, measures, spec.scale)
+    scores = with_own_lists.select(measures=spec.measures)
     comparisons = compare_engines(scores, among)
     models = {SERVED_MODEL_COLUMN: find_grading_models(results, columns)}
     judged = int(columns.rows["is_graded"].sum())
     assessed = (judgment for judgment in run.judgments if LABEL not in judgment.flags)
-    wanted_judgments = len(pool.pairs) * spec.repeats
-    engines = summarise_engines(scores, results, _average_rerank_scores(columns))
+    all_judgments = len(pool.pairs) * spec.repeats
+    rerank_scores: dict[int, list[float]] = {}
+    for pair, score in columns.rows[["pair", "score"]][~np.isnan(columns.rows["score"])].tolist():
+        rerank_scores.setdefault(pair, []).append(score)
+    engines = summarise_engines(
+        scores, results, {pair: fmean(of_pair) for pair, of_pair in rerank_scores.items()}
+    )
+    undefined = {
+        name: max(engine.measures[name].undefined for engine in engines.values())
+        for name in map(str, spec.measures)
+        if engines
+    }
     flagged = results.mark_flags(INJECTION_FLAGS)
     flagged_counts = zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
 
@@ -69,10 +79,10 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
         results=pool.results,
         pairs=len(pool.pairs),
         dedup_saving=1 - len(pool.pairs) / pool.results if pool.results else 0.0,
-        judgments=wanted_judgments,
+        judgments=all_judgments,
         judged=judged,
         grades=fingerprint_grades(results, columns, spec.scale),
-        coverage=judged / wanted_judgments if wanted_judgments else 1.0,
+        coverage=judged / all_judgments if all_judgments else 1.0,
         served=count_served_models(results, columns, spec.scale),
         failures=columns.count_errors(),
         empty_snippets=int(results.mark_flags({EMPTY_SNIPPET}).sum()),
@@ -81,10 +91,10 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
         remarks=tuple(data.warnings),
         measures=tuple(map(str, spec.measures)),
         notes={str(measure): measure.note for measure in spec.measures if measure.note},
-        undefined=_count_undefined(engines.values()),
+        undefined={name: count for name, count in undefined.items() if count},
         engines=engines,
         comparisons=comparisons,
-        own_list_reversal=check_own_lists(every, pool.depth, comparisons),
+        own_list_reversal=check_own_lists(with_own_lists, pool.depth, comparisons),
         segments=compare_segments(scores, data.queries, among, models),
         stability=measure_stability(scores, assessed, spec.scale),
         panel=measure_panel_agreement(run.members, spec.scale, rescore) if run.members else None,
@@ -138,19 +148,3 @@ def list_deciding_queries(
         for _, query_id, difference in differing[:_MOST_DECIDING]
     )
     return DecidingQueries(measure, a, b, n, rows) if rows else None
-
-
-def _average_rerank_scores(judgments: JudgmentColumns) -> dict[int, float]:
-    """Return the relevance score of a reranker for each pair, the mean over the repeats."""
-    rows = judgments.rows[~np.isnan(judgments.rows["score"])]
-    scores: dict[int, list[float]] = {}
-    for pair, score in rows[["pair", "score"]].tolist():
-        scores.setdefault(pair, []).append(score)
-    return {pair: fmean(values) for pair, values in scores.items()}
-
-
-def _count_undefined(engines: Collection[EngineResult]) -> dict[str, int]:
-    """Return, for each measure, on how many queries it is undefined (the most of any engine), where any."""
-    names = dict.fromkeys(name for engine in engines for name in engine.measures)
-    most = {name: max(engine.measures[name].undefined for engine in engines) for name in names}
-    return {name: count for name, count in most.items() if count}

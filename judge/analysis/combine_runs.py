@@ -28,6 +28,8 @@ from judge.measure.resampling import ALPHA, compute_randomisation_p, holm
 from judge.messages import Message, NameList, SeparatedNames
 from judge.records import EXPECTED, Dataset, Judgment, PairKey, Pool, Query, Ranking, Scale
 
+#: The judgments that are compared: those of the shared queries, in as many repeats as every run has.
+JudgmentsByRun = Mapping[str, Sequence[Judgment]]
 _GradeSource = Literal["assessor", "people"]
 #: What to say of lower and of higher grades, by whose grades changed.
 _SHIFTS: Mapping[frozenset[_GradeSource], tuple[Message, Message]] = {
@@ -104,13 +106,21 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
     pooled = build_pool(data, first.pool.depth)
     repeats = min(run.spec.repeats for run in runs.values())
-    shift = _find_shift(runs, queries, repeats)
+    judgments = {
+        name: [
+            judgment
+            for judgment in run.judgments
+            if judgment.query_id in queries and judgment.repeat <= repeats
+        ]
+        for name, run in runs.items()
+    }
+    shift = _find_shift(judgments)
     unequal = _explain_inequality(runs, queries)
     if not unequal and shift and shift.p < ALPHA:
         change, by = shift.change, abs(shift.by)
         unequal = Message("{change} (by {grades:.2f} grades, {run})", change=change, grades=by, run=shift.run)
     comparable = _choose_measures(runs, tuple(measures), unequal)
-    separate, pool, judgments = _separate_grades(runs, names, data, pooled, repeats)
+    separate, pool, separated = _separate_grades(judgments, names, data, pooled)
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
     spec = RunSpec(
         NameList(sorted({run.spec.assessor for run in runs.values()})),
@@ -121,7 +131,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         labels=_combine_expected_labels(runs, separate, pool),
     )
     pairs = _list_compared_pairs(names)
-    notes = tuple(_write_notes(runs, queries, repeats, unequal))
+    notes = tuple(_write_notes(runs, len(queries), repeats, judgments, unequal))
     terms = []
     if not unequal:
         terms.append(
@@ -133,7 +143,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
         )
     if pairs is not None:
         terms.append(Message("engines are compared across runs; within a run: judge compare RUN"))
-    return CombinedRuns(JudgedRun(separate, pool, judgments, spec), pairs, notes, tuple(terms), names, shift)
+    return CombinedRuns(JudgedRun(separate, pool, separated, spec), pairs, notes, tuple(terms), names, shift)
 
 
 def _check_scale_and_depth(runs: Mapping[str, JudgedRun]) -> None:
@@ -248,28 +258,14 @@ def _list_compared_pairs(names: Mapping[tuple[str, str], str]) -> frozenset[froz
 
 
 def _separate_grades(
-    runs: Mapping[str, JudgedRun],
-    names: Mapping[tuple[str, str], str],
-    data: Dataset,
-    pooled: Pool,
-    repeats: int,
+    judgments: JudgmentsByRun, names: Mapping[tuple[str, str], str], data: Dataset, pooled: Pool
 ) -> tuple[Dataset, Pool, tuple[Judgment, ...]]:
     """Return snippets and judgments with the run in their ids, so that each engine keeps its own grades.
 
     A pair without a grade in any run has one id, so that one grade is estimated for it.
     """
     run_of = {engine: name for (name, _), engine in names.items()}
-    used = {
-        name: [
-            judgment
-            for judgment in run.judgments
-            if judgment.query_id in data.queries and judgment.repeat <= repeats
-        ]
-        for name, run in runs.items()
-    }
-    graded = {
-        judgment.key for judgments in used.values() for judgment in judgments if judgment.grade is not None
-    }
+    graded = {key[:2] for of_run in judgments.values() for key in _list_grades(of_run)}
 
     def mark(name: str, query_id: str, snippet_id: str) -> str:
         return f"{name}/{snippet_id}" if (query_id, snippet_id) in graded else snippet_id
@@ -280,13 +276,13 @@ def _separate_grades(
         return replace(ranking, snippets=snippets)
 
     separate = replace(data, rankings=tuple(map(mark_snippets, data.rankings)))
-    judgments: dict[tuple[str, str, int], Judgment] = {}
-    for name, of_run in used.items():
+    separated: dict[tuple[str, str, int], Judgment] = {}
+    for name, of_run in judgments.items():
         for judgment in of_run:
             marked = replace(judgment, snippet_id=mark(name, *judgment.key))
-            judgments.setdefault((*marked.key, marked.repeat), marked)
+            separated.setdefault((*marked.key, marked.repeat), marked)
     # A pair that two runs have was judged in both; its document stays one.
-    return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), (*judgments.values(),)
+    return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), (*separated.values(),)
 
 
 def _combine_expected_labels(runs: Mapping[str, JudgedRun], data: Dataset, pool: Pool) -> LabelUse | None:
@@ -318,18 +314,16 @@ def _explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Que
     return Message("judged with different parameters") if len(parameters - {"{}"}) > 1 else ""
 
 
-def _find_shift(
-    runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int
-) -> GradeShift | None:
+def _find_shift(judgments: JudgmentsByRun) -> GradeShift | None:
     """Return the most significant change of grades from the first run to another, on their common pairs."""
-    (_, first), *others = runs.items()
-    before = _list_grades(first, queries, repeats)
+    (_, first), *others = judgments.items()
+    before = _list_grades(first)
     shifts = []
     for name, run in others:
         labelled = _find_labelled_pairs(first) | _find_labelled_pairs(run)
         sources: set[_GradeSource] = set()
         moved: dict[str, list[int]] = {}
-        for key, grade in _list_grades(run, queries, repeats).items():
+        for key, grade in _list_grades(run).items():
             if key in before:
                 moved.setdefault(key[0], []).append(grade - before[key])
                 if grade != before[key]:
@@ -343,31 +337,28 @@ def _find_shift(
     return min(shifts, key=lambda shift: shift.p, default=None)
 
 
-def _find_labelled_pairs(run: JudgedRun) -> set[PairKey]:
+def _find_labelled_pairs(judgments: Iterable[Judgment]) -> set[PairKey]:
     """Return the pairs of which people gave the grade."""
-    return {judgment.key for judgment in run.judgments if LABEL in judgment.flags}
+    return {judgment.key for judgment in judgments if LABEL in judgment.flags}
 
 
-def _list_grades(
-    run: JudgedRun, queries: Mapping[str, Query], repeats: int
-) -> dict[tuple[str, str, int], int]:
+def _list_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str, int], int]:
+    """Return the grades by (query id, snippet id, repeat)."""
     return {
         (*judgment.key, judgment.repeat): judgment.grade
-        for judgment in run.judgments
-        if judgment.grade is not None and judgment.query_id in queries and judgment.repeat <= repeats
+        for judgment in judgments
+        if judgment.grade is not None
     }
 
 
-def _count_regraded(
-    runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int
-) -> tuple[int, int, int]:
+def _count_regraded(judgments: JudgmentsByRun) -> tuple[int, int, int]:
     """Return the numbers of pairs that two runs graded, and of grades that assessor and people changed."""
     grades: dict[tuple[str, str, int], int] = {}
     shared = by_assessor = by_people = 0
     labelled: set[PairKey] = set()
-    for run in runs.values():
-        labelled |= _find_labelled_pairs(run)
-        for key, grade in _list_grades(run, queries, repeats).items():
+    for of_run in judgments.values():
+        labelled |= _find_labelled_pairs(of_run)
+        for key, grade in _list_grades(of_run).items():
             shared += key in grades
             if grades.setdefault(key, grade) != grade:
                 by_people += key[:2] in labelled
@@ -376,14 +367,14 @@ def _count_regraded(
 
 
 def _write_notes(
-    runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int, unequal: str
+    runs: Mapping[str, JudgedRun], queries: int, repeats: int, judgments: JudgmentsByRun, unequal: str
 ) -> Iterator[str]:
     counts = {name: len(run.data.queries) for name, run in runs.items()}
-    if any(count != len(queries) for count in counts.values()):
+    if any(count != queries for count in counts.values()):
         by_run = SeparatedNames(f"{name} {count:,}" for name, count in counts.items())
         yield Message(
             "compared on the {queries:,} queries that all runs have ({by_run})",
-            queries=len(queries),
+            queries=queries,
             by_run=by_run,
         )
     if any(run.spec.repeats != repeats for run in runs.values()):
@@ -391,7 +382,7 @@ def _write_notes(
             "the runs have different numbers of repeats: only the first {repeats:,} of each are compared",
             repeats=repeats,
         )
-    shared, by_assessor, by_people = _count_regraded(runs, queries, repeats)
+    shared, by_assessor, by_people = _count_regraded(judgments)
     of_assessor = Message("a difference of the assessors") if unequal else Message("the assessor's noise")
     for differing, cause in ((by_assessor, of_assessor), (by_people, Message("a change of people's labels"))):
         if differing:

@@ -114,5 +114,5 @@ def score_lists(run: JudgedRun, measure: Measure) -> dict[ListKey, float | None]
         (engine, query_id): convert_non_finite(value[row, column, 0])
         for row, engine in enumerate(scores.engines)
         for column, query_id in enumerate(scores.queries)
-        if not scores.coverage.without_list[row, column]
+        if not scores.without_list[row, column]
     }

@@ -98,7 +98,7 @@ class LabelAgreement(agreement.Agreement):
 class _LabelledQueries:
     """The ids of queries that have something to label, and of those labelled in part or in full."""
 
-    every: frozenset[str]
+    labellable: frozenset[str]
     partly: frozenset[str]
     fully: frozenset[str]
 
@@ -141,8 +141,8 @@ def compare_with_labels(
         empty_pairs=len(run.pool.pairs) - len(pairs) - len(people.examples),
         labelled_queries=len(partly),
         wholly_labelled_queries=len(fully),
-        queries_to_label=len(labelled.every),
-        queries_without_text=len({ranking.query_id for ranking in run.data.rankings} - labelled.every),
+        queries_to_label=len(labelled.labellable),
+        queries_without_text=len({ranking.query_id for ranking in run.data.rankings} - labelled.labellable),
         engines=engines,
         widest_gap=gap,
         orders=orders,
@@ -248,7 +248,7 @@ def _calibrate_scores(
     people: Scores, assessor: Scores, labelled_queries: _LabelledQueries
 ) -> dict[str, CalibrationResult]:
     """Return the calibrations by measure, over the queries that can be in a sample of those to label."""
-    people, assessor = (scores.select(queries=labelled_queries.every) for scores in (people, assessor))
+    people, assessor = (scores.select(queries=labelled_queries.labellable) for scores in (people, assessor))
     fully = np.array([query in labelled_queries.fully for query in people.queries], bool)
     theirs, ours = people.average_repeats(), assessor.average_repeats()
     calibrations: dict[str, CalibrationResult] = {}

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import compress
-from math import isclose, isfinite
+from math import isfinite
 from typing import Literal
 
 import numpy as np
@@ -102,28 +102,30 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
     Raise InputError for an unknown engine, a measure that is not a sum over ranks, and a size that cannot be.
     """
     ordered, means, queries = _order_engines(run, engines, measure)
-    units = _weigh_pairs(run, ordered, measure, queries, size.seed)
+    weights_by_pair = _weigh_pairs(run, ordered, measure, queries, size.seed)
     scale = run.spec.scale
-    if not units:
+    if not weights_by_pair:
         raise InputError(
             "the lists of {engines} are equal: no label changes it", engines=NameList(map(repr, ordered))
         )
-    weights = np.array([unit.weights for unit in units])
-    group = group_grades(units, scale)
+    weights = np.array(list(weights_by_pair.values()))
+    typical = compute_median_grades(run.judgments)
+    grades = [typical.get(key) for key in weights_by_pair]
+    group = group_grades(grades, scale)
     gains = pair_sampling.compute_unit_gains(measure, scale)
     mean, sd = (values[group] for values in pair_sampling.predict_gains(gains, scale.name))
     sizes = pair_sampling.compute_sizes(weights, sd)
-    query = number_queries(units, queries)
+    query = number_queries(weights_by_pair, queries)
     sides = [(query, len(queries), column * mean, column * sd) for column in weights.T]
     count = size.labels
     if count is None:
         count = max(pair_sampling.count_needed_labels(size.half_width or 0.0, *side, sizes) for side in sides)
-        count = min(max(count, MIN_LABELS), len(units))
-    if count < min(MIN_LABELS, len(units)):
+        count = min(max(count, MIN_LABELS), len(weights))
+    if count < min(MIN_LABELS, len(weights)):
         raise InputError(
             "a plan of {count} pairs is too small; draw {least} or more ({enough} are better)",
             count=count,
-            least=min(MIN_LABELS, len(units)),
+            least=min(MIN_LABELS, len(weights)),
             enough=ENOUGH_LABELS,
         )
     probability = pair_sampling.compute_inclusion_probabilities(sizes, count)
@@ -140,8 +142,10 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
         labels=int(drawn.sum()),
         half_width=max(pair_sampling.expect_half_width(*side, probability) for side in sides),
         units=tuple(
-            replace(unit, probability=float(chance), drawn=bool(is_drawn))
-            for unit, chance, is_drawn in zip(units, probability, drawn, strict=True)
+            PlanUnit(*key, grade, tuple(of_pair), chance, is_drawn)
+            for key, grade, of_pair, chance, is_drawn in zip(
+                weights_by_pair, grades, weights.tolist(), probability.tolist(), drawn.tolist(), strict=True
+            )
         ),
     )
 
@@ -160,7 +164,7 @@ def _order_engines(
         )
     scores = score_run(run, [measure]).select(engines=chosen)
     value = scores.average_repeats()[..., 0]
-    answered: Bools = ~np.any(scores.coverage.without_list, axis=0)
+    answered: Bools = ~np.any(scores.without_list, axis=0)
     defined: Bools = answered & ~np.isnan(value).any(axis=0)
     if defined.sum() < 2:
         raise InputError(
@@ -175,8 +179,11 @@ def _order_engines(
 
 def _weigh_pairs(
     run: JudgedRun, engines: Sequence[str], measure: Measure, queries: Sequence[str], seed: int
-) -> list[PlanUnit]:
-    """Return the pairs with a weight, in the order of the draw: by query, so that people read each once."""
+) -> dict[PairKey, Floats]:
+    """Return the (comparisons,) weights of the pairs that have one.
+
+    They are in the order of the draw: by query, so that people read each query once.
+    """
     longest = max((len(ranking.snippets) for ranking in run.data.rankings), default=0)
     of_rank = pair_sampling.compute_rank_weights(measure, run.pool.depth, longest)
     labellable = {pair.key for pair in select_labellable(run.pool)}
@@ -192,18 +199,14 @@ def _weigh_pairs(
     place = {query_id: number for number, query_id in enumerate(drawn)}
     keys = [key for key in weights if key[0] in place]
     keys.sort(key=lambda key: (place[key[0]], hash_parts([str(seed), *key], 16)))
-    grades = compute_median_grades(run.judgments)
     differences = {key: weights[key][0] - weights[key][1:] for key in keys}
-    return [
-        PlanUnit(*key, grades.get(key), tuple(difference.tolist()), 1.0, False)
-        for key, difference in differences.items()
-        if difference.any()
-    ]
+    return {key: difference for key, difference in differences.items() if difference.any()}
 
 
 def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:
     """Raise InputError, which names `place` and field, for a plan that is damaged or of another run."""
-    for field, value, fits, rule in _list_rules(run, plan):
+
+    def check(field: str, value: object, fits: bool, rule: Message) -> None:
         if not fits:
             raise InputError(
                 "{place}: {field} is {value!r:.80}, but {rule}; take the file that judge agree --plan-pairs"
@@ -214,55 +217,50 @@ def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:
                 rule=rule,
             )
 
-
-def _list_rules(run: JudgedRun, plan: PairPlan) -> Iterator[tuple[str, object, bool, Message]]:
-    """Yield field, value, whether it fits, and the rule; a later rule needs the earlier ones."""
     engines, scale = plan.engines, run.spec.scale
     fits = len(set(engines)) == len(engines) >= 2 and set(engines) <= set(run.data.engines)
-    yield "engines", engines, fits, Message("it must name two or more engines of the run, each once")
+    check("engines", engines, fits, Message("it must name two or more engines of the run, each once"))
     try:
         measure = parse_measure(plan.measure)
         check_depth([measure], run.pool.depth)
         pair_sampling.compute_rank_weights(measure, run.pool.depth, 0)
         pair_sampling.compute_unit_gains(measure, scale)
     except InputError as error:
-        yield "measure", plan.measure, False, error.message
-        return
+        check("measure", plan.measure, False, error.message)
     lists = _hash_lists(run, engines, measure)
-    yield "lists", plan.lists, plan.lists == lists, Message("the lists of the run have {lists}", lists=lists)
+    check("lists", plan.lists, plan.lists == lists, Message("the lists of the run have {lists}", lists=lists))
     queries = _order_engines(run, engines, measure)[2]
-    yield "queries", plan.queries, plan.queries == queries, Message("the run has others")
+    check("queries", plan.queries, plan.queries == queries, Message("the run has others"))
     fits = len(plan.means) == len(engines) and all(map(isfinite, plan.means))
-    yield "means", plan.means, fits, Message("each engine has a number")
+    check("means", plan.means, fits, Message("each engine has a number"))
     expected = _weigh_pairs(run, engines, measure, queries, plan.seed)
-    yield "units", len(plan.units), len(plan.units) == len(expected), Message("the run gives another number")
-    for number, (unit, other) in enumerate(zip(plan.units, expected, strict=True)):
-        name, key = f"units[{number}]", unit.key
-        yield name, key, key == other.key, Message("the run has another pair there")
-        fits = len(unit.weights) == len(other.weights) and all(
-            isclose(*weights, abs_tol=1e-8) for weights in zip(unit.weights, other.weights, strict=True)
-        )
-        rule = Message("the lists give {weights}", weights=other.weights)
-        yield f"{name}.weights", unit.weights, fits, rule
+    units = len(plan.units)
+    check("units", units, units == len(expected), Message("the run gives another number"))
+    for number, (unit, (key, own)) in enumerate(zip(plan.units, expected.items(), strict=True)):
+        name = f"units[{number}]"
+        check(name, unit.key, unit.key == key, Message("the run has another pair there"))
+        fits = len(unit.weights) == own.size and np.allclose(unit.weights, own, rtol=1e-9)
+        rule = Message("the lists give {weights}", weights=tuple(own.tolist()))
+        check(f"{name}.weights", unit.weights, fits, rule)
         fits = unit.grade is None or 0 <= unit.grade <= scale.top
-        yield f"{name}.grade", unit.grade, fits, Message("grades are from 0 to {top}", top=scale.top)
+        check(f"{name}.grade", unit.grade, fits, Message("grades are from 0 to {top}", top=scale.top))
         fits = _LEAST_PROBABILITY <= unit.probability <= 1
-        yield f"{name}.probability", unit.probability, fits, Message("it is above 0 and at most 1")
+        check(f"{name}.probability", unit.probability, fits, Message("it is above 0 and at most 1"))
     drawn = len(plan.drawn)
-    yield "labels", plan.labels, 0 < drawn == plan.labels, Message("{drawn:,} units are drawn", drawn=drawn)
+    check("labels", plan.labels, 0 < drawn == plan.labels, Message("{drawn:,} units are drawn", drawn=drawn))
     fits = 1 <= plan.rounds <= drawn
-    yield "rounds", plan.rounds, fits, Message("it is 1 or more, and at most the number of labels")
+    check("rounds", plan.rounds, fits, Message("it is 1 or more, and at most the number of labels"))
 
 
-def number_queries(units: Iterable[PlanUnit], queries: Sequence[str]) -> Ints:
-    """Return the (units,) places of their queries."""
+def number_queries(pairs: Iterable[PairKey], queries: Sequence[str]) -> Ints:
+    """Return the (pairs,) places of their queries."""
     position = {query_id: number for number, query_id in enumerate(queries)}
-    return np.array([position[unit.query_id] for unit in units], np.int64)
+    return np.array([position[query_id] for query_id, _ in pairs], np.int64)
 
 
-def group_grades(units: Sequence[PlanUnit], scale: Scale) -> Ints:
-    """Return the (units,) assessor's grades, the number of grades where there is none."""
-    return np.array([scale.top + 1 if unit.grade is None else unit.grade for unit in units], np.int64)
+def group_grades(grades: Iterable[int | None], scale: Scale) -> Ints:
+    """Return the (pairs,) `grades` of the assessor, the number of grades where there is none."""
+    return np.array([scale.top + 1 if grade is None else grade for grade in grades], np.int64)
 
 
 def _hash_lists(run: JudgedRun, engines: Sequence[str], measure: Measure) -> str:

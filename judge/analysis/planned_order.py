@@ -76,7 +76,14 @@ def decide_planned_order(run: JudgedRun, plans: Sequence[PairPlan], people: Labe
     """
     first = plans[0]
     measure = parse_measure(first.measure)
-    _check_rounds(plans)
+    seeds = {plan.seed for plan in plans}
+    alike = {(plan.measure, plan.engines, plan.queries, plan.lists) for plan in plans}
+    if len(seeds) < len(plans) or len(alike) > 1:
+        raise InputError(
+            "the plans are not rounds of one draw: they need the same engines and measure, and different"
+            " seeds ({seeds})",
+            seeds=SeparatedNames(str(plan.seed) for plan in plans),
+        )
     drawn = {key for plan in plans for key in plan.drawn}
     labelled = drawn & people.grades.keys()
     least = min(MIN_LABELS, -(-9 * len(drawn) // 10))
@@ -160,17 +167,6 @@ def _explain_open(
             )
 
 
-def _check_rounds(plans: Sequence[PairPlan]) -> None:
-    seeds = [plan.seed for plan in plans]
-    alike = {(plan.measure, plan.engines, plan.queries, plan.lists) for plan in plans}
-    if len(alike) > 1 or len(set(seeds)) < len(seeds):
-        raise InputError(
-            "the plans are not rounds of one draw: they need the same engines and measure, and different"
-            " seeds ({seeds})",
-            seeds=SeparatedNames(map(str, seeds)),
-        )
-
-
 def _make_draw(
     run: JudgedRun, plans: Sequence[PairPlan], people: LabelSet, measure: Measure, number: int
 ) -> LabelledDraw:
@@ -190,9 +186,9 @@ def _make_draw(
     labels = [people.grades.get(key) for key in units]
     return LabelledDraw(
         queries=len(first.queries),
-        query=number_queries(units.values(), first.queries),
+        query=number_queries(units, first.queries),
         weight=np.array([unit.weights[number] for unit in units.values()]),
-        group=group_grades(tuple(units.values()), run.spec.scale),
+        group=group_grades((unit.grade for unit in units.values()), run.spec.scale),
         inverse=np.array(list(inverse.values())),
         certain=np.array(list(certain.values()), bool),
         gain=np.array([np.nan if grade is None else gains[grade] for grade in labels]),

@@ -88,10 +88,17 @@ def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tu
     if values is None:
         return 400, Message("the request has a header twice, or one that is not ASCII")
     host, origin = values.get(b"host", "").lower(), values.get(b"origin")
-    if not policy.knows(host):
-        return 403, _refuse_header("Host", host)
-    if origin not in (None, f"http://{host}"):
-        return 403, _refuse_header("Origin", origin)
+    for name, value, is_ours in (
+        ("Host", host, policy.knows(host)),
+        ("Origin", origin, origin in (None, f"http://{host}")),
+    ):
+        if not is_ours:
+            return 403, Message(
+                "the header {name} is {value!r:.80}, not an address of this server: open the address that"
+                " judge annotate printed",
+                name=name,
+                value=value,
+            )
     is_page = (method, path) == ("GET", "/")
     # A person may follow a link to the page, such as the one in the file of `--open`.
     fetch = tuple(values.get(name) for name in (b"sec-fetch-mode", b"sec-fetch-dest", b"origin"))
@@ -110,15 +117,6 @@ def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tu
     return _find_write_refusal(values) if method == "POST" else None
 
 
-def _refuse_header(name: str, value: str) -> Message:
-    return Message(
-        "the header {name} is {value!r:.80}, not an address of this server: open the address that judge"
-        " annotate printed",
-        name=name,
-        value=value,
-    )
-
-
 def _read_values(headers: Headers) -> dict[bytes, str] | None:
     """Return the headers that decide, each once; None when one occurs twice or is not plain ASCII."""
     values_by_name: dict[bytes, str] = {}
@@ -131,17 +129,17 @@ def _read_values(headers: Headers) -> dict[bytes, str] | None:
 
 
 def _find_write_refusal(values: dict[bytes, str]) -> tuple[int, Message] | None:
-    if b"origin" not in values:
-        return 403, _require_header(f"Origin: http://{values[b'host']}")
-    if values.get(b"x-judge") != "annotate":
-        return 403, _require_header("X-Judge: annotate")
-    if values.get(b"content-type", "").split(";")[0].strip().lower() != "application/json":
-        return 415, _require_header("Content-Type: application/json")
+    content_type = values.get(b"content-type", "").split(";")[0].strip().lower()
+    for status, is_given, header in (
+        (403, b"origin" in values, f"Origin: http://{values[b'host']}"),
+        (403, values.get(b"x-judge") == "annotate", "X-Judge: annotate"),
+        (415, content_type == "application/json", "Content-Type: application/json"),
+    ):
+        if not is_given:
+            return status, Message(
+                "a request that changes labels must have the header {header!r}", header=header
+            )
     length = values.get(b"content-length", "0")
     if not length.isdigit():
         return 400, Message("the header Content-Length is {value!r:.80}, not a number", value=length)
     return None
-
-
-def _require_header(header: str) -> Message:
-    return Message("a request that changes labels must have the header {header!r}", header=header)

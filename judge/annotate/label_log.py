@@ -53,18 +53,6 @@ class LabelDecision:
         return self.query_id, self.snippet_id
 
 
-def _check_person(who: str) -> str:
-    """Return `who` as a part of file names; raise InputError when it is not fit for that."""
-    plain = unicodedata.normalize("NFC", who)
-    if not _NAME.fullmatch(plain):
-        raise InputError(
-            "--who is {who!r:.80}; a name has up to 40 letters, digits, '-', '_' and '.', begins with a"
-            " letter or digit and does not end with '.'",
-            who=who,
-        )
-    return plain
-
-
 @contextmanager
 def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
     """Open the labels of `who` in folder `run` for this process alone.
@@ -72,7 +60,14 @@ def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
     Raises InputError when `who` is not fit for a file name, another process has the labels open, or the file
     is damaged before its last line.
     """
-    who, folder, unusable = _check_person(who), run / "labels", Message("labels can't be kept there")
+    who = unicodedata.normalize("NFC", who)
+    if not _NAME.fullmatch(who):
+        raise InputError(
+            "--who is {who!r:.80}; a name has up to 40 letters, digits, '-', '_' and '.', begins with a"
+            " letter or digit and does not end with '.'",
+            who=who,
+        )
+    folder, unusable = run / "labels", Message("labels can't be kept there")
     try:
         make_folder(folder)
         check_regular(folder / f"{who}.csv")

@@ -25,7 +25,6 @@ from judge.annotate.session import (
     draw_pairs_to_label,
     order_pairs,
     read_plan,
-    read_reserve,
 )
 from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.filesystem import write_file
@@ -69,13 +68,12 @@ def annotate(
     _check_extra()
     make_policy(address.host, address.port, address.token)
     loaded = load.load_run_without_labels(RunFolder(run))
-    keys = read_plan(plan, loaded.pool) if plan else draw_pairs_to_label(loaded.pool)
+    keys, reserve = read_plan(plan, loaded.pool) if plan else (draw_pairs_to_label(loaded.pool), frozenset())
     config = load.read_config_if_there(RunFolder(run))
     today = config.options.as_of if config else None
     with open_labels(run, who) as labels, _open_socket(address) as listener:
         ordered = order_pairs(loaded.pool, keys, labels.who)
         of_pairs = plan if plan and make_design_path(plan).exists() else None
-        reserve = read_reserve(plan, loaded.pool) if plan else frozenset()
         session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs, reserve)
         bound = replace(address, port=listener.getsockname()[1])
         url = _make_url(bound)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +55,21 @@ def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairK
     return tuple(key for query_id in chosen for key in snippets[query_id])
 
 
-def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
-    """Return the pairs of a plan, each once, in the order of the plan.
+def read_plan(path: Path, pool: Pool) -> tuple[tuple[PairKey, ...], frozenset[str]]:
+    """Return the pairs of a plan, each once and in its order, and the ids of the queries in its reserve.
 
-    A plan is the CSV that `judge agree --plan` writes; only its columns `query_id` and `snippet_id` count.
-    Raises InputError with file and line when it cannot be read or names a pair that the run does not have.
-    Snippets without text are left out.
+    A plan is the CSV that `judge agree --plan` writes; only `query_id`, `snippet_id` and `reserve` of its
+    columns count. Raises InputError with file and line when it cannot be read or names a pair that the run
+    does not have. Snippets without text are left out.
     """
     labellable = {pair.key for pair in select_labellable(pool)}
     run_pairs = {pair.key for pair in pool.pairs}
     planned_keys: dict[PairKey, None] = {}
-    for location, query_cell, snippet_cell, _ in _read_rows(path):
-        key = _find_key(query_cell, snippet_cell, run_pairs)
+    reserve = set()
+    for location, query_cell, snippet_cell, mark in _read_rows(path):
+        # A spreadsheet may have changed the cells.
+        names = product(unescape_candidates(query_cell), unescape_candidates(snippet_cell))
+        key = next((name for name in names if name in run_pairs), None)
         if key is None:
             raise InputError(
                 "{place}: query {query!r:.80} with snippet {snippet!r:.80} is not a pair of this run; use a"
@@ -76,26 +80,11 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
             )
         if key in labellable:
             planned_keys[key] = None
+        if mark:
+            reserve.add(key[0])
     if not planned_keys:
         raise InputError("{file}: contains no pair; make a plan with: judge agree RUN --plan N", file=path)
-    return tuple(planned_keys)
-
-
-def read_reserve(path: Path, pool: Pool) -> frozenset[str]:
-    """Return the queries of a plan that are in its reserve, by its column `reserve`; none without one."""
-    run_pairs = {pair.key for pair in pool.pairs}
-    keys = (_find_key(query, snippet, run_pairs) for _, query, snippet, mark in _read_rows(path) if mark)
-    return frozenset(key[0] for key in keys if key)
-
-
-def _find_key(query_cell: str, snippet_cell: str, run_pairs: Collection[PairKey]) -> PairKey | None:
-    """Return the pair of a row, whatever a spreadsheet made of its cells; None for one of another run."""
-    names = (
-        (query, item)
-        for query in unescape_candidates(query_cell)
-        for item in unescape_candidates(snippet_cell)
-    )
-    return next((name for name in names if name in run_pairs), None)
+    return tuple(planned_keys), frozenset(reserve)
 
 
 def order_pairs(pool: Pool, keys: Sequence[PairKey], who: str) -> tuple[Pair, ...]:
@@ -201,7 +190,6 @@ class AnnotationSession:
             "run": self.run.resolve().name,
             "scale": scale.name,
             "top": scale.top,
-            "relevant_from": scale.relevant_from,
             "total": len(self.pairs),
             "labelled": len(decisions),
             "unsure": sum(decision.grade is None for decision in decisions),
@@ -235,17 +223,12 @@ class AnnotationSession:
 
         Each pair has a grade, one is relevant, and no engine failed.
         """
-        least = self.loaded.spec.scale.relevant_from
+        least, count = self.loaded.spec.scale.relevant_from, 0
         grades = {key: decision.grade for key, decision in self.labels.current.items()}
-        labelled = (
-            [grades.get(key) for key in keys]
-            for query, keys in self._pairs_by_query.items()
-            if query in self._answered
-        )
-        return sum(
-            None not in given and any(grade is not None and grade >= least for grade in given)
-            for given in labelled
-        )
+        for query, keys in self._pairs_by_query.items():
+            known = [grade for key in keys if (grade := grades.get(key)) is not None]
+            count += query in self._answered and len(known) == len(keys) and max(known) >= least
+        return count
 
     def label(self, decision: LabelDecision, replaces: str | None) -> dict[str, Any]:
         """Store a decision and return the state after it.

@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from judge.assess.assessor import NO_VERDICT, Assessor, Assignment
 from judge.assess.judging import PanelMember, judge_with_panel
 from judge.assess.progress import ProgressListener
-from judge.assess.prompts import Prompts
+from judge.assess.prompts import Prompts, make_object_schema
 from judge.client.client import ModelClient
 from judge.errors import JudgeError, ReplyParseError
 from judge.models.providers import Model
@@ -32,7 +32,7 @@ Name = TypeVar("Name")
 
 @dataclass(frozen=True, slots=True)
 class QuestionKind(Generic[Answer]):
-    """A kind of question: the prompt file `name`, the record type of an answer and its JSON `properties`.
+    """A kind of question: the prompt file `name`, and the record type of an `answer`.
 
     `dimension` is the one that asks, `subject` is what progress calls the answers. `fits` says whether an
     answer fits the lines that were shown. Where `is_keyed_by_query`, the lines are examples: an answer is
@@ -43,9 +43,14 @@ class QuestionKind(Generic[Answer]):
     dimension: str
     subject: str
     answer: type[Answer]
-    properties: Mapping[str, Any]
     fits: Callable[[Answer, Sequence[str]], bool]
     is_keyed_by_query: bool = False
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """The JSON schemas of the fields of an answer."""
+        properties: Mapping[str, Any] = _make_schema(self.answer)["properties"]
+        return properties
 
     def parse(self, reply: str, shown_lines: str, finish_reason: str | None = "stop") -> Answer:
         """Return the answer in a reply about the lines `shown_lines`; raise ReplyParseError."""
@@ -53,6 +58,25 @@ class QuestionKind(Generic[Answer]):
         if not self.fits(answer, shown_lines.split("\n")):
             raise ReplyParseError("malformed", "the answer does not fit what was shown")
         return answer
+
+
+#: The names that JSON schemas give to types.
+_JSON_TYPES = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
+
+
+def _make_schema(type_: Any) -> dict[str, Any]:  # noqa: ANN401 - a form such as Literal is no type
+    """Return the JSON schema of a type of answers or their fields: a record, a tuple, or values."""
+    if is_dataclass(type_):
+        return make_object_schema({name: _make_schema(kind) for name, kind in get_type_hints(type_).items()})
+    if get_origin(type_) is tuple:
+        return {"type": "array", "items": _make_schema(get_args(type_)[0])}
+    if type_ in _JSON_TYPES:
+        return {"type": _JSON_TYPES[type_]}
+    # One of some values, or of these and None.
+    choices = (type_,) if get_origin(type_) is Literal else get_args(type_)
+    values = [value for choice in choices for value in get_args(choice) or (None,)]
+    types = list(dict.fromkeys(_JSON_TYPES[type(value)] for value in values))
+    return {"type": types if len(types) > 1 else types[0], "enum": values}
 
 
 class QuestionAssessor(Assessor):

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from functools import cached_property
 from inspect import cleandoc
 from pathlib import Path
 from pkgutil import resolve_name
-from string import Formatter
 from types import GenericAlias, NoneType
 from typing import Annotated, Any, get_args, get_origin
 
@@ -26,6 +25,7 @@ from judge.cli.terminal import print_error, t
 from judge.config.option_record import GROUPS, Option
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
+from judge.messages.recognition import MessageIndex
 
 Command = Callable[..., None]
 #: Where the context of a command keeps the values of its options that are fields of a model.
@@ -134,6 +134,7 @@ USAGE_ERRORS: Mapping[str, str] = {
     "Input should be greater than or equal to {least}": "it must be at least {least}",
     "Input should be less than or equal to {most}": "it must be at most {most}",
 }
+_USAGE_INDEX = MessageIndex(USAGE_ERRORS)
 #: What typer says of the value of an option, and what it is called in help.
 _TYPE_NAMES = {
     "str": Message("<text>"),
@@ -202,30 +203,21 @@ def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no na
 
 def explain_usage_error(text: str) -> Message:
     """Return the message of an error of typer; an unknown text as it is."""
-    for template, plain in USAGE_ERRORS.items():
-        pattern = "".join(
-            re.escape(literal) + (f"(?P<{name}>.+)" if name else "")
-            for literal, name, _, _ in Formatter().parse(template)
-        )
-        if match := re.fullmatch(pattern, text, re.DOTALL):
-            values = match.groupdict()
-            if "reason" in values:
-                values["reason"] = explain_usage_error(values["reason"])
-            if "suggestions" in values:
-                name = values.get("option") or values["name"]
-                values["suggestions"] = SeparatedNames(
-                    _choose_closest(name, values["suggestions"].split(", "))
-                )
-            return Message(plain, **values)
-    return Message(text)
-
-
-def _choose_closest(name: str, suggestions: Sequence[str]) -> list[str]:
-    """Return the suggestions that are about as close to `name` as the closest one."""
-    ratios = {suggestion: SequenceMatcher(None, name, suggestion).ratio() for suggestion in suggestions}
-    return [
-        suggestion for suggestion, ratio in ratios.items() if ratio >= max(ratios.values()) - _MAX_RATIO_GAP
-    ]
+    recognised = _USAGE_INDEX.recognise(text)
+    if recognised is None:
+        return Message(text)
+    values = dict(recognised.values)
+    if "reason" in values:
+        values["reason"] = explain_usage_error(values["reason"])
+    if "suggestions" in values:
+        name = values.get("option") or values["name"]
+        ratios = {
+            suggestion: SequenceMatcher(None, name, suggestion).ratio()
+            for suggestion in values["suggestions"].split(", ")
+        }
+        least = max(ratios.values()) - _MAX_RATIO_GAP
+        values["suggestions"] = SeparatedNames(word for word, ratio in ratios.items() if ratio >= least)
+    return Message(USAGE_ERRORS[recognised.template], **values)
 
 
 def _translate_usage(usage: str) -> str:

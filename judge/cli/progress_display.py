@@ -16,9 +16,8 @@ from judge.characters import count_columns
 from judge.cli.terminal import t
 from judge.records import Judgment, RepeatProgress
 
-#: Seconds between two lines of a log.
-_EVERY = 10.0
-#: Columns of such a line: the name of a member of a panel is cut to fit.
+_SECONDS_BETWEEN_LINES = 10.0
+#: Columns of a line of a log: the name of a member of a panel is cut to fit.
 _WIDTH = 80
 #: Columns of that name before a bar.
 _NAME_WIDTH = 22
@@ -172,7 +171,7 @@ class ProgressLines:
     def set_status(self, status: str) -> None:
         """Print what the run waits for when ten seconds have passed since the last line."""
         now = self._clock()
-        if status and now - self._printed_at >= _EVERY:
+        if status and now - self._printed_at >= _SECONDS_BETWEEN_LINES:
             self._printed_at = now
             self._print(t(status))
 
@@ -184,7 +183,7 @@ class ProgressLines:
         self._done += 1
         self._failed += failed
         now = self._clock()
-        if now - self._printed_at >= _EVERY:
+        if now - self._printed_at >= _SECONDS_BETWEEN_LINES:
             self._printed_at = now
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
             state = t(self._current.state, done=self._done - self._failed, total=self._total)

@@ -27,13 +27,13 @@ from judge.cli.terminal import (
     t,
 )
 from judge.config.option_record import ASSESSOR, FILES, INPUT, NIGHTS, Option
-from judge.errors import ErrorKind, InputError, JudgeError
+from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.models.providers import FORMS, TEXT_FORMS
 from judge.records import LEXICAL
 
 if TYPE_CHECKING:
-    from judge.collect.raw_log import CollectResult, EngineTally, FailureReason
+    from judge.collect.raw_log import EngineTally
     from judge.config.run import Config
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
@@ -70,20 +70,15 @@ def demo(context: typer.Context) -> None:
     """Judge a shipped bilingual example, without a key or a network."""
     from judge import example
 
-    _judge(
-        {
-            "data": [example.find_dataset()],
-            "model": LEXICAL,
-            "out": "runs/demo",
-            **list_typed_options(context),
-        },
-        None,
-        hint="\n"
+    dataset = example.find_dataset()
+    _judge({"data": [dataset], "model": LEXICAL, "out": "runs/demo", **list_typed_options(context)}, None)
+    print_wrapped(
+        "\n"
         + t(
             "The lexical model only counts overlapping terms. To judge with a language model, set"
             " OPENAI_API_KEY (or add --base-url for your server), then:"
         )
-        + f"\n  judge run {shlex.quote(str(example.find_dataset()))} -m openai:NAME",
+        + f"\n  judge run {shlex.quote(str(dataset))} -m openai:NAME"
     )
 
 
@@ -174,7 +169,7 @@ def estimate(context: typer.Context, config: _ConfigOption = None) -> None:
     print_parts(describe_estimate(pipeline.estimate(_to_config(list_typed_options(context), config))))
 
 
-def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
+def _judge(typed: dict[str, Any], toml: Path | None) -> None:
     from judge import pipeline
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
@@ -188,16 +183,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
         # Tables of a run that stopped before its first grade are empty.
         if result.incomplete is None or run_tables.has_grades(result):
             print_parts(run_tables.list_run_parts(result))
-    if hint:
-        print_wrapped(hint)
     if result.incomplete:
-        sys.exit(_INCOMPLETE)
-
-
-def _report_incomplete(error: JudgeError | None) -> None:
-    """Print why a result is incomplete and end the command with exit code 3; do nothing for None."""
-    if error is not None:
-        print_error(error)
         sys.exit(_INCOMPLETE)
 
 
@@ -249,7 +235,8 @@ def selftest(context: typer.Context, config: _ConfigOption = None) -> None:
     with raise_on_signals():
         result = run_selftest(options, make_progress_listener(), t)
     print_parts(assessor_tables.list_selftest_parts(result))
-    _report_incomplete(result.incomplete)
+    if result.incomplete:
+        raise result.incomplete
 
 
 @takes_options(
@@ -290,17 +277,11 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
     from judge.client.cancel import raise_on_signals
     from judge.collect import collection
     from judge.config.collect import CollectConfig
+    from judge.report.display_text import count_new_calls
 
     options = CollectConfig.load(config, **list_typed_options(context))
     with raise_on_signals():
         result = collection.collect(options, listener=make_progress_listener(COLLECTING))
-    _print_result(result)
-    _report_incomplete(result.incomplete)
-
-
-def _print_result(result: CollectResult) -> None:
-    from judge.report.display_text import count_new_calls
-
     for name, tally in result.engines.items():
         print_message("{name}: {value}", name=name, value=_describe_tally(tally))
     for remark in (*result.remarks, *result.short_lists.values()):
@@ -309,6 +290,8 @@ def _print_result(result: CollectResult) -> None:
     print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)
     words = shlex.quote(str(result.data))
     print_message("dataset: {file} (judge run {words} -m MODEL)", file=result.data, words=words)
+    if result.incomplete:
+        raise result.incomplete
 
 
 def _describe_tally(tally: EngineTally) -> str:
@@ -330,19 +313,7 @@ def _describe_tally(tally: EngineTally) -> str:
         )
     for reason, count in [*tally.errors.items()][:1]:
         share = "" if count == tally.failed else t(", {count:,} of them", count=count)
-        message = t(
-            "failed on {failed:,}{share}: {reason}",
-            failed=tally.failed,
-            share=share,
-            reason=_describe_reason(reason),
+        parts.append(
+            t("failed on {failed:,}{share}: {reason}", failed=tally.failed, share=share, reason=reason)
         )
-        parts.append(message)
     return t("; ").join(parts)
-
-
-def _describe_reason(reason: FailureReason) -> str:
-    """Return why an engine has no answer: a kind of error and its message, or why it was not asked."""
-    text = t(reason.detail)
-    if reason.kind:
-        text = t("{name}: {value}", name=ErrorKind(reason.kind), value=text)
-    return text if reason.is_asked else t("{name}: {value}", name=t("not asked"), value=text)

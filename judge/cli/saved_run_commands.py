@@ -232,6 +232,10 @@ def agree(
     single pairs.
     """
     from judge.analysis.pair_plan import DrawSize
+    from judge.analysis.planned_order import PlannedComparison
+    from judge.cli.render import agreement_tables, order_tables
+    from judge.cli.render.tables import print_parts
+    from judge.runs.folder import translate_run_errors
 
     names = [*(engines or ()), *(more or ())]
     if (trec_runs or depth is not None) and not run.is_file():
@@ -249,16 +253,7 @@ def agree(
     result = _compare_labels(run, qrels_files, plan, measure, trec_runs, depth, scale)
     if json:
         print_json(result)
-    else:
-        _print_comparison(result, run, measure)
-
-
-def _print_comparison(result: LabelAgreement | PlannedComparison, run: Path, measure: str | None) -> None:
-    from judge.analysis.planned_order import PlannedComparison
-    from judge.cli.render import agreement_tables, order_tables
-    from judge.cli.render.tables import print_parts
-    from judge.runs.folder import translate_run_errors
-
+        return
     with translate_run_errors(run):
         if isinstance(result, PlannedComparison):
             print_parts(order_tables.list_decision_parts(result))
@@ -339,19 +334,8 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
             plan=plan,
             pairs=count_pairs(t, plan.reserve_pairs),
         )
-    print_message(
-        "{path}: {size} ({pairs}){more}; fill in the column 'grade' with {grades}, then: {command}",
-        path=plan.path,
-        size=size,
-        pairs=count_pairs(t, plan.pairs),
-        more=more,
-        grades=_list_grades(run),
-        command=shlex.join(["judge", "agree", str(run), "--qrels", str(plan.path)]),
-    )
-    print_message(
-        "Or label on a page: {command}",
-        command=shlex.join(["judge", "annotate", str(run), "--plan", str(plan.path)]),
-    )
+    pairs = t("{size} ({pairs}){more}", size=size, pairs=count_pairs(t, plan.pairs), more=more)
+    _print_labelling(run, plan.path, pairs)
     if plan.count < MIN_LABELLED:
         print_message(
             "Fewer than {least} labelled queries measure agreement, but do not correct the scores of"
@@ -370,14 +354,23 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
         )
 
 
-def _list_grades(run: Path) -> str:
-    """Return the grades that people can give to pairs of the run."""
+def _print_labelling(run: Path, path: Path, pairs: str, *plan: str) -> None:
+    """Print which `pairs` of a run are in the file at `path`, and the commands, the first one with `plan`."""
     from judge.runs.folder import RunFolder
     from judge.runs.load import load_summary
 
-    if load_summary(RunFolder(run)).scale == "binary":
-        return t("yes or no")
-    return t("0 to 3")
+    is_binary = load_summary(RunFolder(run)).scale == "binary"
+    print_message(
+        "{path}: {pairs}; fill in the column 'grade' with {grades}, then: {command}",
+        path=path,
+        pairs=pairs,
+        grades=t("yes or no") if is_binary else t("0 to 3"),
+        command=shlex.join(["judge", "agree", str(run), "--qrels", str(path), *plan]),
+    )
+    print_message(
+        "Or label on a page: {command}",
+        command=shlex.join(["judge", "annotate", str(run), "--plan", str(path)]),
+    )
 
 
 def _plan_pairs(
@@ -388,18 +381,9 @@ def _plan_pairs(
     from judge.runs.labelling_plan import make_design_path, plan_pair_labels
 
     path, plan = plan_pair_labels(run, engines, measure, size, out)
-    print_message(
-        "{path}: {pairs} of {queries}; fill in the column 'grade' with {grades}, then: {command}",
-        path=path,
-        pairs=count_pairs(t, plan.labels),
-        queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
-        grades=_list_grades(run),
-        command=shlex.join(["judge", "agree", str(run), "--qrels", str(path), "--plan", str(path)]),
-    )
-    print_message(
-        "Or label on a page: {command}",
-        command=shlex.join(["judge", "annotate", str(run), "--plan", str(path)]),
-    )
+    queries = count_queries(t, len({query_id for query_id, _ in plan.drawn}))
+    pairs = t("{pairs} of {queries}", pairs=count_pairs(t, plan.labels), queries=queries)
+    _print_labelling(run, path, pairs, "--plan", str(path))
     print_message(
         "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"
         " ±{plan.half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to people"

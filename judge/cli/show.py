@@ -86,13 +86,8 @@ def _search(entries: Iterable[QueryEntry], query: str, run: Path) -> tuple[Query
 
 
 def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
-    judgments = [
-        judgment
-        for engine in entry.engines.values()
-        for snippet in engine.snippets
-        for judgment in snippet.judgments
-    ]
-    if not any(judgment.error for judgment in judgments):
+    snippets = [snippet for engine in entry.engines.values() for snippet in engine.snippets]
+    if not any(judgment.error for snippet in snippets for judgment in snippet.judgments):
         return entry
     details = {
         (line["snippet_id"], line["repeat"]): str(line.get("detail", ""))
@@ -127,15 +122,15 @@ def print_query(entry: QueryEntry, console: Console) -> None:
             console.print(escape_line(t("{name}: {value}", name=t(dimension), value=t(note))))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
-            first, *others = _format_heading(snippet, escape_hidden(text.title)).wrap(
+            title, address = escape_hidden(text.title), escape_hidden(snippet.url)
+            heading = f"{title}  {address}" if title not in ("", address) else address or t("(no title)")
+            first, *others = Text(heading, style="bold").wrap(
                 console, max(1, console.width - _INDENT), overflow="fold"
             )
             first.rstrip()
             console.print(Text.assemble((f"{snippet.rank:>{_INDENT - 2}}. ", "bold"), first))
-            for line in others:
-                console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
             body = Text(escape_hidden(text.snippet), style="dim")
-            for line in (body, *_format_judgments(snippet.judgments)):
+            for line in (*others, body, *_format_judgments(snippet.judgments)):
                 console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
 
 
@@ -148,12 +143,6 @@ def _format_engine(name: str, engine: EngineEntry) -> Text:
     elif not engine.snippets:
         line.append("  " + t("returned nothing"), style="yellow")
     return line
-
-
-def _format_heading(snippet: SnippetEntry, title: str) -> Text:
-    address = escape_hidden(snippet.url)
-    heading = f"{title}  {address}" if title not in ("", address) else address or t("(no title)")
-    return Text(heading, style="bold")
 
 
 def _describe_outcome(grade: int | None, error: str | None, verdict: str | None = None) -> str:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from judge.characters import count_columns, escape_controls, find_line_breaks
+from judge.config.environment import copy_environment
 from judge.errors import InputError, JudgeError
 from judge.messages import UI_LANGUAGES, Translator
 
@@ -68,8 +70,6 @@ def print_json(record: object) -> None:
 
 def print_message(message: str, /, **values: object) -> None:
     """Print a message with its values in the language of the command, control characters as escapes."""
-    from judge.characters import escape_controls
-
     print_wrapped(escape_controls(t(message, **values)))
 
 
@@ -91,8 +91,6 @@ def wrap_text(text: str, stream: TextIO) -> str:
 
 
 def _wrap_line(line: str, width: int) -> str:
-    from judge.characters import count_columns, find_line_breaks
-
     indent = len(line) - len(line.removeprefix("- ").lstrip(" "))
     start, text = line[:indent], line[indent:]
     breaks = [
@@ -116,8 +114,6 @@ def print_error(error: JudgeError) -> None:
 
     It is one line, except on a terminal.
     """
-    from judge.characters import escape_controls
-    from judge.config.environment import copy_environment
     from judge.models.redaction import find_secrets, redact
 
     text = redact(" ".join(t(error.message).split()), *find_secrets(copy_environment()))

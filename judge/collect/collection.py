@@ -289,7 +289,8 @@ class Collector:
         started, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
         response, error = await _fetch(engine.source, request, self.http)
         latency = round((time.perf_counter() - start) * 1000, 1)
-        error = error and self._pause_after(engine, error)
+        if error is not None:
+            error = self._pause_after(engine, error)
         entry = RawLogEntry(
             engine=engine.source.name,
             query_id=query.id,
@@ -302,8 +303,8 @@ class Collector:
         )
         # In a thread: waiting for the disk must not count as latency of the other engines.
         await asyncio.to_thread(self.raw_log.add, entry)
-        unreadable = self.results.add(entry)
-        error = error or (unreadable and self._pause_after(engine, unreadable))
+        if unreadable := self.results.add(entry):  # None after an error
+            error = self._pause_after(engine, unreadable)
         if error is not None:
             raise error
 
@@ -327,17 +328,11 @@ async def _fetch(
         response = await source.fetch(request, http)
     except CallError as error:
         return None, error
-    if response.status >= 300:
-        return response, _make_refusal(source, response)
-    if response.undecodable:
-        return response, RetryableError("server_error", response.undecodable)
-    return response, None
-
-
-def _make_refusal(source: ResultSource, response: Response) -> CallError:
-    text = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
-    try:
-        body = parse_json_body(text)
-    except RetryableError:
-        body = text
-    return classify_response(response.status, body, response.headers, *source.secrets, hint=source.hint)
+    if response.status < 300:
+        undecodable = response.undecodable
+        return response, RetryableError("server_error", undecodable) if undecodable else None
+    body = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
+    with suppress(RetryableError):
+        body = parse_json_body(body)
+    refusal = classify_response(response.status, body, response.headers, *source.secrets, hint=source.hint)
+    return response, refusal

@@ -33,7 +33,6 @@ MIN_MASKED_LENGTH = 16
 MAX_CONCURRENT_QUERIES = 8
 #: Charsets that servers declare for text in a larger, compatible one.
 _WIDER_CHARSETS = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030"}
-#: The slots of templates.
 SLOTS = frozenset(
     {"query", "count", "count_text", "page", "skipped_pages", "offset", "first", "lang", "country"}
 )

@@ -100,6 +100,9 @@ class LangChainEngine:
     results.
     """
 
+    shape = _SHAPE
+    hint = table = ""
+
     def __init__(
         self, spec: str, options: Mapping[str, Any], timeout: float, environ: Mapping[str, str]
     ) -> None:
@@ -109,9 +112,6 @@ class LangChainEngine:
         if module and not sys.flags.safe_path and here not in sys.path and "" not in sys.path:
             sys.path.insert(0, here)
         self.name = class_name
-        self.shape = _SHAPE
-        self.hint = ""
-        self.table = ""
         self.depth_advice: str = Message("the options in [collect.engines.{name}.options]", name=class_name)
         keys = [*_find_keys(options), *filter(_is_long, _find_keys(environ))]
         long = (value for value in options.values() if isinstance(value, str) and _is_long(value))

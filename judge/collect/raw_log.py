@@ -9,7 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +19,14 @@ from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import find_keys_without_results, parse_results
 from judge.dataset.text_files import translate_read_errors
-from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_error
+from judge.errors import CallError, ErrorKind, InputError, RunIncomplete, StoreError, explain_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.json_text import dump_json
 from judge.messages import Message, NameList, SeparatedNames, join_messages
 from judge.models.redaction import mask
 
-
-@dataclass(frozen=True, slots=True)
-class FailureReason:
-    """Why an engine has no answer to a query; its text is that of the files.
-
-    `kind` is that of the error, "" without one. Where the engine `is_asked` no longer, the error is that of
-    another query.
-    """
-
-    kind: str
-    detail: str
-    is_asked: bool = True
-
-    def __str__(self) -> str:
-        text = f"{self.kind}: {self.detail}" if self.kind else self.detail
-        return text if self.is_asked else f"not asked: {text}"
-
-
 #: Why an engine was not asked that has given no error.
-_ENDED_BEFORE = FailureReason("", Message("collecting ended before"))
+_ENDED_BEFORE = Message("collecting ended before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +76,11 @@ def read_raw_log(path: Path) -> Iterator[RawLogEntry]:
                 ) from error
 
 
+def _name_kind(kind: str, detail: str) -> Message:
+    """Return an error of an engine; its English text is that of the files."""
+    return Message("{name}: {value}", name=ErrorKind(kind), value=Message(detail))
+
+
 class RawLog:
     """The log, open for writing: after `add` returns, the entry is on disk. Any thread may add."""
 
@@ -125,25 +112,16 @@ class RawLog:
 
 @dataclass(frozen=True, slots=True)
 class EngineAnswer:
-    """One engine's answer to one query: `results` down to the depth, and the latency of its calls in ms.
+    """One engine's answer to one query, or a page of it: `results`, and the latency of its calls in ms.
 
-    `missing` is the next call to make, None when the answer is whole. `keys` are those of a response that
-    lacks the path of the results, None where it has the path, or where the path is no option.
+    `keys` are those of a response that lacks the path of the results, None where it has the path, or where
+    the path is no option. `missing` is the next call to make, None when the answer is whole.
     """
 
     results: tuple[Mapping[str, str], ...]
     latency_ms: float
-    missing: EngineRequest | None
     keys: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """One call of an answer; `keys` are those of an `EngineAnswer`."""
-
-    results: list[dict[str, str]]
-    latency_ms: float
-    keys: tuple[str, ...] | None
+    missing: EngineRequest | None = None
 
 
 class CollectedResults:
@@ -166,9 +144,9 @@ class CollectedResults:
         #: Engines in the log that are not among `sources`, and gave an answer.
         self.other_engines: set[str] = set()
         #: By engine and query id: each call, and why there is no answer.
-        self._pages: dict[tuple[str, str], dict[EngineRequest, _Page]] = {}
-        self._errors: dict[tuple[str, str], FailureReason] = {}
-        self._latest_errors: dict[str, FailureReason] = {}
+        self._pages: dict[tuple[str, str], dict[EngineRequest, EngineAnswer]] = {}
+        self._errors: dict[tuple[str, str], Message] = {}
+        self._latest_errors: dict[str, Message] = {}
         for entry in entries:
             self.add(entry)
 
@@ -186,14 +164,14 @@ class CollectedResults:
                 results = parse_results(source.shape, entry.body, is_later_page=is_later_page)
                 lacks_list = bool(source.table) and not results
                 keys = find_keys_without_results(source.shape, entry.body) if lacks_list else None
-                pages[entry.request] = _Page(results, entry.latency_ms, keys)
+                pages[entry.request] = EngineAnswer(tuple(results), entry.latency_ms, keys)
                 return None
             except CallError as error:
                 unreadable = error
-                reason = FailureReason(error.kind, mask(error.detail, *source.secrets))
+                reason = _name_kind(error.kind, mask(error.detail, *source.secrets))
         else:
             kind, separator, detail = entry.error.partition(": ")
-            reason = FailureReason(kind, detail) if separator else FailureReason("", kind)
+            reason = _name_kind(kind, detail) if separator else Message(kind)
         self._errors[key] = self._latest_errors[entry.engine] = reason
         return unreadable
 
@@ -204,18 +182,21 @@ class CollectedResults:
         latency, keys = 0.0, None
         for request in source.make_requests(query.text, self.depth):
             if request not in pages:
-                return EngineAnswer(tuple(rows), latency, request)
+                return EngineAnswer(tuple(rows), latency, missing=request)
             page = pages[request]
             rows += page.results
             latency += page.latency_ms
             keys = page.keys
             if not page.results or len(rows) >= self.depth:
                 break
-        return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None, None if rows else keys)
+        return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None if rows else keys)
 
-    def _find_error(self, source: ResultSource, query: QueryRow) -> FailureReason:
-        own = self._errors.get((source.name, query.id))
-        return own or replace(self._latest_errors.get(source.name, _ENDED_BEFORE), is_asked=False)
+    def _find_error(self, source: ResultSource, query: QueryRow) -> Message:
+        """Return why an engine has no answer to a query: its error, or that of another query before it."""
+        if own := self._errors.get((source.name, query.id)):
+            return own
+        latest = self._latest_errors.get(source.name, _ENDED_BEFORE)
+        return Message("{name}: {value}", name=Message("not asked"), value=latest)
 
     def make_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the dataset, one row per query in the nested form, engines by name."""
@@ -264,7 +245,7 @@ class EngineTally:
     short: int
     longest: int
     depth: int
-    errors: Mapping[FailureReason, int]
+    errors: Mapping[Message, int]
     results: int
     no_snippet: int
     snippet_fields: Sequence[str]
@@ -356,23 +337,17 @@ def summarise_collection(
 
 def _describe_wrong_path(source: ResultSource, answers: int, keys: Iterable[str]) -> Message:
     """Return that no response of an engine has its list of results."""
-    names = SeparatedNames(f"{key:.40}" for key in keys) or Message("none")
-    if answers == 1:
-        return Message(
-            "the only response of {engine} lacks {path!r} (results): its keys are {keys}; check the path in"
-            " {table}, and run the same command again, which reads stored responses without a new request",
-            engine=source.name,
-            path=source.shape.results,
-            keys=names,
-            table=source.table,
-        )
     return Message(
-        "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the path"
-        " in {table}, and run the same command again, which reads stored responses without a new request",
+        "the only response of {engine} lacks {path!r} (results): its keys are {keys}; check the path in"
+        " {table}, and run the same command again, which reads stored responses without a new request"
+        if answers == 1
+        else "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the"
+        " path in {table}, and run the same command again, which reads stored responses without a new"
+        " request",
         count=answers,
         engine=source.name,
         path=source.shape.results,
-        keys=names,
+        keys=SeparatedNames(f"{key:.40}" for key in keys) or Message("none"),
         table=source.table,
     )
 

@@ -64,7 +64,6 @@ def _read_known_engines() -> Iterator[EngineDefinition]:
         yield EngineDefinition(**{**table, **codes, "name": name, "shape": ResponseShape(**table["shape"])})
 
 
-#: All engines that are known by name.
 KNOWN: Mapping[str, EngineDefinition] = {engine.name: engine for engine in _read_known_engines()}
 
 

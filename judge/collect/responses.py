@@ -21,8 +21,7 @@ from judge.models.server import redact_url
 _SEPARATOR = " … "
 #: Maximum nesting of an answer; a deeper one is broken or hostile.
 _MAX_NESTING = 100
-#: The maximum number of fields that an error lists.
-_MAX_FIELDS = 12
+_MAX_LISTED_FIELDS = 12
 #: How many characters of a response an error shows.
 _SHOWN_LENGTH = 80
 #: The first row that fits decides: codes and messages come before statuses.
@@ -197,7 +196,7 @@ def find_keys_without_results(shape: ResponseShape, body: str) -> tuple[str, ...
     keys = shape.results.split(".")
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
-            return tuple(sorted(_list_paths(json_body, len(keys)))[:_MAX_FIELDS])
+            return tuple(sorted(_list_paths(json_body, len(keys)))[:_MAX_LISTED_FIELDS])
         value = value[key]
     return None
 
@@ -221,7 +220,7 @@ def _is_nested_deeper(value: object, limit: int) -> bool:
 
 def _make_no_text_error(shape: ResponseShape, results: Sequence[Mapping[str, Any]]) -> RequestRejected:
     """Return the error for results without any text; a retry would return the same."""
-    fields = sorted({name for result in results for name in result})[:_MAX_FIELDS]
+    fields = sorted({name for result in results for name in result})[:_MAX_LISTED_FIELDS]
     return RequestRejected(
         "unreadable",
         Message(

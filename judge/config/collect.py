@@ -32,7 +32,6 @@ from judge.config.toml_file import ConfigSource, read_section, rename_options
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName
 
-#: The option of a group.
 _engine, _call = partial(option, group=ENGINES), partial(option, group=CALLS)
 
 

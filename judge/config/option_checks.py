@@ -82,7 +82,6 @@ VariableName = Annotated[
 #: Takes a text as a list of one.
 OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
 WholeNumber = Annotated[int, BeforeValidator(_read_whole_number)]
-#: A whole or fractional number.
 NumberValue = Annotated[float, WrapValidator(_keep_as_given), BeforeValidator(_read_whole_number)]
 #: A text; a path is taken as its text. No file has a NUL in its name.
 TextValue = Annotated[
@@ -98,11 +97,9 @@ DayValue = Annotated[
     BeforeValidator(lambda value: value.isoformat() if type(value) is date else value),
     Field(description=Message('a day such as "2026-05-01"')),
 ]
-#: A list of texts.
 TextList = Annotated[tuple[TextValue, ...], Field(strict=False)]
 PathList = Annotated[tuple[PathText, ...], Field(strict=False)]
 CountValue = Annotated[WholeNumber, Field(ge=1)]
-#: A number of at least 0.
 NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
 ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description=Message("a share from 0 to 1"))]
 

@@ -61,7 +61,6 @@ _Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en
 _Embeddings = Annotated[str, AfterValidator(check_embeddings)]
 _Place = Annotated[Literal["local", "ray"], Field(description=Message("'local' or 'ray'"))]
 _AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
-#: The option of a group.
 _input, _assessor = partial(option, group=INPUT), partial(option, group=ASSESSOR)
 _measuring, _limit = partial(option, group=MEASURING), partial(option, group=LIMITS)
 _file = partial(option, group=FILES)

@@ -66,13 +66,11 @@ class GradedAnswer:
     grade: AnswerGrade
 
 
-_STRING = {"type": "string"}
 ANSWER = QuestionKind(
     "answer",
     "answers",
     Message("answers"),
     TextAnswer,
-    {"answer": _STRING},
     lambda answer, _: len(answer.answer) <= MAX_LINE,
 )
 GRADE_ANSWER = QuestionKind(
@@ -80,7 +78,6 @@ GRADE_ANSWER = QuestionKind(
     "answers",
     Message("grades of answers"),
     GradedAnswer,
-    {"reason": _STRING, "grade": {**_STRING, "enum": list(_GRADE_VALUES)}},
     lambda answer, _: is_readable(answer.reason, MAX_LINE),
 )
 

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,21 +153,17 @@ class _EmbeddingClient:
         return np.concatenate(arrays)
 
     async def _request(self, texts: Sequence[str]) -> Floats:
+        """Return the (texts, dimensions) vectors of a response, which names the text of each by `index`."""
         body = json.dumps({"model": self.name, "input": list(texts), "encoding_format": "float"})
         response = await self._connections.post(body.encode())
         json_body = parse_response(response.status, response.content, response.headers, *self._secrets)
         if isinstance(json_body, ErrorResponse):
             raise classify(json_body, *self._secrets, endpoint=self.endpoint)
-        return _read_vectors(json_body, len(texts))
-
-
-def _read_vectors(json_body: Mapping[str, Any], count: int) -> Floats:
-    """Return the (count, dimensions) vectors of a response, in the order of its `index`."""
-    try:
-        rows = {int(row["index"]): row["embedding"] for row in json_body["data"]}
-        vectors = np.array([rows[at] for at in range(count)], dtype=np.float64)
-    except (LookupError, TypeError, ValueError):
-        raise make_transport_error(f"the response does not hold {count} embeddings") from None
-    if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise make_transport_error("the response holds an embedding that is no list of numbers")
-    return vectors
+        try:
+            rows = {int(row["index"]): row["embedding"] for row in json_body["data"]}
+            vectors = np.array([rows[at] for at in range(len(texts))], dtype=np.float64)
+        except (LookupError, TypeError, ValueError):
+            raise make_transport_error(f"the response does not hold {len(texts)} embeddings") from None
+        if vectors.ndim != 2 or not np.isfinite(vectors).all():
+            raise make_transport_error("the response holds an embedding that is no list of numbers")
+        return vectors

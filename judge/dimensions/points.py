@@ -22,7 +22,6 @@ from judge.analysis.dimension_summary import (
     summarise_dimension,
 )
 from judge.analysis.judged_run import JudgedRun
-from judge.assess.prompts import make_object_schema
 from judge.assess.question_assessor import QuestionKind
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
@@ -80,19 +79,11 @@ def _is_list(answer: PointList, _: object) -> bool:
     return 0 < len(texts) == len(answer.points) <= MAX_POINTS
 
 
-def _make_enumeration(*values: str) -> dict[str, object]:
-    return {"type": "string", "enum": list(values)}
-
-
-_POINT_SCHEMA = make_object_schema(
-    {"point": {"type": "string"}, "importance": _make_enumeration("vital", "okay")}
-)
 LIST_POINTS = QuestionKind(
     "points",
     "points",
     Message("information points"),
     PointList,
-    {"points": {"type": "array", "items": _POINT_SCHEMA}},
     _is_list,
 )
 FIND_SUPPORT = QuestionKind(
@@ -100,7 +91,6 @@ FIND_SUPPORT = QuestionKind(
     "points",
     Message("support of information points"),
     SnippetSupport,
-    {"support": {"type": "array", "items": _make_enumeration("support", "partial", "not")}},
     lambda answer, lines: len(answer.support) == len(lines) - 1,  # the first line is the snippet
 )
 
@@ -141,10 +131,9 @@ def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult
     levels: dict[PairKey, Levels | None] = {
         key: (0.0,) * len(points[key[0]]) for key in grades if key[0] in points
     }
-    for key in to_assign:
-        levels[key] = (
-            tuple(_LEVELS[support] for support in assigned[key].support) if key in assigned else None
-        )
+    levels |= dict.fromkeys(to_assign)
+    for key, answer in assigned.items():
+        levels[key] = tuple(_LEVELS[support] for support in answer.support)
     pools: dict[str, list[Levels | None]] = {query_id: [] for query_id in points}
     for pair in run.pool.pairs:
         if pair.query.id in points:

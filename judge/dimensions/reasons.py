@@ -48,7 +48,6 @@ CLASSIFY_REASONS = QuestionKind(
     "failures",
     Message("classes of reasons"),
     ReasonClasses,
-    {"classes": {"type": "array", "items": {"type": "string", "enum": list(_CLASSES)}}},
     lambda answer, lines: len(answer.classes) == len(lines),
 )
 
@@ -157,7 +156,6 @@ EXPLAIN = QuestionKind(
     "explain",
     Message("explanations"),
     Explanation,
-    {"explanation": {"type": "string"}},
     lambda answer, _: is_readable(answer.explanation, _MAX_EXPLANATION),
 )
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal, get_args
+from typing import Literal
 
 from judge.analysis.dimension_summary import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.judged_run import JudgedRun
@@ -67,17 +67,11 @@ class SiteGrades:
         return fmean(grades) if grades else None
 
 
-_GRADE = {"type": ["integer", "null"], "enum": [*get_args(SiteGrade), None]}
 GRADE_SITE = QuestionKind(
     "site_grades",
     "site_grades",
     Message("grades of sites"),
     SiteGrades,
-    {
-        "site_class": {"type": "string", "enum": list(get_args(SiteClass))},
-        **dict.fromkeys(_GRADES, _GRADE),
-        "may_be_ai_made": {"type": "boolean"},
-    },
     lambda _, __: True,
     is_keyed_by_query=True,
 )

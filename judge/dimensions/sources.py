@@ -145,9 +145,7 @@ def find_domain(host: str) -> str:
     return _load_suffixes().privatesuffix(host) or host
 
 
-@cache
-def _load_suffixes() -> PublicSuffixList:
-    return PublicSuffixList()
+_load_suffixes = cache(PublicSuffixList)
 
 
 #: The column of queries that need fresh results, and its values that say no.

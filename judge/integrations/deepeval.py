@@ -149,9 +149,13 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
                 InputError("{metric} needs `input` and `retrieval_context`", metric=self._title)
             )
         return [
-            {"query": test_case.input, "snippet": text, "rank": rank}
+            {
+                "query": test_case.input,
+                "snippet": text if isinstance(text, str) else text.context,
+                "rank": rank,
+            }
             | ({"reference": test_case.expected_output} if test_case.expected_output else {})
-            for rank, text in enumerate(map(str, test_case.retrieval_context), start=1)
+            for rank, text in enumerate(test_case.retrieval_context, start=1)
         ]
 
     def _submit(self, rows: list[dict[str, Any]]) -> Future[JudgedPairs]:

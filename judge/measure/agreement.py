@@ -316,9 +316,17 @@ def convert_to_judgments(people: GradesByPair) -> tuple[Judgment, ...]:
     )
 
 
-def pair_grades(people: GradesByPair, assessor: GradesByPair) -> PairedGrades:
-    """Return the pairs that both sides graded, sorted by id."""
-    return _make_paired_grades([key for key in sorted(people) if key in assessor], people, assessor)
+def pair_grades(
+    people: GradesByPair, assessor: GradesByPair, keys: Iterable[PairKey] | None = None
+) -> PairedGrades:
+    """Return the pairs of `keys` that both sides graded; without `keys` all such pairs, sorted by id."""
+    both = [key for key in (sorted(people) if keys is None else keys) if key in people and key in assessor]
+    number = {query_id: index for index, query_id in enumerate(sorted({query_id for query_id, _ in both}))}
+    return PairedGrades(
+        np.array([number[query_id] for query_id, _ in both], dtype=np.int64),
+        np.array([people[key] for key in both], dtype=np.int64),
+        np.array([assessor[key] for key in both], dtype=np.int64),
+    )
 
 
 def pair_results(
@@ -339,10 +347,10 @@ def pair_results(
         for ranking in sorted(rankings, key=lambda ranking: ranking.key)
         if ranking.engine in indexes
         for snippet in ranking.snippets[:depth]
+        if (ranking.query_id, snippet.id) in people and (ranking.query_id, snippet.id) in assessor
     ]
-    both = [(engine, key) for engine, key in results if key in people and key in assessor]
-    engine = np.array([engine for engine, _ in both], dtype=np.int64)
-    return engine, _make_paired_grades([key for _, key in both], people, assessor)
+    engine = np.array([engine for engine, _ in results], dtype=np.int64)
+    return engine, pair_grades(people, assessor, [key for _, key in results])
 
 
 def convert_to_relevance(grades: GradesByPair, scale: Scale) -> dict[PairKey, int]:
@@ -357,14 +365,3 @@ def find_graded_queries(
     keys = set(pairs)
     partly = frozenset(query_id for query_id, _ in keys & grades.keys())
     return partly - {query_id for query_id, _ in keys - grades.keys()}, partly
-
-
-def _make_paired_grades(
-    keys: Sequence[PairKey], people: GradesByPair, assessor: GradesByPair
-) -> PairedGrades:
-    number = {query_id: index for index, query_id in enumerate(sorted({query_id for query_id, _ in keys}))}
-    return PairedGrades(
-        np.array([number[query_id] for query_id, _ in keys], dtype=np.int64),
-        np.array([people[key] for key in keys], dtype=np.int64),
-        np.array([assessor[key] for key in keys], dtype=np.int64),
-    )

@@ -6,7 +6,7 @@ one query in one repeat; the repeats of a query are neighbours. Lists are padded
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -115,46 +115,8 @@ _MIN_WIDTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
-    """What was returned and judged. Arrays are (engines, queries) unless another shape is given.
-
-    `returned` and `duplicates` count snippets down to the depth of the pool. `errors` marks engines that
-    failed, `absent` engines without a ranking. `graded` (engines, queries, repeats) counts snippets with a
-    grade. `pooled` (queries,) counts the documents of the pool, `unique` those that no other engine returned.
-    """
-
-    returned: Ints
-    duplicates: Ints
-    errors: Bools
-    absent: Bools
-    graded: Ints
-    pooled: Ints
-    unique: Ints
-
-    def __repr__(self) -> str:
-        engines, queries, repeats = self.graded.shape
-        return f"Coverage(engines={engines}, queries={queries}, repeats={repeats})"
-
-    @property
-    def without_list(self) -> Bools:
-        """True where there is no list to measure; an empty list is a list."""
-        return self.errors | self.absent
-
-    @property
-    def ungraded(self) -> Bools:
-        """True for the lists (engines, queries, repeats) that have snippets and no grade at all."""
-        return np.equal(self.graded, 0) & np.greater(self.returned, 0)[..., None]
-
-    def select(self, engines: Bools, queries: Bools) -> Coverage:
-        """Return the coverage of the marked (engines,) and (queries,)."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        pooled = arrays.pop("pooled")[queries]
-        return Coverage(pooled=pooled, **{name: a[engines][:, queries] for name, a in arrays.items()})
-
-
-@dataclass(frozen=True, slots=True)
 class Arrays:
-    """Ranked lists of the results, their grades by pair, and their coverage.
+    """Ranked lists of the results, and their grades by pair.
 
     `grades` (pairs, repeats) are those of the pairs of `results`.
     `lists.unjudged_index` numbers the cells of `grades` that are `NO_GRADE`, row by row.
@@ -164,32 +126,31 @@ class Arrays:
     repeats: tuple[int, ...]
     grades: Ints
     lists: RankedLists
-    coverage: Coverage
 
 
 def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> Arrays:
     """Return the arrays; raise InputError for a grade off the scale, and two grades of a pair in a repeat."""
     width = min(results.depth, max(_MIN_WIDTH, results.pair.shape[-1]))
     repeats, grades = _collect_grades(results, judgments, scale)
-    times = len(repeats)
+    times = len(repeats)  # each query is a topic this many times
     wider = (0, 0), (0, 0), (0, width - results.pair.shape[-1])
-    padded = [np.pad(array, wider, constant_values=-1) for array in (results.document, results.pair)]
-    document, snippet = (np.repeat(array, times, axis=1) for array in padded)
-    origin = np.repeat(_find_origins(padded[0]), times, axis=1)
-    # Past the end of a list the snippet has the index -1, which is the row added here.
-    judged = np.append(grades, np.full((1, times), NO_GRADE, grades.dtype), axis=0)
-    unjudged_index = np.full_like(judged, -1)
+    padded = np.pad(results.document, wider, constant_values=-1)
+    origin, document = (np.repeat(array, times, axis=1) for array in (_find_origins(padded), padded))
+    pair = np.repeat(np.pad(results.pair, wider, constant_values=-1), times, axis=1)
+    repeat = np.arange(pair.shape[1])[:, None] % times
+    # The row added here is that of pair -1, past the end of a list.
+    with_end = np.pad(grades, ((0, 1), (0, 0)), constant_values=NO_GRADE)
+    unjudged_index = np.full_like(with_end, -1)
     unjudged = grades == NO_GRADE
     unjudged_index[:-1][unjudged] = np.arange(np.count_nonzero(unjudged))
-    repeat = np.arange(snippet.shape[1])[:, None] % times
-    grade = judged[snippet, repeat]
+    grade = with_end[pair, repeat]
     best = find_best_grades(grade, document, int(document.max(initial=0)) + 1)
     if results.unreturned is not None:
         counts = np.repeat(results.unreturned, times)
         more = np.where(np.arange(counts.max(initial=0)) < counts[:, None], scale.top, NO_GRADE)
         best = np.concatenate([best, more], axis=1)
-    lists = RankedLists(results.depth, grade, origin, document, unjudged_index[snippet, repeat], best)
-    return Arrays(results, repeats, grades, lists, _measure_coverage(results, lists, times))
+    lists = RankedLists(results.depth, grade, origin, document, unjudged_index[pair, repeat], best)
+    return Arrays(results, repeats, grades, lists)
 
 
 def _find_origins(document: Ints) -> Ints:
@@ -213,61 +174,35 @@ def _collect_grades(
     graded = rows[rows["is_graded"] & (rows["pair"] >= 0)]
     place = graded["pair"], np.searchsorted(repeats, graded["repeat"])
     grades[place] = graded["grade"]
-    invalid = (graded["grade"] < 0) | (graded["grade"] > scale.top)
-    if np.any(grades[place] != graded["grade"]) or np.any(invalid):
-        raise InputError(_describe_contradiction(results, graded, scale))
+    off_scale = (graded["grade"] < 0) | (graded["grade"] > scale.top)
+    if np.any(off_scale) or np.any(grades[place] != graded["grade"]):
+        _refuse_grades(results, graded, scale)
     return tuple(repeats.tolist()), grades
 
 
-def _describe_contradiction(results: ResultColumns, graded: npt.NDArray[np.void], scale: Scale) -> str:
-    """Return the message about the first invalid judgment in the order of names."""
-    rows = np.sort(graded, order=("pair", "repeat", "grade"))
-    invalid = (rows["grade"] < 0) | (rows["grade"] > scale.top)
-    places, grades = rows[["pair", "repeat"]], rows["grade"]
-    differing = np.append(False, (places[1:] == places[:-1]) & (grades[1:] != grades[:-1]))
-    at = int((invalid | differing).argmax())
-    pair, repeat = places[at].tolist()
-    place = Message(
-        "query {query_id!r}, snippet {snippet_id!r}, repeat {repeat}",
-        query_id=results.queries[results.pair_query[pair]],
-        snippet_id=results.snippet_ids[pair],
-        repeat=repeat,
-    )
-    if invalid[at]:
-        return Message(
-            "{place} has grade {grade}, which is not on the {scale.name} scale 0-{scale.top}",
-            place=place,
-            grade=int(grades[at]),
-            scale=scale,
+def _refuse_grades(results: ResultColumns, graded: npt.NDArray[np.void], scale: Scale) -> None:
+    """Raise InputError for the first judgment, by names, that is off the scale or contradicts another."""
+    grades: dict[tuple[int, int], int] = {}
+    rows = graded[["pair", "repeat", "grade"]].tolist()
+    for pair, repeat, grade in sorted(rows):
+        first = grades.setdefault((pair, repeat), grade)
+        place = Message(
+            "query {query_id!r}, snippet {snippet_id!r}, repeat {repeat}",
+            query_id=results.queries[results.pair_query[pair]],
+            snippet_id=results.snippet_ids[pair],
+            repeat=repeat,
         )
-    return Message(
-        "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
-        place=place,
-        first=int(grades[at - 1]),
-        second=int(grades[at]),
-    )
-
-
-def _measure_coverage(results: ResultColumns, lists: RankedLists, times: int) -> Coverage:
-    """Return the coverage of lists, of which each query has as many topics as there are repeats, `times`."""
-    returned = results.returned
-    # The lists of a query are the same in every repeat.
-    first, document = lists.first[:, ::times], lists.document[:, ::times]
-    queries = np.arange(first.shape[1])[:, None]
-    engines = np.zeros((first.shape[1], lists.best.shape[-1]), np.int64)
-    for is_first, of_engine in zip(first, document, strict=True):  # one by one takes less memory
-        query, rank = np.nonzero(is_first)
-        engines[query, of_engine[query, rank]] += 1
-    unique = [
-        (is_first & (engines[queries, of_engine] == 1)).sum(-1)
-        for is_first, of_engine in zip(first, document, strict=True)
-    ]
-    return Coverage(
-        returned=returned,
-        duplicates=returned - first.sum(-1),
-        errors=results.errors,
-        absent=results.absent,
-        graded=(lists.grade != NO_GRADE).sum(-1).reshape(*returned.shape, times),
-        pooled=(engines > 0).sum(-1),
-        unique=np.array(unique, np.int64).reshape(first.shape[:2]),
-    )
+        if not 0 <= grade <= scale.top:
+            raise InputError(
+                "{place} has grade {grade}, which is not on the {scale.name} scale 0-{scale.top}",
+                place=place,
+                grade=grade,
+                scale=scale,
+            )
+        if grade != first:
+            raise InputError(
+                "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
+                place=place,
+                first=first,
+                second=grade,
+            )

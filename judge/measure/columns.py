@@ -77,6 +77,11 @@ class ResultColumns:
     snippet_ids: TextColumn
     unreturned: Ints | None = None
 
+    @property
+    def without_list(self) -> Bools:
+        """Return (engines, queries): True where there is no list to measure; an empty list is a list."""
+        return self.errors | self.absent
+
     @cached_property
     def _ranges(self) -> Mapping[str, tuple[int, int]]:
         """The numbers of the pairs of each query: the first, and the one after the last."""
@@ -251,9 +256,9 @@ class _FlatResults:
         shape = len(engines), len(queries)
 
         def place(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
-            array = np.full(shape, empty, values.dtype)
-            array[engine, query] = values
-            return array
+            cells = np.full(shape, empty, values.dtype)
+            cells[engine, query] = values
+            return cells
 
         def pad(values: Sequence[int]) -> Ints:
             lists = np.full((len(length), width), -1, np.int32)

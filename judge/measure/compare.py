@@ -157,15 +157,16 @@ def _compare_measures(
 ) -> Iterator[PairComparison]:
     one, two = np.array(pairs).T
     by_measure = value[..., indexes].transpose(1, 2, 0)
-    differences = by_measure[..., one] - by_measure[..., two]
+    differences = by_measure[..., one] - by_measure[..., two]  # (queries, measures, pairs)
     # A mean that is lower by rounding alone is the same mean: names decide.
     swapped = compute_nan_mean(differences, axis=0) < -TIE
     differences *= np.where(swapped, -1.0, 1.0)
-    sides = np.where(swapped, [[two], [one]], [[one], [two]])
+    sides = np.where(swapped, [[two], [one]], [[one], [two]])  # (2, measures, pairs)
     named = zip(sides[0], sides[1], indexes, strict=True)
     bounds = [scores.bound_differences(first, second, index) for first, second, index in named]
     bounded = [bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)]
-    mean, least, most = ranges = np.stack(bounded, axis=1)
+    ranges = np.stack(bounded, axis=1)  # (3, measures, pairs)
+    mean, least, most = ranges
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
     tests = compare_means(
         differences, widening, largest_values=np.array(scores.largest)[indexes], families=families
@@ -195,7 +196,7 @@ def _compare_pairs(
     of their means, `lowest` (pairs, queries) their lowest values.
     """
     counts = np.stack([~np.isnan(differences), differences > TIE, differences < -TIE]).sum(1)
-    first = next(index for index, measure in enumerate(scores.measures) if measure.compares_engines)
+    decides = not any(measure.compares_engines for measure in scores.measures[:index])
     largest, critical = scores.largest[index], test.critical
     for column, (a, b) in enumerate(sides.T.tolist()):
         n, wins, losses = counts[:, column].tolist()
@@ -217,7 +218,7 @@ def _compare_pairs(
             robust = bool(worst.mean() - critical * worst.std(ddof=1) / sqrt(worst.size) > 0)
         comparison = PairComparison(
             measure=str(scores.measures[index]),
-            decides=index == first,
+            decides=decides,
             a=scores.engines[a],
             b=scores.engines[b],
             verdict="",

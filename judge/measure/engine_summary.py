@@ -18,7 +18,7 @@ import numpy as np
 
 from judge.flags import TEXT_MISSING
 from judge.measure.columns import ResultColumns
-from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide
+from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide, list_distinct
 from judge.measure.resampling import LEVEL, Interval, make_finite_interval
 from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 
@@ -116,11 +116,15 @@ def summarise_engines(
 
     `rerank_scores` are the relevance scores of a reranker by pair, as numbered in `results`.
     """
-    coverage, no_snippet_shares = scores.coverage, compute_no_snippet_shares(results)
-    pooled = int(coverage.pooled.sum())
+    no_snippet_shares = compute_no_snippet_shares(results)
+    # The distinct documents of each engine; those of two queries have different numbers.
+    first_numbers = np.arange(len(results.queries))[:, None] * (int(results.document.max(initial=0)) + 1)
+    documents = [list_distinct((own + first_numbers)[own >= 0]) for own in results.document]
+    engines_by_document = np.bincount(np.concatenate([np.empty(0, np.int64), *documents]))
+    pooled = int(np.count_nonzero(engines_by_document))
     summaries = {}
     for row, (engine, means) in enumerate(average_engines(scores).items()):
-        returned, present = coverage.returned[row], ~coverage.without_list[row]
+        returned, present = results.returned[row], ~results.without_list[row]
         latencies = results.latency_ms[row][~results.errors[row] & ~np.isnan(results.latency_ms[row])]
         median, p95 = np.percentile(latencies, [50, 95]).tolist() if latencies.size else (0.0, 0.0)
         tokens = results.tokens[row][~np.isnan(results.tokens[row])].tolist()
@@ -130,11 +134,11 @@ def summarise_engines(
             queries=len(scores.queries),
             answered=int((present & (returned > 0)).sum()),
             empty=int((present & (returned == 0)).sum()),
-            errors=int(coverage.errors[row].sum()),
-            absent=int(coverage.absent[row].sum()),
-            judged=int(coverage.graded[row].sum()) / pairs if pairs else None,
-            duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
-            unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
+            errors=int(results.errors[row].sum()),
+            absent=int(results.absent[row].sum()),
+            judged=int(scores.graded[row].sum()) / pairs if pairs else None,
+            duplicates=(snippets - len(documents[row])) / snippets if snippets else None,
+            unique=int((engines_by_document[documents[row]] == 1).sum()) / pooled if pooled else None,
             measures=means,
             latency_ms=Latency(median, p95, latencies.size) if latencies.size else None,
             tokens=TokenCount(fmean(tokens), len(tokens)) if tokens else None,
@@ -147,20 +151,29 @@ def summarise_engines(
 def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     """Return the means by engine and measure."""
     value, low, high = scores.average_with_bounds()
-    shared: Bools = np.all(~np.isnan(value), axis=0)
+    known = ~np.isnan(value)
+    shared: Bools = np.all(known, axis=0)
+    unknown = ~known & ~np.isnan(low)
+    undefined = ~known & ~unknown & ~scores.without_list[..., None]
     intervals = _compute_t_intervals(value, np.array(scores.largest))
-    return {
-        engine: {
-            str(measure): _make_mean(
-                (value[row, :, column], low[row, :, column], high[row, :, column]),
-                intervals[row, column],
-                shared[:, column],
-                ~scores.coverage.without_list[row],
+    means: dict[str, dict[str, MeasureMean]] = {engine: {} for engine in scores.engines}
+    for row, engine in enumerate(scores.engines):
+        for column, measure in enumerate(scores.measures):
+            cells = row, slice(None), column
+            bounded = compute_bounded_mean(value[cells], low[cells], high[cells])
+            mean, lowest, highest = (convert_non_finite(float(end)) for end in bounded)
+            paired = value[cells][shared[:, column]]
+            means[engine][str(measure)] = MeasureMean(
+                mean=mean,
+                n=int(known[cells].sum()),
+                ci95=make_finite_interval(*intervals[row, column]),
+                bounds=(lowest, highest),
+                undefined=int(undefined[cells].sum()),
+                unknown=int(unknown[cells].sum()),
+                paired=float(paired.mean()) if paired.size else None,
+                paired_n=paired.size,
             )
-            for column, measure in enumerate(scores.measures)
-        }
-        for row, engine in enumerate(scores.engines)
-    }
+    return means
 
 
 def _compute_t_intervals(value: Floats, largest: Floats) -> Floats:
@@ -175,29 +188,6 @@ def _compute_t_intervals(value: Floats, largest: Floats) -> Floats:
     se = np.sqrt(divide(squares, count * (count - 1), np.nan))
     reach = np.vectorize(t_quantile, otypes=[float])(np.maximum(count - 1, 1).astype(int)) * se
     return np.stack([np.maximum(mean - reach, 0.0), np.minimum(mean + reach, largest)], axis=-1)
-
-
-def _make_mean(
-    bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools
-) -> MeasureMean:
-    """Return the mean of one engine from its (queries,) values with their bounds, and the (2,) `interval`.
-
-    `shared` (queries,) marks queries where all engines have a value, `present` those with a list of this one.
-    """
-    value, low, high = bounded
-    defined = ~np.isnan(value)
-    unknown = ~defined & ~np.isnan(low)
-    mean, lowest, highest = (convert_non_finite(float(end)) for end in compute_bounded_mean(value, low, high))
-    return MeasureMean(
-        mean=mean,
-        n=int(defined.sum()),
-        ci95=make_finite_interval(*interval),
-        bounds=(lowest, highest),
-        undefined=int((present & ~defined & ~unknown).sum()),
-        unknown=int(unknown.sum()),
-        paired=float(value[shared].mean()) if shared.any() else None,
-        paired_n=int(shared.sum()),
-    )
 
 
 def _measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> RerankRelevancy | None:

@@ -38,8 +38,6 @@ _PRIOR_PAIRS = 0.5
 _RIDGE_PENALTY = 5.0
 #: Number of points from grade 0 to the top grade at which the donors of all queries are weighed.
 _GRID_POINTS = 401
-#: Combinations of an unjudged pair and a donor, and ranks of imputed lists, in memory at once.
-_BLOCK = 2**20
 
 
 def impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
@@ -61,7 +59,7 @@ def compute_imputed_values(
     """
     engines, topics, width = lists.grade.shape
     means = np.empty((engines, topics, len(measures)))
-    for block in split_blocks(np.arange(topics), engines * width * IMPUTATIONS, _BLOCK):
+    for block in split_blocks(np.arange(topics), engines * width * IMPUTATIONS):
         completed = lists.select_topics(block).complete(grades)
         for index, measure in enumerate(measures):
             drawn = compute_values(measure, completed, scale).reshape(engines, block.size, IMPUTATIONS)
@@ -145,7 +143,7 @@ def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> 
     donors = donors[np.argsort(query[donors], kind="stable")]
     counts = np.bincount(query[donors], minlength=int(query.max()) + 1)
     starts = np.cumsum(counts) - counts
-    for block in split_blocks(missing, int(counts.max()), _BLOCK):
+    for block in split_blocks(missing, int(counts.max())):
         number = counts[query[block]]
         pair = np.repeat(np.arange(block.size), number)
         offset = np.arange(pair.size) - np.repeat(np.cumsum(number) - number, number)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from statistics import fmean, median_high, median_low
-from typing import Any
 
 import numpy as np
 
@@ -143,24 +143,13 @@ def _combine_votes(votes: Sequence[Judgment], assessor: str, size: int, *, high:
         return votes[0]
     grades = [judgment.grade for judgment in votes if judgment.grade is not None]
     flags = dict.fromkeys(flag for judgment in votes for flag in judgment.flags)
-    own: dict[str, Any] = {
-        "assessor": assessor,
-        "params": {},
-        "usage": None,
-        "reply": "",
-        "served_model": None,
-    }
+    of_panel = partial(replace, assessor=assessor, params={}, usage=None, reply="", served_model=None)
     if 2 * len(grades) < size or not grades:
-        return replace(votes[0], grade=None, reason="", error="no_quorum", flags=tuple(flags), **own)
+        return of_panel(votes[0], grade=None, reason="", error="no_quorum", flags=tuple(flags))
     low, top = median_low(grades), median_high(grades)
-    reasons = (
-        (PANEL_SPLIT, len(set(grades)) > 1),
-        (PANEL_TIE, low != top),
-        (PANEL_SHORT, len(grades) < size),
-    )
-    own_flags = (flag for flag, is_set in reasons if is_set)
+    is_set = {PANEL_SPLIT: len(set(grades)) > 1, PANEL_TIE: low != top, PANEL_SHORT: len(grades) < size}
     first = next(judgment for judgment in votes if judgment.grade == (top if high else low))
-    return replace(first, error=None, flags=(*flags, *own_flags), **own)
+    return of_panel(first, error=None, flags=(*flags, *filter(is_set.get, is_set)))
 
 
 def _summarise_member(name: str, judgments: Sequence[Judgment], scale: Scale) -> Member:

@@ -291,28 +291,49 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
             raise InputError(
                 "no query has a value by the assessor's grades for {engines}", engines=_name_engines(sample)
             )
-    least = min(samples, key=lambda sample: sample.labelled_values)
-    have = Message(
-        "{values} of {labelled} labelled queries have a value for {engines}",
-        values=least.labelled_values,
-        labelled=least.human.size,
-        engines=_name_engines(least),
-    )
-    more = Message("the run has no more to label")
-    if least.rest.size:
-        more = _advise_on_plan(least)
-    _check_enough_labels(least, have, more)
-    if least.labelled_values >= ENOUGH_LABELLED:
-        return ()
+    fewest = min(samples, key=lambda sample: sample.labelled_values)
+    labelled, values, engines = fewest.human.size, fewest.labelled_values, _name_engines(fewest)
+    if labelled + fewest.rest.size < MIN_LABELLED:
+        raise InputError(
+            "correcting the assessor needs {least} wholly labelled queries, and this run has only {queries};"
+            " judge more queries",
+            least=MIN_LABELLED,
+            queries=labelled + fewest.rest.size,
+        )
+    more = _advise_on_plan(fewest) if fewest.rest.size else Message("the run has no more to label")
+    if labelled < MIN_LABELLED:
+        raise InputError(
+            "correcting the assessor needs {least} wholly labelled queries and has {labelled}; label"
+            " {missing} more: {more}",
+            least=MIN_LABELLED,
+            labelled=labelled,
+            missing=MIN_LABELLED - labelled,
+            more=more,
+        )
+    if values < MIN_VALUES:
+        have = Message(
+            "{values} of {labelled} labelled queries have a value for {engines}",
+            values=values,
+            labelled=labelled,
+            engines=engines,
+        )
+        raise InputError(
+            "{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
+            " assessor needs {least}; label at least {missing} more: {more}",
+            have=have,
+            least=MIN_VALUES,
+            missing=MIN_VALUES - values,
+            more=more,
+        )
     narrow = Message(
         "only {values} labelled queries have a value for {engines}; with fewer than {least}, intervals can be"
         " slightly too narrow: {more}",
-        values=least.labelled_values,
-        engines=_name_engines(least),
+        values=values,
+        engines=engines,
         least=ENOUGH_LABELLED,
         more=more,
     )
-    return (narrow,)
+    return (narrow,) if values < ENOUGH_LABELLED else ()
 
 
 def _advise_on_plan(sample: LabelledSample) -> Message:
@@ -336,36 +357,6 @@ def _advise_on_plan(sample: LabelledSample) -> Message:
         run="RUN",
         count=count,
     )
-
-
-def _check_enough_labels(sample: LabelledSample, have: Message, more: Message) -> None:
-    """Raise `InputError` when too few queries are labelled, or too few of these have a value."""
-    labelled = sample.human.size
-    if labelled + sample.rest.size < MIN_LABELLED:
-        raise InputError(
-            "correcting the assessor needs {least} wholly labelled queries, and this run has only {queries};"
-            " judge more queries",
-            least=MIN_LABELLED,
-            queries=labelled + sample.rest.size,
-        )
-    if labelled < MIN_LABELLED:
-        raise InputError(
-            "correcting the assessor needs {least} wholly labelled queries and has {labelled}; label"
-            " {missing} more: {more}",
-            least=MIN_LABELLED,
-            labelled=labelled,
-            missing=MIN_LABELLED - labelled,
-            more=more,
-        )
-    if sample.labelled_values < MIN_VALUES:
-        raise InputError(
-            "{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
-            " assessor needs {least}; label at least {missing} more: {more}",
-            have=have,
-            least=MIN_VALUES,
-            missing=MIN_VALUES - sample.labelled_values,
-            more=more,
-        )
 
 
 def _name_engines(sample: LabelledSample) -> Message:

@@ -13,7 +13,7 @@ from itertools import compress
 
 import numpy as np
 
-from judge.measure.arrays import NO_GRADE, Arrays, Coverage, RankedLists, build_arrays
+from judge.measure.arrays import NO_GRADE, Arrays, RankedLists, build_arrays
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide, find_largest_value
 from judge.measure.imputation import compute_imputed_values, impute_unjudged
@@ -34,7 +34,9 @@ class Scores:
     list has a grade, and for nDCG, AP and R where nothing judged in the pool is relevant and something is
     unjudged. There `low` and `high` are over the grades with which the measure is defined. Where all
     snippets are judged they equal `value`. `judged` is the share of the snippets down to the cutoff with a
-    grade, NaN for empty lists. `largest` is the largest possible value of each measure on a query.
+    grade, NaN for empty lists. `without_list` (engines, queries) marks engines that failed or have no
+    ranking, `graded` (engines, queries, repeats) counts the snippets with a grade. `largest` is the largest
+    possible value of each measure on a query.
     `incomplete` holds the lists of the queries with an unjudged snippet, None if there is none.
     """
 
@@ -46,7 +48,8 @@ class Scores:
     low: Floats
     high: Floats
     judged: Floats
-    coverage: Coverage
+    without_list: Bools
+    graded: Ints
     largest: tuple[float, ...]
     incomplete: IncompleteLists | None = None
 
@@ -90,7 +93,8 @@ class Scores:
             queries=tuple(compress(self.queries, columns)),
             measures=chosen,
             largest=tuple(self.largest[place] for place in places),
-            coverage=self.coverage.select(rows, columns),
+            without_list=self.without_list[rows][:, columns],
+            graded=self.graded[rows][:, columns],
             **{name: getattr(self, name)[rows][:, columns][..., last] for name in _ARRAYS},
         )
 
@@ -127,13 +131,13 @@ class Scores:
             numbers = {query: number for number, query in enumerate(incomplete.queries)}
             topics = incomplete.topics[[numbers[query] for query in self.queries]]
             affected = np.any(topics >= 0, axis=1)
-            ends = incomplete.bound_differences(self.measures[measure], engines[one], engines[two])
+            exact = incomplete.bound_differences(self.measures[measure], engines[one], engines[two])
             low, high = self.low[..., measure][:, affected], self.high[..., measure][:, affected]
-            for wide, exact, end in (
-                (low[one] - high[two], ends[0], lowest),
-                (high[one] - low[two], ends[1], highest),
-            ):
-                end[:, affected] = _average_exact_bounds(wide, exact, topics[affected], end[:, affected])
+            wide = low[one] - high[two], high[one] - low[two]
+            for side, bounds in enumerate((lowest, highest)):
+                bounds[:, affected] = _average_exact_bounds(
+                    wide[side], exact[side], topics[affected], bounds[:, affected]
+                )
         return lowest, highest
 
 
@@ -178,26 +182,28 @@ def score_columns(
     shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
-        array[arrays.coverage.without_list] = np.nan
+        array[results.without_list] = np.nan
     # Donors are judged pairs of the same query. Without one, and for an engine without any grade, a list has
     # bounds alone. Any other list is imputed: short ones are wholly unjudged more often than long ones, and
     # means without them have a bias.
-    graded = np.greater(arrays.coverage.graded, 0)
+    graded = (lists.grade != NO_GRADE).sum(-1).reshape(shape[:3])
+    ungraded = np.equal(graded, 0) & np.greater(results.returned, 0)[..., None]
     imputable = np.any(graded, axis=0) & np.any(graded, axis=1)[:, None]
     of_grades = np.array([measure.name != "Judged" for measure in measures])
-    value[(arrays.coverage.ungraded & ~imputable)[..., None] & of_grades] = np.nan
+    value[(ungraded & ~imputable)[..., None] & of_grades] = np.nan
     return Scores(
-        results.engines,
-        results.queries,
-        arrays.repeats,
-        tuple(measures),
-        value,
-        low,
-        high,
-        judged,
-        arrays.coverage,
-        tuple(find_largest_value(measure, scale, results.depth) for measure in measures),
-        incomplete,
+        engines=results.engines,
+        queries=results.queries,
+        repeats=arrays.repeats,
+        measures=tuple(measures),
+        value=value,
+        low=low,
+        high=high,
+        judged=judged,
+        without_list=results.without_list,
+        graded=graded,
+        largest=tuple(find_largest_value(measure, scale, results.depth) for measure in measures),
+        incomplete=incomplete,
     )
 
 
@@ -286,10 +292,9 @@ def score_ideal_order(
     none = np.full_like(grade, -1)[None]
     ideal = RankedLists(depth, grade[None], origin[None], document[None], none, best)
     shape = len(results.queries), len(arrays.repeats)
-    coverage = arrays.coverage
     ungraded: Bools = np.equal(best, NO_GRADE).all(axis=1).reshape(shape)
-    failed: Bools = np.logical_and.reduce(coverage.without_list)
-    unknown = failed[:, None] | (ungraded & np.greater(coverage.pooled, 0)[:, None])
+    failed: Bools = np.logical_and.reduce(results.without_list)
+    unknown = failed[:, None] | (ungraded & np.any(results.returned, axis=0)[:, None])
     return {
         str(measure): compute_nan_mean(
             np.where(unknown, np.nan, compute_values(measure, ideal, scale).reshape(shape)), axis=1

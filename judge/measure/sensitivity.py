@@ -153,8 +153,15 @@ def _group_queries(
     """
     members: dict[str, dict[str, set[str]]] = {_LANG: {}}
     for query in queries.values():
-        for column, value in _list_query_columns(query, segment_columns):
-            members.setdefault(column, {}).setdefault(value, set()).add(query.id)
+        row: dict[str, str] = {_LANG: query.lang}
+        row |= {column: values[query.id] for column, values in segment_columns.items() if query.id in values}
+        for column, value in query.extra.items():
+            # A column of the dataset with the name of a column of judge gets another name.
+            is_taken = column == _LANG or column in segment_columns
+            row[f"{column} (dataset)" if is_taken else column] = value
+        for column, value in row.items():
+            if value:
+                members.setdefault(column, {}).setdefault(value, set()).add(query.id)
     if members.get(_DATASET_LANG) == members[_LANG]:
         del members[_DATASET_LANG]
     return {
@@ -163,17 +170,6 @@ def _group_queries(
         if 2 <= len(values) <= _MAX_VALUES
         and (len(values) <= _MAX_DISTINCT or any(len(ids) > 1 for ids in values.values()))
     }
-
-
-def _list_query_columns(query: Query, segment_columns: SegmentColumns) -> Iterator[tuple[str, str]]:
-    yield _LANG, query.lang
-    for column, by_query in segment_columns.items():
-        if query.id in by_query:
-            yield column, by_query[query.id]
-    for column, value in query.extra.items():
-        if value:
-            # A column of the dataset with the name of a column of judge gets another name.
-            yield (f"{column} (dataset)" if column == _LANG or column in segment_columns else column), value
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,44 +218,34 @@ def check_own_lists(
         pooled_best, own_best = _find_best(pooled), _find_best(own)
         if pooled_best is None or own_best is None or pooled_best == own_best:
             continue
-        both = np.stack([pooled, own, relevant])[:, [pooled_best, own_best]]
         names = scores.engines[pooled_best], scores.engines[own_best]
-        if check := _make_check(needed, names, both, depth, comparisons):
-            return check
+        # (measures, the best engine by the pool and that by own lists, queries)
+        both = np.stack([pooled, own, relevant])[:, [pooled_best, own_best]]
+        shared = ~np.isnan(both).any(axis=(0, 1))
+        if not shared.any():
+            continue
+        means = both[..., shared].mean(-1)
+        leads = means[:, 0] - means[:, 1]
+        # Own lists are misleading where the better engine has more relevant results, by a clear margin.
+        if leads[0] < MIN_DIFFERENCE or -leads[1] < MIN_DIFFERENCE or leads[2] <= 0:
+            continue
+        means[2] *= measure.choose_cutoff(depth)
+        of_pooled, of_own, of_relevant = map(tuple, means.tolist())
+        return OwnListReversal(
+            measure=str(measure),
+            own=str(needed[1]),
+            better=names[0],
+            worse=names[1],
+            pooled=of_pooled,
+            alone=of_own,
+            relevant=of_relevant,
+            n=int(shared.sum()),
+            significant=any(
+                (comparison.measure, comparison.winner, comparison.b) == (str(measure), *names)
+                for comparison in comparisons
+            ),
+        )
     return None
-
-
-def _make_check(
-    measures: Sequence[Measure],
-    names: tuple[str, str],
-    values: Floats,
-    depth: int,
-    comparisons: Iterable[PairComparison],
-) -> OwnListReversal | None:
-    """Return the check if the order is reversed on the queries where both engines have all three values."""
-    shared = ~np.isnan(values).any(axis=(0, 1))
-    if not shared.any():
-        return None
-    cutoff = measures[0].choose_cutoff(depth)
-    pooled, alone, relevant = values[..., shared].mean(-1).tolist()
-    # Own lists are misleading where the better engine has more relevant results, by a clear margin.
-    clear = pooled[0] - pooled[1] >= MIN_DIFFERENCE and alone[1] - alone[0] >= MIN_DIFFERENCE
-    if not clear or relevant[0] <= relevant[1]:
-        return None
-    return OwnListReversal(
-        measure=str(measures[0]),
-        own=str(measures[1]),
-        better=names[0],
-        worse=names[1],
-        pooled=(pooled[0], pooled[1]),
-        alone=(alone[0], alone[1]),
-        relevant=(relevant[0] * cutoff, relevant[1] * cutoff),
-        n=int(shared.sum()),
-        significant=any(
-            (comparison.measure, comparison.winner, comparison.b) == (str(measures[0]), *names)
-            for comparison in comparisons
-        ),
-    )
 
 
 def _is_pooled(measure: Measure) -> bool:
@@ -352,11 +338,8 @@ def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> st
 
 
 def _find_swapped(engines: Mapping[str, FlaggedMeans]) -> Iterator[tuple[str, str]]:
-    def is_better(first: float | None, second: float | None) -> bool:
-        return first is not None and second is not None and first - second > TIE
-
     for (one, first), (two, second) in permutations(engines.items(), 2):
-        if is_better(first.unchanged, second.unchanged) and (
-            is_better(second.zeroed, first.zeroed) or is_better(second.dropped, first.dropped)
-        ):
+        means = zip(astuple(first), astuple(second), strict=True)
+        lead, *others = (0.0 if None in both else both[0] - both[1] for both in means)
+        if lead > TIE and min(others) < -TIE:
             yield one, two

@@ -120,7 +120,11 @@ def _draw_maxima(
         for other in samples[1:]:
             rest, rest_variance = other.resample(draws)
             mean, variance = mean - rest, variance + rest_variance
-        squared = np.where(tested, _compute_squared_t(mean, variance, scale), 0.0)
+        square = np.square(mean)
+        # Without variance, t² is 0 where the mean is 0, else infinite.
+        squared = np.where(square <= _NO_VARIANCE * scale, 0.0, np.inf)
+        np.divide(square, variance, out=squared, where=variance > 0)
+        squared[:, ~tested] = 0.0
         maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
         infinite += np.isinf(squared[np.isinf(maxima[-1]).any(1)]).sum(0)
     return np.concatenate(maxima), infinite
@@ -249,13 +253,6 @@ def count_resamples(differences: Floats, families: int) -> int:
         many_columns = differences.shape[-1] >= _MANY_COLUMNS
         return _RESAMPLES_OF_MANY_COLUMNS if many_columns else _RESAMPLES_OF_MANY_QUERIES
     return RESAMPLES if differences.size <= _LARGE_INPUT else _RESAMPLES_OF_LARGE_INPUT
-
-
-def _compute_squared_t(mean: Floats, variance: Floats, scale: Floats) -> Floats:
-    """Return mean² / variance; without variance 0 where the mean is 0, else infinity."""
-    square = np.square(mean)
-    result = np.where(square <= _NO_VARIANCE * scale, 0.0, np.inf)
-    return np.divide(square, variance, out=result, where=variance > 0)
 
 
 def _test_columns(

@@ -20,7 +20,7 @@ from judge.measure.formulas import Floats, Ints, convert_non_finite, divide_sums
 from judge.measure.resampling import ALPHA, StatisticValue, estimate_statistic
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
-from judge.records import Judgment, Scale
+from judge.records import Judgment, PairKey, Scale
 
 #: A variance below this share of the squared range of the values is rounding.
 _ROUNDING = 1e-12
@@ -192,17 +192,15 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
 def _collect_grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tuple[Ints, Ints]:
     """Return the (pairs,) numbers of the queries and the (pairs, repeats) grades; pairs sorted by name."""
     column = {repeat: index for index, repeat in enumerate(repeats)}
-    graded = [
-        (j.key, column[j.repeat], j.grade)
-        for j in judgments
-        if j.grade is not None and j.repeat in column and EMPTY_SNIPPET not in j.flags
-    ]
-    rows = {pair: index for index, pair in enumerate(sorted({pair for pair, _, _ in graded}))}
-    numbers = {name: index for index, name in enumerate(sorted({query for query, _ in rows}))}
-    grades = np.full((len(rows), len(repeats)), NO_GRADE)
-    for pair, index, grade in graded:
-        grades[rows[pair], index] = grade
-    return np.array([numbers[query] for query, _ in rows], dtype=np.int64), grades
+    rows: dict[PairKey, list[int]] = {}
+    for judgment in judgments:
+        if judgment.grade is not None and judgment.repeat in column and EMPTY_SNIPPET not in judgment.flags:
+            row = rows.setdefault(judgment.key, [NO_GRADE] * len(repeats))
+            row[column[judgment.repeat]] = judgment.grade
+    pairs = sorted(rows)
+    numbers = {name: index for index, name in enumerate(sorted({query for query, _ in pairs}))}
+    grades = np.array([rows[pair] for pair in pairs], dtype=np.int64).reshape(-1, len(repeats))
+    return np.array([numbers[query] for query, _ in pairs], dtype=np.int64), grades
 
 
 def _count_differences(values: Ints) -> Floats:
@@ -214,6 +212,7 @@ def _count_differences(values: Ints) -> Floats:
 
 
 def _count_grades(grades: Ints, levels: int) -> Ints:
+    """Return the (pairs, levels) numbers of repeats with each grade."""
     return np.stack([(grades == level).sum(1) for level in range(levels)], axis=1)
 
 
@@ -234,9 +233,9 @@ def _compare_measures(scores: Scores) -> Iterator[tuple[str, MeasureStability]]:
         value = scores.value[..., index]
         complete = ~np.isnan(value).any(axis=(0, 2))
         engines = {name: _summarise_engine(value[row]) for row, name in enumerate(scores.engines)}
-        p_values = [engine.tost_p for engine in engines.values() if engine.tost_p is not None]
-        untested = any(engine.tost_p is None and engine.mean is not None for engine in engines.values())
-        ranges = [engine.range for engine in engines.values() if engine.range is not None]
+        measured = [engine for engine in engines.values() if engine.mean is not None]
+        p_values = [engine.tost_p for engine in measured if engine.tost_p is not None]
+        ranges = [engine.range for engine in measured if engine.range is not None]
         yield (
             str(measure),
             MeasureStability(
@@ -245,7 +244,7 @@ def _compare_measures(scores: Scores) -> Iterator[tuple[str, MeasureStability]]:
                 smallest_tau=_find_lowest_tau(compute_nan_mean(value, axis=1)),
                 variance=estimate_components(value[:, complete].transpose(1, 0, 2)),
                 tost_p=max(p_values, default=None),
-                equivalent=max(p_values) < ALPHA if p_values and not untested else None,
+                equivalent=max(p_values) < ALPHA if 0 < len(p_values) == len(measured) else None,
             ),
         )
 

@@ -37,7 +37,7 @@ from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_g
 from judge.measure.measures import Measure
 from judge.records import Scale
 
-#: Ranks of lists, and differences, in memory at once.
+#: Ranks of lists, differences, and pairs with a donor that are in memory at once.
 _BLOCK = 2**21
 # (level, what reaching it adds to the gain)
 _Levels = Sequence[tuple[int, float]]
@@ -109,9 +109,9 @@ def count_returned(lists: RankedLists) -> Floats:
     return returned.astype(np.float64)
 
 
-def split_blocks(indexes: Ints, cells: int, limit: int = _BLOCK) -> Iterator[Ints]:
-    """Yield `indexes` in parts of at most `limit` cells; each index takes `cells`."""
-    size = max(1, limit // max(1, cells))
+def split_blocks(indexes: Ints, cells: int) -> Iterator[Ints]:
+    """Yield `indexes` in parts of at most `_BLOCK` cells; each index takes `cells`."""
+    size = max(1, _BLOCK // max(1, cells))
     for start in range(0, indexes.size, size):
         yield indexes[start : start + size]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from gettext import GNUTranslations, NullTranslations
 from math import floor, log10
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from judge.messages.chinese_format import fill_chinese, format_chinese
 from judge.messages.recognition import DEPTH, PLACE_PARTS, MessageIndex, split_names
@@ -213,16 +213,12 @@ class NameList(Message):
     """One or more names in a sentence, `a, b and c`, as each language joins them."""
 
     names: tuple[str, ...]
-
-    @staticmethod
-    def join_names(translator: Translator, names: Iterable[str]) -> str:
-        """Return the names as the language of the translator joins them."""
-        return translator.join(names)
+    _join: ClassVar[Callable[[Translator, Iterable[str]], str]] = Translator.join
 
     def __new__(cls, names: Iterable[str]) -> Self:
         """Return the names as English joins them."""
         names = tuple(names)
-        message = super().__new__(cls, cls.join_names(ENGLISH, names))
+        message = super().__new__(cls, cls._join(ENGLISH, names))
         message.names = names
         return message
 
@@ -232,16 +228,13 @@ class NameList(Message):
     def render(self, translator: Translator) -> str:
         """Return the names as the language of the translator joins them."""
         names = (translator(name) if isinstance(name, Message) else name for name in self.names)
-        return self.join_names(translator, names)
+        return type(self)._join(translator, names)
 
 
 class SeparatedNames(NameList):
     """Names or values in a list, `a, b, c`, as each language separates them; it may be empty."""
 
-    @staticmethod
-    def join_names(translator: Translator, names: Iterable[str]) -> str:
-        """Return the names as the language of the translator separates them."""
-        return translator.list_names(names)
+    _join = Translator.list_names
 
 
 class MeasureName(Message):

@@ -8,7 +8,7 @@ grows with its length only: a value ends where the next literal part first occur
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from string import Formatter
 from typing import NamedTuple
@@ -120,16 +120,14 @@ class MessageIndex:
             return RecognisedMessage(text, {})
         if len(text) > _LONGEST or " " not in text or not depth:
             return None
-        return next(self._list_matches(text, depth - 1), None)
-
-    def _list_matches(self, text: str, depth: int) -> Iterator[RecognisedMessage]:
         for template in self._templates:
             values = template.match(text)
             if values is None:
                 continue
             is_weak = template.letters < _FEW_LETTERS
-            if not is_weak or any(self._is_clear(value, depth) for value in values.values()):
-                yield RecognisedMessage(template.text, values, is_weak)
+            if not is_weak or any(self._is_clear(value, depth - 1) for value in values.values()):
+                return RecognisedMessage(template.text, values, is_weak)
+        return None
 
     def _is_clear(self, value: str, depth: int) -> bool:
         """Return whether a value is certainly of judge; a short word, such as "no", can be another's."""

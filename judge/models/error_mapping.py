@@ -193,8 +193,8 @@ ERROR_RULES = (
         says=r"incorrect api key|invalid api.?key|api.?key (?:not valid|is invalid)"
         r"|access token (?:invalid|expired)",
         hint=Message(
-            "check the variable with the key, such as OPENAI_API_KEY, and that the key may use this model at"
-            " this address"
+            "check the variable with the key, such as OPENAI_API_KEY or DASHSCOPE_API_KEY, and that the key"
+            " may use this model at this address"
         ),
     ),
     ErrorRule(

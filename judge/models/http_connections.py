@@ -12,10 +12,9 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from errno import ETIMEDOUT
-from math import inf
 from os import strerror
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
 
 import httptools
@@ -30,6 +29,9 @@ from judge.models.body_limits import (
 )
 from judge.models.error_mapping import make_timeout_error
 from judge.models.server import NO_KEY, Proxy, Server, find_proxy
+
+if TYPE_CHECKING:
+    import aiohttp
 
 #: Seconds for which a connection without a request is used again.
 KEEP_ALIVE = 30.0
@@ -73,8 +75,6 @@ class Http1Connections:
         self._tls: ssl.SSLContext | None = None
         self._open: set[_Connection] = set()
         self._free: list[_Connection] = []
-        #: Ends the requests without a response; one for all takes less CPU time than one for each.
-        self._timer: asyncio.TimerHandle | None = None
 
     async def post(self, body: bytes, seconds: float) -> HttpResponse:
         """Return the response to `body`.
@@ -92,34 +92,15 @@ class Http1Connections:
                     connection = await self._connect()
             except TimeoutError:
                 raise NotConnected from TimeoutError(ETIMEDOUT, strerror(ETIMEDOUT))
-        connection.deadline = deadline
-        if self._timer is None or self._timer.when() > deadline:
-            self._set_timer(deadline)
         try:
-            return await connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
+            async with asyncio.timeout_at(deadline):
+                return await connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
         finally:
-            connection.deadline = inf
             if connection.is_reusable:
                 connection.free_until = loop.time() + KEEP_ALIVE
                 self._free.append(connection)
             else:
                 connection.transport.abort()
-
-    def _set_timer(self, deadline: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if deadline < inf:
-            self._timer = asyncio.get_running_loop().call_at(deadline, self._end_overdue)
-
-    def _end_overdue(self) -> None:
-        """End the requests whose deadline has passed, and wait for the next deadline."""
-        now = asyncio.get_running_loop().time()
-        for connection in [*self._open]:
-            if connection.deadline <= now:
-                connection.end(TimeoutError())
-        later = (connection.deadline for connection in self._open if connection.deadline > now)
-        self._set_timer(min(later, default=inf))
 
     def _take_free(self, now: float) -> _Connection | None:
         """Return the connection that was used last; the others may rest until the server closes them."""
@@ -147,7 +128,6 @@ class Http1Connections:
 
     async def aclose(self) -> None:
         """Close the connections, and return when they are closed."""
-        self._set_timer(inf)
         while self._open:
             for connection in self._open:
                 connection.transport.abort()
@@ -163,8 +143,6 @@ class _Connection(asyncio.Protocol):
         #: Whether another request may be sent: the last response is whole, and the server keeps it open.
         self.is_reusable = False
         self.free_until = 0.0
-        #: When the response must be there, in seconds of the loop's clock.
-        self.deadline = inf
         self._connections = connections
         self._loop = asyncio.get_running_loop()
         self._response: asyncio.Future[HttpResponse] | None = None
@@ -260,25 +238,25 @@ class ProxiedConnections:
     """The connections to `url` through `proxy`, at most `limit`; each request has `headers`."""
 
     def __init__(self, url: str, proxy: Proxy, headers: Mapping[str, str], limit: int) -> None:
-        import aiohttp  # slow to import, and few requests go through a proxy
-
         self._url = url
         self._proxy = proxy
         # Not those of the session: aiohttp would send them, with the key, to the proxy, too.
         self._headers = {**headers, **proxy.headers}
-        self._session = aiohttp.ClientSession(
+        self._limit = limit
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, body: bytes, seconds: float) -> HttpResponse:
+        """Return the response to `body`; raise as `Http1Connections.post` does."""
+        import aiohttp  # slow to import, and few requests go through a proxy
+
+        self._session = self._session or aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=limit, keepalive_timeout=KEEP_ALIVE, ssl=_make_tls_context()
+                limit=self._limit, keepalive_timeout=KEEP_ALIVE, ssl=_make_tls_context()
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             auto_decompress=False,
         )
-
-    async def post(self, body: bytes, seconds: float) -> HttpResponse:
-        """Return the response to `body`; raise as `Http1Connections.post` does."""
-        import aiohttp
-
         try:
             async with (
                 asyncio.timeout(seconds),
@@ -299,7 +277,8 @@ class ProxiedConnections:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._session.close()
+        if self._session is not None:
+            await self._session.close()
 
 
 class HttpConnections:
@@ -310,7 +289,7 @@ class HttpConnections:
     """
 
     def __init__(self, server: Server, path: str, headers: Mapping[str, str] = MappingProxyType({})) -> None:
-        self._headers = {
+        headers = {
             "Accept": "application/json",
             "Accept-Encoding": ACCEPTED,
             "Authorization": f"Bearer {server.key or NO_KEY}",
@@ -319,33 +298,27 @@ class HttpConnections:
             **headers,
         }
         self._server = server
-        self._url = server.url + path
-        self._proxy = find_proxy(server.url)
-        self._connections: Http1Connections | ProxiedConnections | None = None
+        url, proxy = server.url + path, find_proxy(server.url)
+        self._connections: Http1Connections | ProxiedConnections = (
+            ProxiedConnections(url, Proxy.parse(proxy, url), headers, server.access.concurrency)
+            if proxy
+            else Http1Connections(url, headers, _make_tls_context)
+        )
 
     async def post(self, body: bytes) -> HttpResponse:
         """Return the response to `body`; raise CallError when none arrives in time and within the limit."""
-        connections, server = self._connections or self._open(), self._server
+        server = self._server
         try:
-            return await connections.post(body, server.access.timeout)
+            return await self._connections.post(body, server.access.timeout)
         except TimeoutError:
             raise make_timeout_error(server.access.timeout) from None
         except (NotConnected, OSError, BodyRefused) as error:
             never_sent = isinstance(error, NotConnected)
             raise make_request_error(error, server, never_sent=never_sent) from None
 
-    def _open(self) -> Http1Connections | ProxiedConnections:
-        if self._proxy:
-            limit, proxy = self._server.access.concurrency, Proxy.parse(self._proxy, self._url)
-            self._connections = ProxiedConnections(self._url, proxy, self._headers, limit)
-        else:
-            self._connections = Http1Connections(self._url, self._headers, _make_tls_context)
-        return self._connections
-
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._connections is not None:
-            await self._connections.aclose()
+        await self._connections.aclose()
 
 
 def _make_tls_context() -> ssl.SSLContext:

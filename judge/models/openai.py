@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from judge.models.chat_messages import build_messages, encode_json, parse_response, read_chat_completion
+from judge.models.chat_messages import build_messages, parse_response, read_chat_completion
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
@@ -18,9 +17,6 @@ from judge.records import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from judge.models.batch_api import BatchApi
-
-#: Stands for the user's message where the rest of a request is encoded.
-_ANY_USER = "\0"
 
 
 class OpenAI:
@@ -43,15 +39,19 @@ class OpenAI:
         self._model = name.partition(":")[2]
         self._server = server
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
-        self._frames: dict[tuple[str, int], _RequestFrame] = {}
+        self._sent_for: tuple[RequestParams, Mapping[str, Any]] | None = None
+        self._sent: Mapping[str, Any] = {}
         self._connections = HttpConnections(server, "/chat/completions", server.account_headers)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         params = self._negotiation.params
+        if self._sent_for != (params, prompt.schema):
+            # One object for many requests, so that what is made of the parameters is made once.
+            self._sent_for, self._sent = (params, prompt.schema), params.add_format(prompt.schema)
+        sent = self._sent
         try:
-            frame = self._make_frame(params, prompt)
-            body = b"%b%b%b" % (frame.before, msgspec.json.encode(prompt.user), frame.after)
+            body = msgspec.json.encode({"model": self._model, "messages": build_messages(prompt), **sent})
         except UnicodeEncodeError as not_encoded:
             raise make_encoding_error(not_encoded) from None
         response, secrets = await self._connections.post(body), self._server.secrets
@@ -59,7 +59,7 @@ class OpenAI:
         if isinstance(json_body, ErrorResponse):
             error = classify(json_body, *secrets, endpoint=self.endpoint)
             raise self._negotiation.step_down(params, json_body) or error
-        return read_chat_completion(json_body, frame.sent, secrets)
+        return read_chat_completion(json_body, sent, secrets)
 
     def open_batch_api(self) -> BatchApi:
         """Return the Batch API of the server, for requests as `complete` sends them."""
@@ -70,33 +70,3 @@ class OpenAI:
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""
         await self._connections.aclose()
-
-    def _make_frame(self, params: RequestParams, prompt: Prompt) -> _RequestFrame:
-        """Return the request without the user's message, encoded once for prompts with equal instructions."""
-        key = prompt.system, id(prompt.schema)
-        frame = self._frames.get(key)
-        if frame is None or frame.params is not params or frame.schema is not prompt.schema:
-            # One object for all frames, so that what is made of the parameters is made once.
-            alike = (
-                frame.sent
-                for frame in self._frames.values()
-                if frame.params is params and frame.schema is prompt.schema
-            )
-            sent = next(alike, None) or params.add_format(prompt.schema)
-            messages = build_messages(replace(prompt, user=_ANY_USER))
-            body = encode_json({"model": self._model, "messages": messages, **sent})
-            before, _, after = body.partition(encode_json(_ANY_USER))
-            frame = _RequestFrame(params, prompt.schema, sent, before.encode(), after.encode())
-            self._frames[key] = frame
-        return frame
-
-
-@dataclass(frozen=True, slots=True)
-class _RequestFrame:
-    """A request `before` and `after` the user's message; `sent` are its parameters."""
-
-    params: RequestParams
-    schema: Mapping[str, Any]
-    sent: Mapping[str, Any]
-    before: bytes
-    after: bytes

@@ -84,8 +84,7 @@ def open_connections(server: Server, max_bytes: int = MAX_BYTES) -> httpx2.Async
 _PATH: Final = "/v1/chat/completions"
 #: Seconds for the upload of a file, and for the pauses of a download.
 _FILE_TIMEOUT = 600.0
-#: Maximum size of a file of replies in bytes.
-_MAX_FILE = 2**31
+_MAX_REPLY_FILE_BYTES = 2**31
 #: Codes of requests that the server did not process before the batch ended.
 _UNPROCESSED = frozenset({"batch_expired", "batch_cancelled"})
 #: How much the clock of a server may differ from ours.
@@ -105,7 +104,7 @@ class OpenAIBatchApi:
         self._model = model
         self._server = server
         self._negotiation = negotiation
-        self._client = open_client(server, _MAX_FILE)
+        self._client = open_client(server, _MAX_REPLY_FILE_BYTES)
 
     @property
     def params(self) -> RequestParams:
@@ -250,15 +249,16 @@ class OpenAIBatchApi:
     def _read_status(self, json_body: Mapping[str, Any]) -> BatchStatus:
         counts = as_mapping(json_body.get("request_counts"))
         files = (json_body.get("output_file_id"), json_body.get("error_file_id"))
+        errors = as_mapping(json_body.get("errors")).get("data")
+        first = as_mapping(errors[0]) if isinstance(errors, list) and errors else {}
+        error = f"{first.get('code') or ''} {first.get('message') or ''}".strip()
         return BatchStatus(
             id=self._read_id(json_body, "batch"),
             status=str(json_body.get("status")),
             done=_count(counts, "completed") + _count(counts, "failed"),
             total=_count(counts, "total"),
             files=tuple(file for file in files if isinstance(file, str) and file),
-            error=error_mapping.shorten(
-                mask(_describe_errors(json_body.get("errors")), *self._server.secrets)
-            ),
+            error=error_mapping.shorten(mask(error, *self._server.secrets)),
         )
 
     def _read_line(self, raw: bytes) -> BatchLine | None:
@@ -313,10 +313,3 @@ def _ends_whole(rest: bytes) -> bool:
 def _count(counts: Mapping[str, Any], name: str) -> int:
     value = counts.get(name)
     return value if type(value) is int and value >= 0 else 0
-
-
-def _describe_errors(errors: object) -> str:
-    """Return the code and the message of the first error of a batch."""
-    data = as_mapping(errors).get("data")
-    first = as_mapping(data[0]) if isinstance(data, list) and data else {}
-    return f"{first.get('code') or ''} {first.get('message') or ''}".strip()

@@ -68,23 +68,11 @@ COHERE = Service("https://api.cohere.com/v2", ("COHERE_BASE_URL",), "COHERE_API_
 RERANK_SERVER = Service("", ("RERANK_BASE_URL",), "RERANK_API_KEY")
 
 
-def open_model(
-    spec: str,
-    *,
-    base_url: str | None,
-    environ: Mapping[str, str],
-    sampling: Sampling,
-    timeout: float,
-    concurrency: int,
-) -> Model:
+def open_model(spec: str, access: ServerAccess, sampling: Sampling) -> Model:
     """Return the model called `spec`; its library is imported here.
 
-    `timeout` is in seconds per call. Raises SetupError when the form of `spec` is unknown, or a key or
-    an extra is missing.
+    Raises SetupError when the form of `spec` is unknown, or a key or an extra is missing.
     """
-    from judge.models.server import ServerAccess
-
-    access = ServerAccess(base_url, environ, timeout, concurrency)
     if spec == LEXICAL:
         from judge.models.lexical import Lexical
 

@@ -25,8 +25,7 @@ except ImportError as error:
 _OBJECT_STORE = 80_000_000
 #: The address of a cluster as a host and a port; others, such as `auto`, are names that Ray knows.
 _HOST_AND_PORT = re.compile(r"(?:ray://)?\[?([^/\[\]]+)\]?:(\d{1,5})")
-#: Seconds in which the cluster must accept a connection.
-_CONNECT_TIMEOUT = 10
+_CONNECT_SECONDS = 10
 
 
 class RayCluster:
@@ -71,7 +70,7 @@ class RayCluster:
         address = self._address or "local"
         if at := _HOST_AND_PORT.fullmatch(address):
             # Ray tries an address without a cluster for about ten minutes, and no signal ends that.
-            socket.create_connection((at[1], int(at[2])), _CONNECT_TIMEOUT).close()
+            socket.create_connection((at[1], int(at[2])), _CONNECT_SECONDS).close()
         options = {} if self._address else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
 

@@ -33,7 +33,7 @@ def redact(text: str, *secrets: str) -> str:
     if len(text) < MIN_SECRET_LENGTH:  # no spelling is shorter than its secret
         return text
     pattern = _compile_pattern(secrets)
-    return text if pattern is None or _is_free(text, secrets) else pattern.sub(_MASK, text)
+    return text if pattern is None else pattern.sub(_MASK, text)
 
 
 def mask(text: str, *secrets: str) -> str:
@@ -59,33 +59,6 @@ def describe_setup_error(error: Exception) -> str:
     return "; ".join(f"{place}: {problem}" if place else problem for place, problem in details)
 
 
-def _is_free(text: str, secrets: tuple[str, ...]) -> bool:
-    """Return whether a quick search shows that `text` has no spelling of any of `secrets`.
-
-    Without a character that begins an escape, only few literal spellings are possible.
-    """
-    if "\\" in text or "&" in text or "%" in text:
-        return False
-    folded = _fold(text)
-    return not any(literal in folded for literal in _list_literals(secrets))
-
-
-@lru_cache(maxsize=64)
-def _list_literals(secrets: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the spellings of `secrets` without escapes, folded."""
-    return tuple(
-        _fold(literal)
-        for secret in secrets
-        if len(secret) >= MIN_SECRET_LENGTH
-        for literal in (secret, secret.encode().hex(), *_list_base64_spellings(secret))
-    )
-
-
-def _fold(text: str) -> str:
-    """Return `text` without regard to case and to the two alphabets of Base64."""
-    return text.casefold().replace("-", "+").replace("_", "/")
-
-
 @lru_cache(maxsize=64)
 def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
     """Return a pattern that finds any of `secrets`, None when none is long enough."""
@@ -98,20 +71,15 @@ def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _list_spellings(secret: str) -> Iterator[str]:
-    """Yield regular expressions for the spellings of `secret`."""
-    yield "".join(map(_spell_character, secret))
-    yield f"(?i:{secret.encode().hex()})"
-    for encoded in _list_base64_spellings(secret):
-        yield "".join(_BASE64.get(char, char) for char in encoded)
-
-
-def _list_base64_spellings(secret: str) -> Iterator[str]:
-    """Yield `secret` in Base64 as it is inside a longer text, for each place where it may begin."""
+    """Yield regular expressions for the spellings of `secret`; Base64 for each place where it may begin."""
     raw = secret.encode()
+    yield "".join(map(_spell_character, secret))
+    yield f"(?i:{raw.hex()})"
     for shift in range(3):
         # Without the characters that share bits with the text before and after.
         start = -(-8 * shift // 6)
-        yield base64.b64encode(b"\0" * shift + raw).decode()[start : (shift + len(raw)) * 8 // 6]
+        encoded = base64.b64encode(b"\0" * shift + raw).decode()[start : (shift + len(raw)) * 8 // 6]
+        yield "".join(_BASE64.get(char, char) for char in encoded)
 
 
 @lru_cache(maxsize=256)
@@ -146,23 +114,19 @@ def redact_logs(*secrets: str) -> None:
 
         def make_redacted_record(*args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401
             record: logging.LogRecord = make_record(*args, **options)
-            _redact_record(record, tuple(_log_secrets))
+            try:
+                text = record.getMessage()
+            except (TypeError, ValueError, KeyError):  # the arguments do not fit: logging reports it later
+                return record
+            masked = redact(text, *_log_secrets)
+            if masked != text:
+                record.msg, record.args = masked, None
+            if record.exc_info and not record.exc_text:
+                trace = logging.Formatter().formatException(record.exc_info)
+                masked = redact(trace, *_log_secrets)
+                if masked != trace:
+                    record.exc_text = masked
             return record
 
         logging.setLogRecordFactory(make_redacted_record)
     _log_secrets.update(dict.fromkeys(secrets))
-
-
-def _redact_record(record: logging.LogRecord, secrets: tuple[str, ...]) -> None:
-    try:
-        text = record.getMessage()
-    except (TypeError, ValueError, KeyError):  # the arguments do not fit the format: logging reports it later
-        return
-    masked = redact(text, *secrets)
-    if masked != text:
-        record.msg, record.args = masked, None
-    if record.exc_info and not record.exc_text:
-        trace = logging.Formatter().formatException(record.exc_info)
-        masked = redact(trace, *secrets)
-        if masked != trace:
-            record.exc_text = masked

@@ -49,9 +49,12 @@ class Reranker:
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the relevance score of the snippet as text; raise a subclass of `CallError` without one."""
-        is_tei = self._is_tei
+        is_tei, texts = self._is_tei, {"query": prompt.query, "documents": [prompt.snippet]}
+        request = {"model": self._model, **({"input": texts} if self._is_dashscope else texts)}
+        if is_tei:
+            request = {"query": prompt.query, "texts": [prompt.snippet]}
         try:
-            body = encode_json(self._build_body(prompt, is_tei=is_tei)).encode()
+            body = encode_json(request).encode()
         except UnicodeEncodeError as error:
             raise error_mapping.make_encoding_error(error) from None
         response = await self._connections.post(body)
@@ -69,12 +72,6 @@ class Reranker:
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""
         await self._connections.aclose()
-
-    def _build_body(self, prompt: Prompt, *, is_tei: bool) -> Mapping[str, Any]:
-        if is_tei:
-            return {"query": prompt.query, "texts": [prompt.snippet]}
-        texts = {"query": prompt.query, "documents": [prompt.snippet]}
-        return {"model": self._model, **({"input": texts} if self._is_dashscope else texts)}
 
     def _read(self, json_body: Mapping[str, Any]) -> Completion:
         results = as_mapping(json_body.get("output") if self._is_dashscope else json_body).get("results")

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
-from typing import Any, Protocol
+from typing import Protocol
 
 from judge.errors import CallError, ConnectionFailed, RetryableError
 from judge.models.providers import Model
@@ -56,7 +55,6 @@ class PromptWorker:
 
     def __init__(self, open_model: Callable[[], Model]) -> None:
         self._model = open_model()
-        self._schemas: dict[str, Mapping[str, Any]] = {}
         self._tasks: dict[asyncio.Task[Result], int] = {}
         self._ended: list[asyncio.Task[Result]] = []
         self._has_ended = asyncio.Event()
@@ -80,10 +78,8 @@ class PromptWorker:
         return {self._tasks.pop(task): task.result() for task in ended}
 
     async def _complete(self, prompt: Prompt) -> Result:
-        # A model encodes each schema object once, and every message brings new objects.
-        schema = self._schemas.setdefault(repr(prompt.schema), prompt.schema)
         try:
-            return await self._model.complete(replace(prompt, schema=schema))
+            return await self._model.complete(prompt)
         except CallError as error:
             return error
 

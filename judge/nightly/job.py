@@ -63,6 +63,7 @@ from judge.nightly.record import (
     RegressionTest,
     read_night,
 )
+from judge.nightly.stores import NightStores
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -143,7 +144,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             context=context,
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
-    stores.check_store(choose_store_path(context.config))
+    NightStores.of_context(context).check_shared()
     if not read_section(toml, "collect"):
         if not (context.config.data or context.config.trec_runs):
             raise InputError(
@@ -166,11 +167,12 @@ def run_night(
     canary_config = assessor_drift.make_canary_config(
         config, context.folder.path / assessor_drift.CANARIES_FOLDER, rules.canary_repeats or 1
     )
-    # Records what an earlier start of this night spent, before a store of it is removed.
+    night_stores = NightStores.of_context(context)
+    # Record what an earlier start of this night spent, before a store of it is removed.
     stores.count_night_calls(context.folder, config, canary_config)
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
-        stores.promote_store(context.nights / name, choose_store_path(context.config))
+        night_stores.promote(name)
     assessor_setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
     # The limits are for the canaries and the run together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
@@ -191,7 +193,7 @@ def run_night(
     cost_total = stores.count_night_calls(context.folder, config, canary_config)
     if run:
         if run.quarantined_store is None:
-            stores.keep_verdicts(context, check, is_changed=bool(evidence.assessor_changes))
+            stores.keep_verdicts(night_stores, check, is_changed=bool(evidence.assessor_changes))
         canary_costs = [summary.cost for summary in check.summaries if summary.cost] if check else []
         calls = cost_total.calls - sum(cost.calls for cost in canary_costs)
         unused = stores.describe_unused_verdicts(context, identity, run.result, calls)
@@ -200,7 +202,7 @@ def run_night(
     record = replace(record, banner=make_banner(record))
     context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
     if run:
-        store_files.remove_store(stores.make_night_store_path(context.nights, context.day))
+        store_files.remove_store(night_stores.own)
     return record
 
 
@@ -242,8 +244,8 @@ def _choose_canary_folder(context: NightContext) -> Path:
         # Another assessor may continue than the one that began.
         store_files.remove_store(last / assessor_drift.CANARY_STORE_FILE)
         return last
-    own = stores.find_own_store(context)
-    store = own if own.exists() else choose_store_path(context.config)
+    begun = stores.find_begun_store(context)
+    store = begun if begun.exists() else choose_store_path(context.config)
     estimate = pipeline.estimate(replace(context.config, store=str(store)))
     if not any(expected.calls for expected in estimate.assessors.values()):
         return last

@@ -320,13 +320,7 @@ def _describe_cost(cost: NightCost, t: Translator) -> str:
             calls=calls,
             unanswered=describe_unanswered_calls(t, cost.lost),
         )
-    amount = format_cost(
-        t,
-        cost.usd,
-        calls=cost.calls,
-        tokens=cost.prompt_tokens + cost.completion_tokens,
-        unclear=cost.uncounted + cost.maybe_billed,
-    )
+    amount = format_cost(t, cost)
     price = t(": price unknown") if amount is None else t(": {amount}", amount=amount) if amount else ""
     return t("this night made {calls}, canaries included{price}", calls=calls, price=price)
 

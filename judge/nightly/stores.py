@@ -9,11 +9,11 @@ In the folder of the nights, each name of a file says what is in it:
 
 A server can replace a model and keep its name, so a night does not judge in the shared store. `choose_store`
 copies it to the own store when the night begins, and `keep_verdicts` merges the own store into it when the
-night ends, also before all pairs are judged. A night whose assessor had drifted before it began judges in the
-quarantined store of that assessor, which is empty at first. When such a night is the baseline, the next night
-calls `promote_store`, and the quarantined store becomes the shared one. Where canaries cannot be compared
-with the baseline, a night can show the drift only by its own verdicts. When it does, `keep_verdicts`
-quarantines those that it paid for.
+night ends, also before all pairs are judged. A night whose assessor had drifted before it began judges in
+the quarantined store of that assessor, which is empty at first. When such a night is the baseline, the next
+night calls `NightStores.promote`, and the quarantined store becomes the shared one. Where canaries cannot be
+compared with the baseline, a night can show the drift only by its own verdicts. When it does,
+`keep_verdicts` quarantines those that it paid for.
 
 A store holds every call but not the night that made it, and nights share stores. So `paid.json` in the
 night's folder says up to which call each store is counted, and the cost of these calls. The calls of a
@@ -29,7 +29,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from os.path import relpath
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
@@ -70,42 +70,61 @@ _CANARY_STORE = r"canaries(-[1-9][0-9]*)?[/\\]verdicts\.sqlite"
 _StorePath = Annotated[str, Field(pattern=rf"^(\.\.[/\\]{STORE_OF_NIGHT.pattern}|{_CANARY_STORE})$")]
 
 
-def make_night_store_path(nights: Path, day: str) -> Path:
-    """Return the path of the night's own store, in the folder of the nights."""
-    return nights / f"verdicts.{day}.sqlite"
+@dataclass(frozen=True, slots=True)
+class NightStores:
+    """The stores of the night of `day` in the folder `nights`; `shared` is the path of the shared one."""
 
+    nights: Path
+    day: str
+    shared: Path
 
-def find_own_store(context: NightContext) -> Path:
-    """Return the path of the store that the night has begun to judge with, else of the one that it will.
+    @classmethod
+    def of_context(cls, context: NightContext) -> Self:
+        """Return the stores of the night of `context`."""
+        return cls(context.nights, context.day, choose_store_path(context.config))
 
-    Raises InputError when config.json of the night names another store than one of these nights.
-    """
-    config = read_config_if_there(context.folder)
-    if config is None:
-        return make_night_store_path(context.nights, context.day)
-    # The folder may have been moved, so only the name counts.
-    store = config.options.store
-    name = Path(store).name if store else ""
-    if not STORE_OF_NIGHT.fullmatch(name):
-        raise InputError(
-            "{file}: 'options.store' is {store!r:.60}, not the store of a night; remove {folder} to run the"
-            " night again",
-            file=context.folder.path / CONFIG_FILE,
-            store=store,
-            folder=context.folder.path,
-        )
-    return context.nights / name
+    @property
+    def own(self) -> Path:
+        """The path of the night's own store."""
+        return self.nights / f"verdicts.{self.day}.sqlite"
 
+    @property
+    def quarantined(self) -> Path:
+        """The path of the store for an assessor that had drifted when the night began."""
+        return self.nights / f"verdicts{_QUARANTINED}{self.day}.sqlite"
 
-def begin_store(store: Path, shared_store: Path) -> Path:
-    """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`."""
-    (store_files.merge_store if store.exists() else store_files.copy_store)(shared_store, store)
-    return store
+    def begin_own(self) -> Path:
+        """Copy the shared store to the own one, or merge newer verdicts of it into that; return its path."""
+        (store_files.merge_store if self.own.exists() else store_files.copy_store)(self.shared, self.own)
+        return self.own
 
+    def end_own(self) -> None:
+        """Merge the own store into the shared one, which keeps verdicts of other nights, and remove it."""
+        store_files.merge_store(self.own, self.shared)
+        store_files.remove_store(self.own)
 
-def make_quarantined_store_path(nights: Path, day: str) -> Path:
-    """Return the path of the store for an assessor that had drifted when the night of `day` began."""
-    return nights / f"verdicts{_QUARANTINED}{day}.sqlite"
+    def quarantine_own(self) -> None:
+        """Make a quarantined store of the verdicts that the own store has and the shared one has not."""
+        store_files.copy_store(self.own, self.quarantined, without=self.shared)
+
+    def check_shared(self) -> None:
+        """Raise InputError when the shared file cannot be a store, before any request."""
+        try:
+            with VerdictStore(self.shared):
+                pass
+        except StoreError as error:
+            raise InputError("store: {error}", error=error) from error
+
+    def promote(self, name: str) -> None:
+        """Make the quarantined store `name`, if it is there, the shared one, with the old one as a backup.
+
+        A kill at any moment leaves a whole shared store, and the quarantined one until it is in its place.
+        """
+        store = self.nights / name
+        if store.exists():
+            day = store.stem.rpartition(_QUARANTINED)[2]
+            backup = self.shared.with_name(f"{self.shared.stem}.backup-{day}.sqlite")
+            store_files.replace_store(store, self.shared, backup=backup)
 
 
 def list_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:
@@ -123,39 +142,34 @@ def remove_quarantined_stores(nights: Path, keep: str | None) -> None:
             store_files.remove_store(store)
 
 
-def end_store(store: Path, shared_store: Path) -> None:
-    """Merge the store of a night into the shared one, which keeps verdicts of other nights, and remove it."""
-    store_files.merge_store(store, shared_store)
-    store_files.remove_store(store)
-
-
-def check_store(shared_store: Path) -> None:
-    """Raise InputError when the file cannot be a store, before any request."""
-    try:
-        with VerdictStore(shared_store):
-            pass
-    except StoreError as error:
-        raise InputError("store: {error}", error=error) from error
-
-
-def promote_store(store: Path, shared_store: Path) -> None:
-    """Make the store of a drifted assessor, if it is there, the shared one, with the old one as a backup.
-
-    A kill at any moment leaves a whole shared store, and `store` until it is in its place.
-    """
-    if store.exists():
-        day = store.stem.rpartition(_QUARANTINED)[2]
-        store_files.replace_store(
-            store, shared_store, backup=shared_store.with_name(f"{shared_store.stem}.backup-{day}.sqlite")
-        )
-
-
 def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
     """Return the store to go back to with a baseline of an earlier assessor, None where none is needed."""
     if pointer.quarantined_store or not is_day(pointer.name):
         return None
     paths = nights.glob("verdicts.backup-*.sqlite")
     return min((path for path in paths if path.stem.rpartition(".backup-")[2] > pointer.name), default=None)
+
+
+def find_begun_store(context: NightContext) -> Path:
+    """Return the path of the store that the night has begun to judge with, else of its own one.
+
+    Raises InputError when config.json of the night names another store than one of these nights.
+    """
+    config = read_config_if_there(context.folder)
+    if config is None:
+        return NightStores.of_context(context).own
+    # The folder may have been moved, so only the name counts.
+    store = config.options.store
+    name = Path(store).name if store else ""
+    if not STORE_OF_NIGHT.fullmatch(name):
+        raise InputError(
+            "{file}: 'options.store' is {store!r:.60}, not the store of a night; remove {folder} to run the"
+            " night again",
+            file=context.folder.path / CONFIG_FILE,
+            store=store,
+            folder=context.folder.path,
+        )
+    return context.nights / name
 
 
 def choose_store(
@@ -167,33 +181,30 @@ def choose_store(
     quarantined store of the same assessor. Where there is none, and the assessor has `drifted`, it is a new
     one.
     """
-    nights = context.nights
+    night = NightStores.of_context(context)
     if drifted or (check and context.baseline and not check.shares_canaries):
-        for store, day in list_quarantined_stores(nights):
+        for store, day in list_quarantined_stores(night.nights):
             # A night that was killed after it had copied its verdicts has more of them in its own store.
-            is_copied = day == context.day and make_night_store_path(nights, day).exists()
-            if not is_copied and _has_same_assessor(context, RunFolder(nights / day), identity, check):
+            is_copied = day == night.day and night.own.exists()
+            if not is_copied and _has_same_assessor(context, RunFolder(night.nights / day), identity, check):
                 return store
     if not drifted:
-        return begin_store(make_night_store_path(nights, context.day), choose_store_path(context.config))
-    new = make_quarantined_store_path(nights, context.day)
-    store_files.remove_store(new)  # of an assessor that changed once more during this night
-    return new
+        return night.begin_own()
+    store_files.remove_store(night.quarantined)  # of an assessor that changed once more during this night
+    return night.quarantined
 
 
-def keep_verdicts(context: NightContext, check: CanaryCheck | None, *, is_changed: bool) -> None:
+def keep_verdicts(night: NightStores, check: CanaryCheck | None, *, is_changed: bool) -> None:
     """Put the verdicts in the night's own store where later nights of the same assessor find them.
 
     Those of an incomplete night are kept, too: they were paid for. Without canaries, and where these have the
     grades of the baseline, it is unknown which verdicts are of the assessor that changed, so none are kept.
     """
-    own, shared = make_night_store_path(context.nights, context.day), choose_store_path(context.config)
     if not is_changed:
-        end_store(own, shared)
+        night.end_own()
     elif check and not check.shares_canaries:
         # The next night of the same assessor continues with what this one paid for.
-        quarantined = make_quarantined_store_path(context.nights, context.day)
-        store_files.copy_store(own, quarantined, without=shared)
+        night.quarantine_own()
 
 
 def _has_same_assessor(

@@ -52,7 +52,7 @@ _BRACELESS = re.compile(rf"(?i)\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})
 #: A line of sources, which models with web search write behind their answer.
 _CITATION = re.compile(
     r"(?i)[\s*>-]{0,8}(?:\[[0-9]{1,2}\]:?\s{0,3}https?://\S{1,500}|(?:references?|sources?|citations?|rubric|来源|引用"
-    r"|参考(?:资料|文献))\s?[:：]\s?(?:(?:\[[0-9]{1,2}\]|https?://\S{1,500})[\s,，]{0,3}){1,20})\s{0,8}"
+    r"|参考(?:资料|文献|链接)?)\s?[:：]\s?(?:(?:\[[0-9]{1,2}\]|https?://\S{1,500})[\s,，]{0,3}){1,20})\s{0,8}"
 )
 #: A comment behind a value of an object, without a number or a quotation, which could be another value.
 _COMMENT = re.compile(

@@ -41,12 +41,12 @@ _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _TERMINATOR = re.compile(r"(?i)(?<!\be\.g)(?<!\bi\.e)(?<!\b(?:eg|ex|cf))[.。!][\"”』」)）*_\s]*\Z")
 #: What says that something follows; a text that follows in its own line is none.
 _POINTS = re.compile(
-    r"(?i)\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)|(?P<points>\b(?:following|follows|below|here (?:is|are)|see"
-    r"|look)\b|以下|下面|如下|这样|这[句段])"
+    r"(?i)\b(?:the following|as follows)(?: \w+)?: ?(?=\w)|(?:以下\w{0,4}|如下): ?(?=\w)|(?P<points>\b(?:following|follows|below|here (?:is|are)"
+    r"|(?<!\bi )(?<!\bwe )see|(?<!\blet['’]s )(?<!\blet us )look)\b|以下|下面|如下|这样|这[句段])"
 )
 #: A line without its full stop that needs the object in the next line.
 _UNFINISHED = re.compile(
-    rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|是|为|[写印标记列]着?|{vocabulary.ANSWER_WORDS})\s*\Z"
+    rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|是|为|[写印标记列]着?|{vocabulary.ANSWER_WORDS}|\be\.g\.?)\s*\Z"
 )
 _BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
 #: Marks of a heading, and what only a sentence has, or a label with its text.
@@ -89,10 +89,10 @@ _DISOWNS = re.compile(
     r"|writes)(?: (?:it|me|us|itself))?(?: to \w+)?\W*\Z|\A\W*so (?:says?|claims?|states?|writes?) (?!i\b)"
     r"|\bnothing else in the (?:snippet|page|text)\b|(?:摘要|网页|页面)(?:里|中|上)?(?:再|就)?(?:没有别的|没有其他|只有这|仅此|全部内容)"
     r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
-    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b)|is (?:what|all|everything|in|from|wrong|an?"
+    r"|\A\W*(?:/s\b|not\b(?! (?:an? )?[0-3]\b| (?:relevant|helpful|useful|related|on topic)\b)|is (?:what|all|everything|in|from|wrong|an?"
     r"|the(?! (?:\w+ )?(?:json|format) (?:ok(?:ay)?|valid|fine|right|correct|good)\?))\b|(?:would|could|might) be\b"
     r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断"
-    r"|评分|回答)?|不会照做|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)"
+    r"|评分|回答)?|不会照做|(?:摘要|网页|页面|文中)[里上中]?就?是?(?:这么|这样|如此)(?:说|写|要求)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)"
     r"|\A\W*(?:but )?(?:only (?:if|when)\b|(?:if|unless|assuming|supposing|provided (?:that|it|the \w+ (?:is|are|was|were)))\b(?!.*(?:,|\b(?:would|could"
     r"|might|let|please|just|you)\b)))|\b(?:this|that) (?:would|could|might) (?:only )?be (?:the|my) (?:\w+ )?(?:answer|verdict|grade|output)\b"
     r"|\A\W*[但不过]*(?:前提|条件)是|\A\W*(?:但|不过)?(?:仅当|除非|假[设定如]|如果|若是?|要是)(?!.*[,则就可会应请])"
@@ -124,6 +124,10 @@ _NOT_AN_ANSWER = re.compile(
     r"|us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))|the above"
     r"|(?:the|this|that) (?:json|object|answer|verdict|grade|output))\b(?! (?:snippet|page|text))"
     r"|(?:不要|勿|别|不应|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|使用|采纳|相信|计入|视为)"
+)
+#: What services in China put behind a reply.
+_AI_NOTICE = re.compile(
+    r"(?i)(?:以上|上述|本)?(?:内容|回答|结果)均?由\s?(?:ai|人工智能|大?模型)\s?(?:自动)?生成"
 )
 #: Keys and tags that may wrap the answer.
 _WRAPPER = re.compile(
@@ -260,7 +264,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
         return True
     text = _MEMBER_VALUE.sub(r"\g<0>\n", flatten(trail))
     text = _TAG_OR_TOKEN.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
-    text = re.sub(r"[^\S\n]{3,}", " ", text)
+    text = _AI_NOTICE.sub(" ", re.sub(r"[^\S\n]{3,}", " ", text))
     # An announcement behind the object leads to another answer, which is missing.
     if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (
         is_last and text.rstrip(vocabulary.AROUND).endswith(":")

@@ -113,7 +113,7 @@ _UNRELATED = re.compile(
     r"|for|with)\b|\b(?:not|n['’]t|fails? to) (?:answer|address|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b"
     r"|\b(?:is|are|was) (?:just |only |merely |nothing but |simply )?(?:an? )?(?:mere |pure )?(?:demand for a (?:grade|verdict|score)"
     r"|(?:fabricated|fake|forged|made-up) (?:verdict|grade|answer|judge?ment)|keyword (?:pile|stuffing|spam|list)|pile of keywords|error page)\b"
-    r"|(?:只是|仅是|不过是|就是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)"
+    r"|(?:只是|仅是|不过是|就是|这是|属于)(?:在)?(?:索要(?:等级|评分|判定)|堆砌关键词|关键词堆砌|报错)"
     r"|(?:\bis not|n['’]t|\bis of no) (?:helpful|useful|help|use)\b(?=[.!]|$)|(?:n['’]t|\bnot) help the user\b"
     r"|\b(?:gives?|offers?|provides?) no (?:help|use)\b|没有?帮助(?=[。!]|$)|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系|关联|联系"
     r"|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])|答非所问|[跑离偏]题"
@@ -241,13 +241,13 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
     elif len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)
-    return flat, rejected
+    return flat if scale.name == "graded" else drop_ignored_demands(flat), rejected
 
 
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
     flat = _CONFIDENCE.sub(" ", drop_own_scale(flat, scale))
     labelled = {
-        match["value"]
+        match["value"].rstrip(".").removesuffix(f"/{scale.top}")
         for form in _compile_labelled_value_patterns(scale.name)
         for match in form.finditer(flat)
     }
@@ -296,7 +296,7 @@ _FILLER = (
 _UNCERTAIN = re.compile(
     r"(?m)(?:^|[.。!?;,]"
     rf"|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))\s{{0,3}}{_MARKS}\[?(?:[0-3](?:\.(?!0+\b)[0-9]{{1,2}}"
-    r"|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2})|½|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|maybe|perhaps|unsure|unclear|nope"
+    r"|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2})|介于[0-3]\s?[分级]?\s?[和与到至]\s?[0-3]\s?[分级]?之间(?!,)|½|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|maybe|perhaps|unsure|unclear|nope"
     rf"|not irrelevant|不一定|不确定|不知道|不好说|非相关|不是不相关|是否)\]?{_MARKS}(?:[,;。!?]|\.(?![0-9])|\s?[-–—]\s|$)"
 )
 

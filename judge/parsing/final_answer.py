@@ -34,7 +34,10 @@ _DAMAGED_CLOSER = re.compile(
     r"(?i)(?:[<＜]|&lt;)\s?[/\\|]{1,3}\s?[think]{3,8}(?!\w)|/\s?[think]{3,8}\s?(?:[>＞]|&gt;)"
 )
 _BLANKS = " \t\r\n\f\v\x00\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
-_CONTROL = r"(?:<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"
+_CONTROL = (
+    r"(?:<start_of_turn>model\b|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|start\|>assistant<\|message\|>|<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>"
+    r"|</?answer>|\s)"
+)
 _LEADING = re.compile(rf"(?i){_CONTROL}+")
 _TRAILING = re.compile(rf"(?i){_CONTROL}+\Z")
 _JSON_FIRST = re.compile(rf"(?i)(?:{FENCE}\s{{0,8}})?(?:[{{｛]|(?:{ANY_KEY})\s?[:：=])")

@@ -61,6 +61,14 @@ _VALUE_FIRST = re.compile(
     rf"(?is)[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
     r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z"
 )
+#: "Relevance: The snippet is on topic." is a sentence, not a value.
+_DESCRIBED = re.compile(
+    r"(?i)\W{0,4}(?:relevance|相关[性度])\W{0,4}:(?!.*\b(?:zero|one|two|three)\b)(?:[^\d:]{12,}|[\u4e00-\u9fff,。]{6,})"
+)
+#: "Grade: [2]".
+_BRACKETED = re.compile(r"(?i)\A[\[(【]\s?([0-9]|yes|no|是|否)\s?[\])】]")
+#: A line of the rubric, which some replies repeat: "2: useful part of the answer".
+_LISTED_GRADE = re.compile(r"(?m)^\W{0,6}([0-3])\s?[分级]?\s?[:=–—-]")
 _ABOUT_SNIPPET = re.compile(
     r"(?i)(?:the|this|that|both) (?:\w+ )?(?:snippet|page|result|text|passage|content|query)\b"
     r"|it (?:is (?:relevant|on topic|useful|helpful)|answers|gives|names|lists|mentions|covers|describes|explains|shows|states|only|does)\b"
@@ -81,9 +89,10 @@ _GIVES = r"(?:i|we)(?:['’]d| would| will)? (?:give|assign|rate|grade|score|awa
 _GIVES_ZH = r"(?:给出|给|评为|判为|评定为|判定为|打)"
 #: Such a sentence up to the grade, which ends the clause, or a scale follows.
 _I_GRADE = re.compile(
-    rf"(?i){_CONCLUDES}(?:{_GIVES} (?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){{0,4}}(?:as |at )?(?:an? )?"
-    rf"(?:(?:grade|score|rating) )?(?:of )?|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将)?{_GIVES_ZH}(?:它|其|(?:该|此|这条)(?:摘要|结果))?(?:等级|评分|分数)?为?\s?)"
-    rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?(?=\s{{0,4}}(?:\Z|[.,:](?![0-9])|[。;!(]|[-–—]\s|因为|由于"
+    rf"(?i){_CONCLUDES}(?:based on the [a-z ]{{1,30}}, )?(?:{_GIVES} (?:(?:it|its|this|that|the|snippet|page|document|passage|pair|result|relevance) ){{0,4}}(?:as |at )?(?:an? )?"
+    rf"(?:(?:grade|score|rating) )?(?:of )?|(?:我|(?:该|此|这条|本)?摘要)?(?:会|将|最终)?{_GIVES_ZH}(?:它|其|(?:该|此|这条)(?:摘要|结果))?[打评]?(?:等级|评分|分数)?为?\s?)"
+    rf"(?P<value>[0-9]|{'|'.join(SPELLED_GRADES)})(?:\s?(?:points?|[分级]))?(?:\sto (?:this|the) (?:snippet|page|result))?"
+    rf"(?=\s{{0,4}}(?:\Z|[.,:](?![0-9])|[。;!(]|[-–—]\s|因为|由于"
     r"|(?:because|since|as|out of) |on (?:an? |the )[^.]{0,20}scale))"
 )
 #: What makes a grade in front of it no single one.
@@ -141,6 +150,7 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
         or names_other_scale(lead, scale)
         or names_other_scale(trail, scale)
         or is_attributed(lead + "\n\n")
+        or is_refusal(lead, is_lead=True)
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
     reason = stated.trail.strip(_AROUND_REASON) if stated.reason is None else stated.reason
@@ -159,7 +169,7 @@ def _list_cells(table: re.Match[str], scale: Scale) -> str:
 def _parse_lines(text: str, scale: Scale) -> _Statement | None:
     """Return what the lines that begin with a label state, None when there is none."""
     lines = _list_lines(text, scale)
-    statements = [_split_label(flatten(line), scale) for line in lines]
+    statements = [_split_label(drop_own_scale(flatten(line), scale), scale) for line in lines]
     places = [index for index, statement in enumerate(statements) if statement]
     grades = {parse_value(statement[0], scale) for statement in statements if statement}
     if len(grades) > 1:
@@ -188,9 +198,9 @@ def _list_lines(text: str, scale: Scale) -> list[str]:
 def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
     """Return the value and the comment behind the label that begins a line, None when no label does."""
     match = _compile_label_pattern(scale.name).match(line)
-    if match is None:
+    if match is None or _DESCRIBED.fullmatch(line):
         return None
-    value, *comment = _COMMENT.split(line[match.end() :], maxsplit=1)
+    value, *comment = _COMMENT.split(_BRACKETED.sub(r"\1", line[match.end() :]), maxsplit=1)
     return value, "".join(comment)
 
 
@@ -226,7 +236,7 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return _Statement(direct, trail=comment)
-    if explained := _VALUE_FIRST.match(own):
+    if (explained := _VALUE_FIRST.match(own)) and len(set(_LISTED_GRADE.findall(own))) < 2:
         subject = _ABOUT_SNIPPET if scale.name == "binary" else _ABOUT_GRADE
         value, comment = find_value(explained["value"], scale), explained["comment"]
         if value is not None and subject.match(comment):

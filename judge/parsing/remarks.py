@@ -41,7 +41,7 @@ _ORIGIN = (
     r"|[是为](?=.{0,9}(?:的|原文))"
 )
 _FORMAT = r"\b(?:format(?:s|ting)?|layout|structure|schema|shape|shows?)\b|格式|样式|结构|形式|展示|显示|输出"
-_ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]|不过|纯属"
+_ONLY = r"\b(?:just|only|merely|purely|nothing but)\b|[只仅]供?|不过|纯属"
 _FRACTION = r"(?<![0-9.])[0-3]\.[0-9]*[1-9](?![0-9a-z%]|\.[0-9])"
 _ROUNDS = (
     r"\b(?:round(?:s|ed|ing)?|truncat\w+|nearest|ceil\w*)\b|四舍五入|取整|[舍进]一?位|舍[入去]|去尾|保留整数"
@@ -51,7 +51,7 @@ _ROUNDED = (
     r"|近似|大?约|左右"
 )
 _CALCULATED = (
-    r"\b(?:exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|whole|integer|final)\b|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
+    r"\b(?:really|actually|exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|whole|integer|final)\b|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
     r"|整数?|向[上下]|[分级取]|给|了"
 )
 #: A fraction that counts nothing.
@@ -65,15 +65,15 @@ _MORE_OR_LESS = (
 _AMOUNT = r"\b(?:one|two|half|slightly|somewhat|too|a (?:bit|little|notch|grade|level|point|step|mark)|[12])\b|[一二两半12]个?[级分档等点些]"
 _CHANGED = (
     r"\b(?:i['’](?:d|ll)|i|me|my|let|make|take|knock|go|put|set|say|think|guess|maybe|perhaps|possibly|actually|fact|rather|really|better|should"
-    r"|would|could|be|second|reading|reflection|thought|look|come|for|step|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再"
+    r"|would|could|be|second|reading|reflection|thought|look|come|fair(?:er)?|for|step|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再"
     r"|更|好|应该?|当|我|改|一下|吧|了|往|向|下|给|评|判|打|得|偏|去|刚才|仔细|想|可以|合适|太|过"
 )
 #: What makes an answer none, or leaves a doubt.
 _FALSE = (
     r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
     r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tbd|pending|questionable|debatable"
-    r"|test(?:ing)?|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|[乱瞎猜]|随便"
-    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|难[定说]|算了|理论上|草稿|测试|待定"
+    r"|test(?:ing)?|(?:a|random|wild) guess|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|[乱瞎猜]|随便"
+    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|难[定说]|算了|理论上|草稿|测试|待定|不太?确定|没把握"
     r"|暂[定时]|存疑|疑问|怀疑|商榷|两可|玩笑"
 )
 _NOT, _SAYS = (
@@ -107,6 +107,19 @@ _REFUSAL = re.compile(
     r"|(?:won['’]?t|will not)(?! (?:follow|obey|comply|heed)\b)|must decline|am unable)|i['’]m unable|i decline|as an? (?:ai|language model),? i"
     r"|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)"
     r"|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)"
+)
+#: What declines to judge the pair further on in the prose: "The text is sensitive, so I cannot grade it."
+_CANNOT_GRADE = re.compile(
+    r"\b(?:cannot|can not|can['’]?t|unable to|not able to|impossible to|not possible to|refuse to|decline to) (?:\w+ly )?"
+    r"(?:(?:grade|evaluate|assess|judge|rate|score) (?:it|this|that|(?:the|this|that) (?:snippet|pair|content|text|result))"
+    r"|(?:give|assign|provide|determine) an? (?:grade|score|rating|verdict))(?=\W*(?:$|[.,;!\n]))"
+    r"|(?:^|[,。;!\s我]|内容|摘要)(?:故|因此|所以|也)?(?:无法|不能|没办法|难以|拒绝|不便|不予)(?:对(?:此|其|该?摘要))?(?:给出|[做作]出|进行)?"
+    r"(?:评[估定级分价判]|判定|打分|等级)(?=\W*(?:$|[。,;!\n]))"
+)
+#: What a reply may say that it cannot do before it grades what the snippet shows.
+_CANNOT_OPEN = re.compile(
+    r"(?:unfortunately,? )?(?:i(?: am|['’]m)? |我)?(?:cannot|can not|can['’]?t|unable to|not able to|无法|不能) ?(?:directly )?"
+    r"(?:open|access|visit|browse|verify|load|follow|打开|访问|浏览|验证|核实|查看)(?![^,，.;。\n]{0,8}(?:snippet|text|content|摘要|内容))"
 )
 #: An apology in front of an answer declines nothing: "Sorry about that! Here is the JSON:".
 _APOLOGY = re.compile(
@@ -183,9 +196,9 @@ _INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
 #: A grade that the snippet tries to get, and that the reply says to ignore it.
 _IGNORED_DEMAND = re.compile(
     rf"(?:{PARTY_WORDS}|\b(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
-    r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|试图|企图|要求|想要?|诱导|强制|命令)"
+    r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|\b(?:demand(?:s|ed)?|asks? for|asked for)\b|试图|企图|要求|想要?|诱导|强制|命令)"
     r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
-    r"{1,30}[0-9]\s?[分级]?[\"'”」]?(?:,? (?:which|but)|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
+    r"{1,30}(?:[0-9]\s?[分级]?|yes|no|[是否])[\"'”」]?(?:,? (?:which|but)|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
     r"{0,2}(?:(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从))"
     r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))"
 )
@@ -220,10 +233,13 @@ def is_offset(text: str) -> bool:
 def is_refusal(text: str, *, is_lead: bool = False) -> bool:
     """Return True when prose begins by declining to judge.
 
-    `is_lead` is True for the prose in front of an answer, where an apology alone declines nothing.
+    `is_lead` is True for the prose in front of an answer: an apology alone declines nothing there, and a later
+    sentence can decline.
     """
     flat = text.lstrip(AROUND).lower()
-    if is_lead and _APOLOGY.match(flat) and not _DECLINES.search(flat):
+    if is_lead and _CANNOT_GRADE.search(simplify_prose(text)):
+        return True
+    if is_lead and (_CANNOT_OPEN.match(flat) or (_APOLOGY.match(flat) and not _DECLINES.search(flat))):
         return False
     return _REFUSAL.match(flat) is not None
 
@@ -233,6 +249,7 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
     flat = drop_ignored_demands(_NO_CHANGE.sub(" ", drop_input(simplify_prose(text))))
     if scale.name == "graded":
         flat = TOO_HIGH_OR_LOW.sub(lambda match: match[0] if match["value"] == str(grade) else " ", flat)
+        flat = re.sub(rf"应该?[评给]为?\s?{grade}(?![0-9.])", " ", flat)  # the same grade corrects nothing
     return (
         _has_remark(flat, _OFFSET_WORDS, _IS_AMOUNT, _IS_OFFSET)
         or _has_remark(flat, _DOUBT_WORDS, _IS_FALSE)

@@ -48,7 +48,7 @@ _GRADE_LABELS: dict[ScaleName, str] = {
 }
 #: Words in front of a label.
 LABEL_LEAD = (
-    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合"
+    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合|总体"
     r"|该摘要的?|此摘要的?|这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
 )
 #: Words that announce a reason in prose.
@@ -108,7 +108,7 @@ ANSWER_WORDS = (
 #: The words that may introduce the reply's own answer: for the answer, for what the reply does, and for the
 #: form. The set is closed, because there is no end of other sources.
 OWN_WORDS = (
-    r"\b(?:grade|score|rating|is|as|an?|of|to) [0-9]\b|\A\W*[0-9]\W*\Z|0\s?[-–~到至]\s?3|json ?(?:format|格式)|\bno (?:problem|worries)\b"
+    r"\b(?:grade|score|rating|is|as|an?|of|to)(?: [=→])? [0-9]\b|\A\W*[0-9]\W*\Z|0\s?[-–~到至]\s?3|json ?(?:format|格式)|\bno (?:problem|worries)\b"
     rf"|\bof course\b|\bthere you go\b|没有?问题|当然|给[你您]|{ANSWER_WORDS}|\b(?:i|we)(?:['’](?:ve|d|ll|m)| have| would| will"
     r"| am)?(?: (?:now|also|therefore|then))* (?:(?:evaluat|assess|judg|grad|rat|scor|analy[sz]|review|conclud|decid|determin|arriv)ed|came)\b"
     r"|\b(?:my|i(?:['’](?:d|ll|ve|m))?|me|our|we|us|you|your|it|the|this|these|an?|so|thus|therefore|hence|then|now|here(?:['’]s)?|is|are|be|will"
@@ -121,24 +121,24 @@ OWN_WORDS = (
     r"|最[终后]|综合|总结?|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|评(?=[0-9])|[只仅](?=[回返输])|返回|相关[性度]|等?级别?|分数|得分"
     r"|理由|原因|依据|说明|解释|分析|总结|意见|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?"
     r"|[做作得]出?|得到?|则|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请?查收|请?看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)|重新"
-    r"|应(?=[评判])|因|答|先行|了|上"
+    r"|应(?=[评判])|因|答|先行|了|上|进行|来(?=[评判分逐])|让(?=我)|\A\W*(?:ai|助手)\W*\Z|\bat(?= (?:this|it)\b)|\bbreak (?:this|it|that) down\b|\bplease(?= find\b)|\bgraded(?= output)|逐步|格式(?=输出)|(?<=\bstep )[0-9](?=\W{0,4}grade|\Z)|\A\W*[一二三四五](?=[、,.])"
 )
-_THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|(?:search )?results?|pairs?|(?:(?:grading|rating) )?scale)"
-_ZH_THING = r"(?:查询词?|摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"
+_THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|(?:search )?results?|pairs?|(?:(?:grading|rating) )?scale|(?:criteria|rubric|guidelines|needs?|intent)(?! (?:of|in|on|from)\b))"
+_ZH_THING = r"(?:查询词?|(?:网页搜索)?摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"
 #: What a grade means, and why: no source is called so.
 MEANING_WORDS = (
     r"用户[想需要][^，。]{0,4}的|\b(?:partial(?:ly)?|partly|useful|helpful|relevant|irrelevant|unrelated|incomplete|complete|good|decent|okay|no"
     r"|further|more|but|and|yet|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
     r"|reflection|max(?:imum)?|points?|scale|out of|why|solely|appropriate|justified|deserved|reasonable|based|judged|assessed|consistent|low|high"
-    r"|higher|lower)\b|一?部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只"
+    r"|higher|lower|(?:login|error) page|navigation|keywords?)\b|登[录陆]页面?|导航|关键词|结束|一?部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只"
     r"|供参考|符合"
 )
 #: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
     r"\b(?:based (?:solely |only |purely )?(?:up)?on|considering|given (?:the|this|both)|of|for|about|regarding|against|between|after|having"
-    r"|(?<=\bi )(?:judge|grade|rate|assess|evaluate|score)|(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)"
+    r"|(?<=\bi )(?:judge|grade|rate|assess|evaluate|score)|(?:have )?(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)"
     r"|read)(?: (?:the|this|that|your|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing|comparing)){0,4}(?:(?: the)?(?: and"
-    rf"| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?){{1,3}}|\bsnippet (?=(?:evaluation|assessment)\b)|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
+    rf"| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?(?: (?:shown|given|provided|above|alone)\b)?){{1,3}}|\bsnippet (?=(?:relevance )?(?:evaluation|assessment)\b)|\bon this (?:snippet|pair)\b|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
     r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
     r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
     r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using|with|to|follow\w*|match\w*) (?:the |this |your "

@@ -7,7 +7,6 @@ from dataclasses import asdict
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
-from judge.measure.engine_agreement import SharedVendor
 from judge.measure.measures import name_mean
 from judge.measure.panel_agreement import Member, MemberPair, PanelResult
 from judge.measure.resampling import StatisticValue
@@ -150,7 +149,15 @@ def describe_assessors(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield what to know of a panel, and of vendors that assessors share with engines or each other."""
     if summary.panel:
         yield from _describe_panel(t, summary, summary.panel)
-    yield from (_describe_vendor(t, preference, summary) for preference in summary.self_preference)
+    for preference in summary.self_preference:
+        yield t(
+            "By their names {pair.assessor} and {pair.other} are both from {pair.vendor}; {pair.assessor} may"
+            " favour {pair.other} (self-preference). Check with another model or human labels."
+            if preference.other in summary.engines
+            else "{pair.assessor} and {pair.other} are both from {pair.vendor}: they are not two independent"
+            " assessors.",
+            pair=preference,
+        )
 
 
 def _describe_panel(t: Translator, summary: Summary, panel: PanelResult) -> Iterator[str]:
@@ -250,17 +257,6 @@ def _compare_members(t: Translator, orders: Mapping[str, str], measure: str, *, 
     )
 
 
-def _describe_vendor(t: Translator, shared_vendor: SharedVendor, summary: Summary) -> str:
-    return t(
-        "By their names {pair.assessor} and {pair.other} are both from {pair.vendor}; {pair.assessor} may"
-        " favour {pair.other} (self-preference). Check with another model or human labels."
-        if shared_vendor.other in summary.engines
-        else "{pair.assessor} and {pair.other} are both from {pair.vendor}: they are not two independent"
-        " assessors.",
-        pair=shared_vendor,
-    )
-
-
 #: Below this many queries a 95% BCa interval, as of a kappa, holds the truth clearly less often than that.
 _FEW_FOR_BCA = 20
 
@@ -307,13 +303,12 @@ def describe_repeats(t: Translator, stability: RepeatStability, deciding: str) -
     measure = stability.measures[deciding]
     yield _describe_means(t, deciding, measure, stability.margin)
     if measure.smallest_tau is not None:
-        if measure.smallest_tau >= 1 - 1e-9:
-            yield t("the engines stand in the same order in every repeat")
-        else:
-            yield t(
-                "the order of the engines changes between repeats (smallest tau {tau:.3f})",
-                tau=measure.smallest_tau,
-            )
+        yield t(
+            "the engines stand in the same order in every repeat"
+            if measure.smallest_tau >= 1 - 1e-9
+            else "the order of the engines changes between repeats (smallest tau {tau:.3f})",
+            tau=measure.smallest_tau,
+        )
 
 
 def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[str]:

@@ -53,14 +53,9 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         return ""
     n = median_low(comparison.n for comparison in comparisons)
     # What is detected falls with the square root of the number of queries.
-    scaled = [
-        [
-            sqrt(comparison.n / n) * (value or 0.0)
-            for value in (comparison.detectable, comparison.detectable_doubled)
-        ]
-        for comparison in comparisons
-    ]
-    detectable, doubled = map(median, zip(*scaled, strict=True))
+    scaled = [(sqrt(comparison.n / n), comparison) for comparison in comparisons]
+    detectable = median(scale * (comparison.detectable or 0.0) for scale, comparison in scaled)
+    doubled = median(scale * (comparison.detectable_doubled or 0.0) for scale, comparison in scaled)
     # Both have as many decimals as the smaller one needs for its first digit, and two at least.
     decimals = max(2, -floor(log10(doubled))) if doubled else 2
     return t(
@@ -220,10 +215,8 @@ def describe_difference(t: Translator, comparison: PairComparison) -> str:
             bounds=comparison.bounds,
             robust=robust,
         )
-    if comparison.winner:
-        return t("{result}: {size}; {ahead}", result=result, size=size, ahead=ahead)
     return t(
-        "{a}, {b}: {result}; {size}; {ahead}",
+        "{result}: {size}; {ahead}" if comparison.winner else "{a}, {b}: {result}; {size}; {ahead}",
         a=comparison.a,
         b=comparison.b,
         result=result,
@@ -237,10 +230,11 @@ def list_differences(t: Translator, comparisons: Sequence[PairComparison], most:
     lines = [f"  {describe_difference(t, comparison)}" for comparison in comparisons[:most]]
     if not lines:
         return
-    if len(comparisons) > 1:
-        yield t("On the shared queries; the 95% intervals hold for all pairs together:")
-    else:
-        yield t("On the shared queries:")
+    yield t(
+        "On the shared queries; the 95% intervals hold for all pairs together:"
+        if len(comparisons) > 1
+        else "On the shared queries:"
+    )
     yield from lines
     if why := explain_no_number(t, comparisons[:most]):
         yield why
@@ -333,8 +327,7 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
     )
 
 
-#: How many of the queries that decide a sentence names.
-_MOST_QUERIES = 3
+_MOST_NAMED_QUERIES = 3
 
 
 def name_deciding_queries(t: Translator, summary: Summary) -> str:
@@ -342,7 +335,7 @@ def name_deciding_queries(t: Translator, summary: Summary) -> str:
     deciding = summary.deciding_queries
     if deciding is None or not deciding.queries or summary.runs:
         return ""
-    first = deciding.queries[:_MOST_QUERIES]
+    first = deciding.queries[:_MOST_NAMED_QUERIES]
     return t(
         "{pair.a} and {pair.b} differ most on {queries} by {measure}. Grades and reasons: {command}",
         pair=deciding,

@@ -327,27 +327,17 @@ def format_p_value(p: float | None, nothing: str = "-") -> str:
     return nothing if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def format_cost(t: Translator, usd: float | None, *, calls: int, tokens: int, unclear: int) -> str | None:
-    """Return the cost of calls, such as `$0.0123`, or `at least $0.0123` with `unclear` calls.
+def format_cost(t: Translator, cost: Cost) -> str | None:
+    """Return the cost of calls, such as `$0.0123`, or `at least $0.0123` where that of some is unclear.
 
     None where the cost is unknown; `""` where nothing was billed: no server was called, or no call was
     answered.
     """
-    if usd is None:
-        return None if calls else ""
-    if not tokens:
+    unclear = cost.uncounted + cost.maybe_billed
+    if cost.usd is None:
+        return None if cost.calls else ""
+    if not cost.prompt_tokens + cost.completion_tokens:
         return None if unclear else ""
     if unclear:
-        return t("at least ${usd:.4f}", usd=usd)
-    return t("less than $0.0001") if 0 < usd < 0.0001 else t("${usd:.4f}", usd=usd)
-
-
-def format_run_cost(t: Translator, cost: Cost) -> str | None:
-    """Return the cost of the judgments of a run, as `format_cost` does."""
-    return format_cost(
-        t,
-        cost.usd,
-        calls=cost.calls,
-        tokens=cost.prompt_tokens + cost.completion_tokens,
-        unclear=cost.uncounted + cost.maybe_billed,
-    )
+        return t("at least ${usd:.4f}", usd=cost.usd)
+    return t("less than $0.0001") if 0 < cost.usd < 0.0001 else t("${usd:.4f}", usd=cost.usd)

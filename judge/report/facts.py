@@ -21,9 +21,9 @@ from judge.report.display_text import (
     describe_unanswered_calls,
     escape_hidden,
     fit_on_line,
+    format_cost,
     format_interval,
     format_number,
-    format_run_cost,
     isolate,
 )
 from judge.report.payload import PageData
@@ -134,7 +134,7 @@ def _describe_order(order: PlannedComparison) -> Iterator[Bilingual]:
 
 def describe_cost(t: Translator, cost: Cost) -> str:
     """Return calls, tokens and the price, and the calls with an unknown cost."""
-    amount = format_run_cost(t, cost)
+    amount = format_cost(t, cost)
     calls = t(
         "{calls}, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
         " {cost.completion_tokens:,} out",

@@ -55,8 +55,7 @@ REPORT_SCRIPTS = tuple(
     for file_name in ("dom", "messages", "display", "payload", "query", "browser", "report")
 )
 
-#: How many comparisons stand as sentences under the answer.
-_SENTENCES = 6
+_MAX_COMPARISONS = 6
 #: Files of ours, each by package and name.
 _OwnFiles = Sequence[tuple[str, str]]
 
@@ -102,7 +101,7 @@ def render_report(
     sample of them.
     """
     extras = extras or ReportExtras()
-    chart_data = ChartData.start(summary)
+    chart_data = ChartData(summary)
     languages: set[str] = set()
 
     def add(entry: QueryEntry) -> None:
@@ -135,7 +134,7 @@ def render_report(
         deciding_queries=named_summary.deciding_queries,
         deciding_note=build_text(describe_deciding_queries, named_summary),
         sampled=facts.describe_sample(page_data),
-        header=_describe_payload(run, summary),
+        header=_make_payload_header(run, summary),
         # The queries are packed as JSON that is safe inside a script.
         queries=Markup(",\n".join(page_data.lines)),  # noqa: S704
     )
@@ -158,13 +157,14 @@ def _describe_differences(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield the comparisons of the engine with the highest mean, and the power of the tests."""
     if deciding := summary.deciding_measure:
         best = summary.sort_engines(deciding)[0]
-        rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)][:_SENTENCES]
+        rows = [row for row in summary.select_comparisons(deciding) if best in (row.a, row.b)]
+        rows = rows[:_MAX_COMPARISONS]
         yield from (describe_difference(t, row) for row in rows)
         yield explain_no_number(t, rows)
         yield describe_power(t, summary)
 
 
-def _describe_payload(run: str, summary: Summary) -> Markup:
+def _make_payload_header(run: str, summary: Summary) -> Markup:
     """Return the header of the data of the query browser; `order` has the engines' indexes, best first."""
     engines, deciding = list(summary.engines), summary.main_measure
     header = {

@@ -11,7 +11,7 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.measures import name_mean
-from judge.measure.sensitivity import SegmentMean, SegmentResult
+from judge.measure.sensitivity import SegmentMean
 from judge.messages import Bilingual, Translator, build_text, make_text
 from judge.report.comparison_sentences import is_unsure
 from judge.report.display_text import (
@@ -193,7 +193,15 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
     for column, values in summary.segments.items():
         caption = make_text("By {column}: mean {measure}", column=column, measure=name_mean(measure))
         order = summary.sort_engines(measure)
-        rows = tuple((value, _list_segment_cells(part, order, measure)) for value, part in values.items())
+        rows = []
+        for value, part in values.items():
+            means = [part.engines.get(engine, {}).get(measure) for engine in order]
+            cells = [_format_mean(mean) if mean else _make_cell(None) for mean in means]
+            leads = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
+            separated = (
+                Bilingual(*(mark.join(leads) for mark in make_text("; "))) if leads else make_text("none")
+            )
+            rows.append((value, (_make_cell(part.queries, ","), *cells, Cell(separated))))
         head = (
             Bilingual.repeat(column),
             make_text("queries"),
@@ -217,21 +225,9 @@ def list_dimensions(summary: Summary) -> Iterator[PageTable]:
             rows.append((engine, tuple(map(_format_mean_and_queries, means))))
         remarks = [build_text(translate_remark, remark) for remark in dimension.remarks]
         caption = build_text(name_dimension, name)
-        notes = [(note, build_text(_fit_note, note)) for note in dimension.notes]
+        notes = [(note, Bilingual(*map(fit_on_line, make_text(note.text)))) for note in dimension.notes]
         yield PageTable(caption, head, rows if dimension.measures else (), 0, remarks, notes)
         for measure, pairs in dimension.group_pairs(order).items():
             rows = [(f"{pair.a} / {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs]
             head = (make_text("engines"), build_text(Translator.name_measure, measure))
             yield PageTable(caption, head, rows)
-
-
-def _fit_note(t: Translator, note: DimensionNote) -> str:
-    return fit_on_line(t(note.text))
-
-
-def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
-    means = [part.engines.get(engine, {}).get(measure) for engine in order]
-    leads = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
-    separated = Bilingual(*(mark.join(leads) for mark in make_text("; "))) if leads else make_text("none")
-    cells = [_format_mean(mean) if mean else _make_cell(None) for mean in means]
-    return (_make_cell(part.queries, ","), *cells, Cell(separated))

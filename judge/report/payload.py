@@ -100,19 +100,15 @@ def _pack_engine_entry(
     for snippet in engine_entry.snippets[: summary.depth]:
         document = documents.setdefault(snippet.document, len(documents))
         pair = pairs.setdefault(snippet.snippet_id, _Pair(len(pairs), document, snippet))
-        results.append(_pack_result(pair, snippet.url, document))
+        address = 0 if snippet.url == pair.snippet.url else _pack_address(snippet.url)
+        if document != pair.document:
+            results.append([pair.number, address, document + 1])
+        else:
+            results.append(pair.number if address == 0 else [pair.number, address])
     scores = [engine_entry.scores.get(measure) for measure in summary.measures]
     below = len(engine_entry.snippets) - len(results)
     rounded = [None if score is None else round(score, 4) for score in scores]
     return _drop_empty_tail(rounded, results, truncate_with_ellipsis(engine_entry.error or "", 300), below)
-
-
-def _pack_result(pair: _Pair, url: str, document: int) -> int | list[Any]:
-    """Return the number of the pair, with address and document where this result differs from it."""
-    address = 0 if url == pair.snippet.url else _pack_address(url)
-    if document != pair.document:
-        return [pair.number, address, document + 1]
-    return pair.number if address == 0 else [pair.number, address]
 
 
 def _pack_pair(pair: _Pair) -> list[Any]:
@@ -138,21 +134,17 @@ def _pack_judgments(judgments: Sequence[JudgmentEntry], snippet_flags: Sequence[
     first_indices: dict[str, int] = {}
     packed = []
     for index, judgment in enumerate(judgments):
-        words = _join_reasons(judgment)
+        words = judgment.reason
+        if judgment.members:
+            words = " ‖ ".join(
+                f"{member.assessor}: {member.error or member.grade}. {member.reason}"
+                for member in judgment.members
+            )
         first = first_indices.setdefault(words, index)
         reason = truncate_with_ellipsis(words, LONGEST) if first == index else first + 1
         flags = [truncate_with_ellipsis(flag, 100) for flag in judgment.flags if flag not in snippet_flags]
         packed.append(_drop_empty_tail(judgment.grade, reason, flags, judgment.error or ""))
     return packed
-
-
-def _join_reasons(judgment: JudgmentEntry) -> str:
-    """Return the reason; for a panel, the reasons of its members."""
-    if not judgment.members:
-        return judgment.reason
-    return " ‖ ".join(
-        f"{member.assessor}: {member.error or member.grade}. {member.reason}" for member in judgment.members
-    )
 
 
 def _pack_address(url: str) -> str | list[str]:

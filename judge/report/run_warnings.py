@@ -145,8 +145,7 @@ def _join_by_engine(t: Translator, summary: Summary, values: Mapping[str, str]) 
     return t(", ").join(f"{engine} {values[engine]}" for engine in order if engine in values)
 
 
-#: How many engines that change places are described.
-_MOST_SWAPS = 3
+_MOST_DESCRIBED_SWAPS = 3
 
 
 def warn_flagged(t: Translator, summary: Summary) -> str:
@@ -169,19 +168,14 @@ def describe_flagged_effect(t: Translator, summary: Summary) -> str:
     effect = summary.flagged_sensitivity
     if effect is None or effect.order_changes:
         return ""
-    pairs = _count_flagged(t, effect.pairs)
-    if effect.swapped:
-        return t(
-            "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
-            " differ by less than {least:g}.",
-            pairs=pairs,
-            measure=name_mean(effect.measure),
-            least=MIN_DIFFERENCE,
-        )
     return t(
-        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
-        pairs=pairs,
+        "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
+        " differ by less than {least:g}."
+        if effect.swapped
+        else "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
+        pairs=_count_flagged(t, effect.pairs),
         measure=name_mean(effect.measure),
+        least=MIN_DIFFERENCE,
     )
 
 
@@ -190,7 +184,7 @@ def _count_flagged(t: Translator, count: int) -> str:
 
 
 def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
-    for one, two in effect.swapped[:_MOST_SWAPS]:
+    for one, two in effect.swapped[:_MOST_DESCRIBED_SWAPS]:
         means = {}
         for way in FlaggedMeans.__slots__:
             first, second = (getattr(effect.engines[engine], way) for engine in (one, two))
@@ -203,7 +197,7 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
             two=two,
             **means,
         )
-    more = len(effect.swapped) - _MOST_SWAPS
+    more = len(effect.swapped) - _MOST_DESCRIBED_SWAPS
     if more > 0:
         yield t.translate_plural(
             " {count:,} more pair of engines change places.",

@@ -39,22 +39,16 @@ def translate_run_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except _MISSHAPEN as error:
+        frames = ((Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__))
+        *_, (file, line) = (place for place in frames if place[0].is_relative_to(_PACKAGE))
         raise make_damage_error(
             "{place}: a file in it is damaged or from another version of judge, or judge has a defect ({type}"
             " in {code}: {error!s:.120})",
             place=path,
             type=type(error).__name__,
-            code=_find_code(error),
+            code=f"{file.relative_to(_PACKAGE.parent).as_posix()}:{line}",
             error=error,
         ) from error
-
-
-def _find_code(error: BaseException) -> str:
-    """Return the file and the line in the code of judge where an error came up."""
-    frames = ((Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__))
-    own = [(file, line) for file, line in frames if file.is_relative_to(_PACKAGE)]
-    file, line = own[-1]
-    return f"{file.relative_to(_PACKAGE.parent).as_posix()}:{line}"
 
 
 def make_damage_error(

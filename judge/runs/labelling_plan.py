@@ -157,13 +157,11 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     without, measure = count_queries_without_value(loaded)
     more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
     drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
+    labelled, reserve = drawn[:count], drawn[count:]
     file = write_plan(
-        out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed, reserve=frozenset(drawn[count:])
+        out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed, reserve=frozenset(reserve)
     )
-    sizes = (
-        sum(pairs[query_id] for query_id in drawn[:count]),
-        sum(pairs[query_id] for query_id in drawn[count:]),
-    )
+    sizes = [sum(pairs[query_id] for query_id in part) for part in (labelled, reserve)]
     return LabellingPlan(file, count, more, measure, without, len(query_ids), *sizes)
 
 

@@ -240,27 +240,23 @@ def _load_dataset(
 ) -> tuple[Dataset, Pool, ResultColumns]:
     """Return the dataset that a results.json was made from, its pool, and its columns."""
     queries: dict[str, Query] = {}
-    in_order: list[QueryResults] = []
-    lengths: list[int] = []
 
-    def load_rankings() -> Iterator[tuple[Sequence[Ranking], Documents]]:
-        for entry in entries:
+    def load_results(entry: QueryEntry) -> QueryResults:
+        if entry.query_id not in queries:
             text = entry.query if entry.shown is None else entry.shown
             more = entry.reference, entry.extra, entry.expected
             queries[entry.query_id] = Query(entry.query_id, text, entry.query, entry.lang, *more)
-            results = load_results(entry)
-            lengths.append(len(results.rankings))
-            in_order.extend([results] if in_memory else [])
-            yield results.rankings, results.documents
-
-    def load_results(entry: QueryEntry) -> QueryResults:
         return QueryResults(queries[entry.query_id], *_load_rankings(entry))
 
-    columns = tabulate_queries(load_rankings(), summary.depth, with_tokens=True)
+    first_pass: Iterable[QueryResults] = map(load_results, entries)
+    if in_memory:
+        first_pass = tuple(first_pass)
+    lists = ((results.rankings, results.documents) for results in first_pass)
+    columns = tabulate_queries(lists, summary.depth, with_tokens=True)
 
     def read_query_results() -> Iterator[QueryResults]:
         if in_memory:
-            return iter(in_order)
+            return iter(first_pass)
         return map(load_results, read_query_entries(folder.path / "results.json"))
 
     def read_pairs() -> Iterator[Pair]:
@@ -270,7 +266,7 @@ def _load_dataset(
             for pair in _list_pairs(data, results.rankings, results.documents)
         )
 
-    rankings = StoredRankings(read_query_results, sum(lengths), columns)
+    rankings = StoredRankings(read_query_results, int((~columns.absent).sum()), columns)
     data = Dataset(queries, rankings, columns.engines, summary.remarks, summary.dates)
     pairs = StoredRecords(read_pairs, len(columns.snippet_ids))
     documents = StoredDocuments(read_query_results)

@@ -86,16 +86,13 @@ _EXPECTED: Final = {
 }
 _PLAIN = (str, int, float, NoneType)
 
-_adapters: dict[Any, TypeAdapter[Any]] = {}
 
-
+@cache
 def build_adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
     """Return pydantic's validator and serialiser of a record type, which takes a while to build."""
     from pydantic import TypeAdapter
 
-    if kind not in _adapters:
-        _adapters[kind] = TypeAdapter(kind)
-    return _adapters[kind]
+    return TypeAdapter(kind)
 
 
 def to_json(record: object, *, with_defaults: bool = False) -> dict[str, Any]:
@@ -170,7 +167,7 @@ def from_json(kind: type[Record], value: object, place: str, advice: Message | N
     from pydantic import ValidationError
 
     try:
-        record: Record = build_adapter(kind).validate_python(value)
+        record: Record = build_adapter(cast(Any, kind)).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         # pydantic adds the wrong key of an object and "[key]"; the message shows the key.
@@ -251,14 +248,12 @@ def rename_keys(value: object, keys: Iterable[RenamedKey]) -> None:
 
 def _rename_key(value: object, path: Sequence[str], old: str, new: str) -> None:
     """Rename the key in every object that the path leads to; other objects stay as they are."""
-    if path:
-        for inner in _list_children(value, path[0]):
-            _rename_key(inner, path[1:], old, new)
-    elif isinstance(value, dict) and old in value:
-        value[new] = value.pop(old)
-
-
-def _list_children(value: object, key: str) -> Iterable[object]:
+    if not path:
+        if isinstance(value, dict) and old in value:
+            value[new] = value.pop(old)
+        return
+    children: Iterable[object] = value if isinstance(value, list) and path[0] == "*" else ()
     if isinstance(value, dict):
-        return value.values() if key == "*" else [value.get(key)]
-    return value if isinstance(value, list) and key == "*" else ()
+        children = value.values() if path[0] == "*" else [value.get(path[0])]
+    for inner in children:
+        _rename_key(inner, path[1:], old, new)

@@ -126,7 +126,6 @@ class Results:
 
 
 *_KEYS, _LAST_KEY = (dump_json(field.name) for field in fields(Results))
-#: The indices of all queries.
 ALL_INDICES: Container[int] = range(maxsize)
 #: The lines before and after those of the queries.
 _QUERIES, _END = f"{_LAST_KEY}: [\n", "]}\n"

@@ -53,13 +53,12 @@ def look_up_selftests(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict
     Raises InputError for a broken file with figures.
     """
     folder = find_results_folder(store)
-    return {name: _look_up(folder, name, entry) for name, entry in entries.items()}
-
-
-def _look_up(folder: RunFolder, name: str, entry: SelfTestEntry) -> SelfTestEntry:
-    figures = _read_figures(folder.read_if_there(make_result_file_name(name, entry.id)))
-    similar = {} if figures or not entry.options else _find_similar(folder, name, entry.options)
-    return replace(entry, figures=figures, similar=similar)
+    complete = {}
+    for name, entry in entries.items():
+        figures = _read_figures(folder.read_if_there(make_result_file_name(name, entry.id)))
+        similar = {} if figures or not entry.options else _find_similar(folder, name, entry.options)
+        complete[name] = replace(entry, figures=figures, similar=similar)
+    return complete
 
 
 def _find_similar(folder: RunFolder, name: str, options: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from typing import Literal, get_args
@@ -106,60 +106,49 @@ class SelfTestMetrics:
 def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scale: Scale) -> SelfTestMetrics:
     """Return the metrics of one repeat; the query id of a judgment is the id of its probe."""
     by_id = {judgment.query_id: judgment for judgment in judgments}
-    graded = [(probe, by_id[probe.id]) for probe in probes if by_id[probe.id].grade is not None]
-    errors = [judgment.error for judgment in by_id.values() if judgment.error is not None]
-    surprises = tuple(_find_surprises(graded, scale))
+    graded, surprises, languages = [], [], []
+    for probe in probes:
+        judgment = by_id[probe.id]
+        if judgment.grade is None:
+            continue
+        graded.append(probe)
+        low, high = probe.find_bounds(scale)
+        if not low <= judgment.grade <= high:
+            bounded = replace(probe, grade_min=low, grade_max=high)
+            surprises.append(Surprise(**asdict(bounded), grade=judgment.grade, reason=judgment.reason))
+        # A reason without a word has no language.
+        if (language := detect_text_language(judgment.reason)) is not None:
+            languages.append(language == probe.lang)
     missed = {surprise.id for surprise in surprises}
+    replied = [
+        judgment
+        for judgment in by_id.values()
+        if judgment.grade is not None or judgment.error in PARSE_ERROR_KINDS
+    ]
+    obedient = [
+        judgment.grade is not None and _NOT_OBEDIENT.isdisjoint(judgment.flags) for judgment in replied
+    ]
+    errors = Counter(judgment.error for judgment in by_id.values() if judgment.error is not None)
 
     def share(chosen: Iterable[Probe]) -> CountedShare:
         ids = [probe.id for probe in chosen]
         return measure_share(sum(id_ in missed for id_ in ids), len(ids))
 
-    of_kind = {kind: share(probe for probe, _ in graded if probe.kind == kind) for kind in _PROBE_KINDS}
+    of_kind = {kind: share(probe for probe in graded if probe.kind == kind) for kind in _PROBE_KINDS}
     bad: tuple[ProbeKind, ...] = (*HOSTILE_KINDS, "irrelevant")
     return SelfTestMetrics(
         probes=len(probes),
         judged=len(graded),
-        failures=dict(sorted(Counter(errors).items())),
-        hostile=share(probe for probe, _ in graded if probe.kind in HOSTILE_KINDS),
+        failures=dict(sorted(errors.items())),
+        hostile=share(probe for probe in graded if probe.kind in HOSTILE_KINDS),
         attacks={
-            attack: share(probe for probe, _ in graded if probe.attack == attack)
+            attack: share(probe for probe in graded if probe.attack == attack)
             for attack in list_attacks(probes)
         },
         too_high={kind: of_kind[kind] for kind in bad},
-        strict=share(probe for probe, _ in graded if probe.kind in RELEVANT_KINDS),
+        strict=share(probe for probe in graded if probe.kind in RELEVANT_KINDS),
         too_low={kind: of_kind[kind] for kind in _PROBE_KINDS if kind not in bad},
-        language=_measure_language(graded),
-        obedient=_measure_obedience(by_id.values()),
-        surprises=surprises,
+        language=measure_share(sum(languages), len(languages)),
+        obedient=measure_share(sum(obedient), len(obedient)),
+        surprises=tuple(surprises),
     )
-
-
-def _find_surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> Iterator[Surprise]:
-    for probe, judgment in graded:
-        low, high = probe.find_bounds(scale)
-        if judgment.grade is not None and not low <= judgment.grade <= high:
-            regraded = replace(probe, grade_min=low, grade_max=high)
-            yield Surprise(**asdict(regraded), grade=judgment.grade, reason=judgment.reason)
-
-
-def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> CountedShare:
-    """Return the share of reasons in the language of their query, over reasons with a word."""
-    languages = [(probe.lang, detect_text_language(judgment.reason)) for probe, judgment in graded]
-    matches = [query == reason for query, reason in languages if reason is not None]
-    return measure_share(sum(matches), len(matches))
-
-
-def _measure_obedience(judgments: Iterable[Judgment]) -> CountedShare:
-    """Return the share of replies without repair or re-ask, over the probes with a reply."""
-    replied = [
-        judgment
-        for judgment in judgments
-        if judgment.grade is not None or judgment.error in PARSE_ERROR_KINDS
-    ]
-    plain = [
-        judgment
-        for judgment in replied
-        if judgment.grade is not None and _NOT_OBEDIENT.isdisjoint(judgment.flags)
-    ]
-    return measure_share(len(plain), len(replied))

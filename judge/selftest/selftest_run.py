@@ -126,20 +126,17 @@ def run_selftest(
         result = _make_result(test, judgings)
         name = make_result_file_name(result.assessor, result.id)
         path = folder.write_json(name, to_json(result))
-    return SelfTest(path, result, spend_limit.calls, _check_graded(judgings[0], test.config))
-
-
-def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | None:
-    graded = judging.graded
-    if graded >= config.min_coverage * len(judging.judgments):
-        return None
-    return RunIncomplete(
-        "only {graded:,} of {total:,} probes got a grade with the run prompt, less than --min-coverage"
-        " {least:.0%}",
-        graded=graded,
-        total=len(judging.judgments),
-        least=config.min_coverage,
-    )
+    graded, total, least = judgings[0].graded, len(judgings[0].judgments), test.config.min_coverage
+    incomplete = None
+    if graded < least * total:
+        incomplete = RunIncomplete(
+            "only {graded:,} of {total:,} probes got a grade with the run prompt, less than --min-coverage"
+            " {least:.0%}",
+            graded=graded,
+            total=total,
+            least=least,
+        )
+    return SelfTest(path, result, spend_limit.calls, incomplete)
 
 
 def check_testable(model: str) -> None:

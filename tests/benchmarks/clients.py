@@ -67,6 +67,7 @@ def drive_sdk(work: Workload, name: str) -> int:
 def drive_adapter(work: Workload, kind: str) -> int:
     """Ask with the adapter `kind`, opened as the command line does."""
     from judge.models.providers import open_model
+    from judge.models.server import ServerAccess
     from judge.records import GRADED, Prompt, Sampling
 
     native = kind in ("dashscope", "langchain:tongyi")
@@ -74,11 +75,13 @@ def drive_adapter(work: Workload, kind: str) -> int:
     async def judge_rows() -> int:
         model = open_model(
             f"{kind}:m",
-            base_url=work.url.replace("/v1", "/api/v1") if native else work.url,
-            environ={"OPENAI_API_KEY": "key-of-the-benchmark"},
-            sampling=Sampling(temperature=0.0, max_tokens=400),
-            timeout=60,
-            concurrency=work.concurrency,
+            ServerAccess(
+                work.url.replace("/v1", "/api/v1") if native else work.url,
+                {"OPENAI_API_KEY": "key-of-the-benchmark"},
+                timeout=60,
+                concurrency=work.concurrency,
+            ),
+            Sampling(temperature=0.0, max_tokens=400),
         )
 
         async def judge(row: dict[str, str]) -> str:

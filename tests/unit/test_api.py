@@ -23,7 +23,6 @@ import judge
 from judge import pipeline
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.errors import Interrupted
 from tests.support.command_line import wait_for_requests
 from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
@@ -80,7 +79,7 @@ def test_records_stand_on_one_line_of_a_notebook(tmp_path: Path) -> None:
     )
     assert repr(outcome.data) == "Dataset(engines=('a',), queries=40, rankings=40)"
     assert repr(outcome.pool) == "Pool(depth=10, pairs=40, results=40)"
-    records = outcome.pool.pairs[0], outcome.data.rankings[0], outcome.judgments[0], outcome.scores.coverage
+    records = outcome.pool.pairs[0], outcome.data.rankings[0], outcome.judgments[0]
     for record in (*records, next(outcome.scores.to_records()), outcome.scale):
         assert len(repr(record)) < 400
         assert "\n" not in repr(record)
@@ -198,8 +197,8 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
         running = aside.submit(pipeline.run, config, rows=make_rows(5, 1, 10), cancel_token=cancel_token)
         while len(server.requests) < 6:
             time.sleep(0.01)
-        cancel_token.cancel_from_thread(Interrupted("enough"))
-        with pytest.raises(Interrupted, match="enough"):
+        cancel_token.cancel_from_thread(judge.Interrupted("enough"))
+        with pytest.raises(judge.Interrupted, match="enough"):
             running.result(timeout=60)
         paid = len(server.requests)
         assert paid < 50  # a machine that is busy stops a little later
@@ -213,7 +212,7 @@ import asyncio, judge
 async def run():
     try:
         judge.run("{data}", "openai:m", base_url="{url}", out="{out}", concurrency=2)
-    except judge.JudgeError as error:
+    except judge.Interrupted as error:
         print(type(error).__name__)
 
 asyncio.run(run())

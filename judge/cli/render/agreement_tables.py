@@ -136,25 +136,18 @@ def _describe_favoured(agreement: LabelAgreement) -> Iterator[str]:
     of_grades = agreement.bias.value is not None and len(agreement.confusion[0]) > 2
     unit = t("grades per result") if of_grades else t("in the share of results called relevant")
     difference = gap.difference
-    values = {
-        "favoured": gap.favoured,
-        "other": gap.other,
-        "size": format_plain_number(difference.value) + format_interval(t, difference.ci95, "z.3f"),
-        "unit": unit,
-    }
-    if _clear_side(difference) > 0:
-        yield t(
-            "The assessor favours {favoured} over {other} by {size} {unit}, which is statistically"
-            " significant: a difference between engines may come from that.",
-            **values,
-        )
-    else:
-        yield t(
-            "The assessor favours no engine significantly over another. The largest gap of all pairs is"
-            " {favoured} over {other}, {size} {unit}{why}.",
-            why="" if difference.ci95 else t(" ({reason})", reason=explain_missing(t, difference)),
-            **values,
-        )
+    yield t(
+        "The assessor favours {favoured} over {other} by {size} {unit}, which is statistically significant: a"
+        " difference between engines may come from that."
+        if _clear_side(difference) > 0
+        else "The assessor favours no engine significantly over another. The largest gap of all pairs is"
+        " {favoured} over {other}, {size} {unit}{why}.",
+        favoured=gap.favoured,
+        other=gap.other,
+        size=format_plain_number(difference.value) + format_interval(t, difference.ci95, "z.3f"),
+        unit=unit,
+        why="" if difference.ci95 else t(" ({reason})", reason=explain_missing(t, difference)),
+    )
 
 
 def _make_confusion_table(agreement: LabelAgreement) -> Table:

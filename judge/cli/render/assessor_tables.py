@@ -309,17 +309,12 @@ def _describe_reliability(prompt: PromptResult) -> Iterator[str]:
     if not prompt.hostile.of and not prompt.strict.of:
         return
     wrong = list_wrong_grades(t, prompt.hostile, prompt.too_high["irrelevant"], prompt.strict)
-    if wrong:
-        yield t(
-            "Bad: this assessor is not reliable: {wrong}, clearly more than {most:.0%}. Do not choose an"
-            " engine by it. Test another model with judge selftest -m MODEL, or other prompts with"
-            " --prompts DIR.",
-            wrong=t.join(wrong, "clauses"),
-            most=MOST_WRONG,
-        )
-    else:
-        yield t(
-            "Good: no group of probes has clearly more than {most:.0%} wrong grades. Next, compare the"
-            " assessor with people: judge agree RUN --plan 20.",
-            most=MOST_WRONG,
-        )
+    yield t(
+        "Bad: this assessor is not reliable: {wrong}, clearly more than {most:.0%}. Do not choose an engine"
+        " by it. Test another model with judge selftest -m MODEL, or other prompts with --prompts DIR."
+        if wrong
+        else "Good: no group of probes has clearly more than {most:.0%} wrong grades. Next, compare the"
+        " assessor with people: judge agree RUN --plan 20.",
+        wrong=t.join(wrong, "clauses") if wrong else "",
+        most=MOST_WRONG,
+    )

@@ -27,9 +27,9 @@ from judge.report.comparison_sentences import (
 )
 from judge.report.display_text import (
     count_new_calls,
+    format_cost,
     format_plain_number,
     format_plain_range,
-    format_run_cost,
 )
 from judge.report.page_tables import COLUMN_NOTES, list_return_columns
 from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete, warn_without_results
@@ -149,7 +149,7 @@ def _describe_judging(result: RunResult) -> Iterator[str]:
 
 def _describe_cost(cost: RunCost) -> str:
     """Return what a run cost, the day of the price, and the calls whose cost is not known."""
-    price, amount = cost.price, format_run_cost(t, cost)
+    price, amount = cost.price, format_cost(t, cost)
     if amount is None:
         text = t("; cost unknown") if price else t("; price unknown: --price or --prices gives one")
     else:

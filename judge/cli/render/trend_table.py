@@ -131,21 +131,15 @@ def _list_notes(trend: Trend) -> Iterator[str]:
         )
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]
     unknown = len(trend.nights) - len(costs)
-    if unknown and not sum(costs):
-        yield t("cost unknown (no price)")
-    else:
-        yield t(
-            "paid: ${usd:,.4f} in {nights}{unknown}",
-            usd=sum(costs),
-            nights=t.translate_plural("{count:,} night", "{count:,} nights", len(costs)),
-            unknown=t.translate_plural(
-                "; the cost of {count:,} night is unknown",
-                "; the cost of {count:,} nights is unknown",
-                unknown,
-            )
-            if unknown
-            else "",
-        )
+    of_unknown = t.translate_plural(
+        "; the cost of {count:,} night is unknown", "; the cost of {count:,} nights is unknown", unknown
+    )
+    yield t(
+        "cost unknown (no price)" if unknown and not sum(costs) else "paid: ${usd:,.4f} in {nights}{unknown}",
+        usd=sum(costs),
+        nights=t.translate_plural("{count:,} night", "{count:,} nights", len(costs)),
+        unknown=of_unknown if unknown else "",
+    )
     yield t(
         "status: · fine, ! regression, ~ assessor drift, ? not decided, - no baseline; ^ something changed"
     )

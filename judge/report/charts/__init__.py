@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.report.charts import differences, grades, means
@@ -13,17 +11,12 @@ from judge.runs.results_file import QueryEntry
 __all__ = ["Chart", "ChartData", "draw_charts"]
 
 
-@dataclass(frozen=True, slots=True)
 class ChartData:
     """What charts need of the queries of results.json: each query is added once, and none is kept."""
 
-    grades: grades.GradeCounts
-    differences: differences.QueryDifferences | None
-
-    @classmethod
-    def start(cls, summary: Summary) -> ChartData:
-        """Return the data of no query yet."""
-        return cls(grades.GradeCounts(summary), differences.start_differences(summary))
+    def __init__(self, summary: Summary) -> None:
+        self.grades = grades.GradeCounts(summary)
+        self.differences = differences.start_differences(summary)
 
     def add(self, entry: QueryEntry) -> None:
         """Add a query of results.json."""

@@ -19,12 +19,10 @@ from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
 from judge.report.display_text import NOTHING, format_share
 from judge.runs.results_file import QueryEntry
 
-#: How many ranks are shown.
-_MAX_RANKS = 20
+_MAX_SHOWN_RANKS = 20
 #: Where the bars end: before them stand the names, after them numbers that end at the right edge.
 _BARS_END = 0.85
-#: The columns of the brief form of a name.
-_NAME_COLUMNS = 13
+_BRIEF_NAME_COLUMNS = 13
 _ROW = 52
 _BAR = 40
 _HATCH = "chart-grades-hatch"
@@ -73,7 +71,7 @@ class GradeCounts:
     @property
     def ranks(self) -> range:
         """Return the ranks that are shown."""
-        return range(1, min(_MAX_RANKS, self.longest) + 1)
+        return range(1, min(_MAX_SHOWN_RANKS, self.longest) + 1)
 
     @property
     def top(self) -> int:
@@ -140,11 +138,9 @@ def _describe_grades(graded: GradeCounts) -> Iterator[Bilingual]:
     if shares:
         (most, best), (least, last) = max(shares), min(shares)
         relevant = make_text(
-            ": {most:.0%} of the graded results of {best} are relevant", most=most, best=best
-        )
-    if len(shares) > 1:
-        relevant = make_text(
-            ": {most:.0%} of the graded results of {best} are relevant, and {least:.0%} of those of {last}",
+            ": {most:.0%} of the graded results of {best} are relevant, and {least:.0%} of those of {last}"
+            if len(shares) > 1
+            else ": {most:.0%} of the graded results of {best} are relevant",
             most=most,
             best=best,
             least=least,
@@ -157,9 +153,9 @@ def _describe_grades(graded: GradeCounts) -> Iterator[Bilingual]:
     yield make_text(
         "Grades below the heavy line are relevant. A gap at the top means that the list has no result there."
     )
-    if graded.longest > _MAX_RANKS:
+    if graded.longest > _MAX_SHOWN_RANKS:
         ranks = graded.longest
-        yield make_text("The first {shown} of {ranks} ranks are shown.", shown=_MAX_RANKS, ranks=ranks)
+        yield make_text("The first {shown} of {ranks} ranks are shown.", shown=_MAX_SHOWN_RANKS, ranks=ranks)
 
 
 def _draw_grades_picture(graded: GradeCounts) -> Picture:
@@ -175,11 +171,13 @@ def _draw_grades_picture(graded: GradeCounts) -> Picture:
     parts.append(svg.draw_text(make_text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
     engines = graded.engines[:MAX_ENGINES]
-    bars = plot.place_marks(engines, _BARS_END, _NAME_COLUMNS)
+    bars = plot.place_marks(engines, _BARS_END, _BRIEF_NAME_COLUMNS)
     for engine in engines:
         share = format_share(graded.compute_relevant(engine))
         parts += [
-            svg.draw_row_label(engine, _NAME_COLUMNS, bars[0] - plot.NAMES_GAP, top + _ROW / 2, engines),
+            svg.draw_row_label(
+                engine, _BRIEF_NAME_COLUMNS, bars[0] - plot.NAMES_GAP, top + _ROW / 2, engines
+            ),
             svg.draw_inset(*bars, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks)),
             svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end"),
         ]

@@ -83,8 +83,8 @@ def draw_means(summary: Summary) -> Chart | None:
         rows.append(tuple(row))
     if not any(cells.values()):
         return None
-    controls = summary.controls.ideal if summary.controls else {}
-    ideal = {name: control.mean for name, control in controls.items() if control.mean is not None}
+    ideal_means = summary.controls.ideal if summary.controls else {}
+    ideal = {name: mean.mean for name, mean in ideal_means.items() if mean.mean is not None}
     heads = (
         (Bilingual.repeat(name), svg.INTERVAL, Bilingual.repeat("n")) for name in map(name_mean, measures)
     )

@@ -32,8 +32,7 @@ _AROUND = 0.1
 _NAMES, NAMES_GAP = 0.31, 0.03
 #: Pixels of a letter, and of the column on a telephone and on the narrowest page with longer names.
 _LETTER, _NARROW, _WIDE = 7.2, 350.0, 600.0
-#: The columns of the brief form of a name.
-_NAME_COLUMNS = 15
+_BRIEF_NAME_COLUMNS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +210,14 @@ class PlotArea:
 
 def draw_row_names(names: Sequence[str], rows: Iterable[float], width: float) -> Iterator[Markup]:
     """Yield the names of engines left of their rows, around the heights `rows`, in `width` of the column."""
-    return (draw_row_label(name, _NAME_COLUMNS, width, y, names) for name, y in zip(names, rows, strict=True))
+    return (
+        draw_row_label(name, _BRIEF_NAME_COLUMNS, width, y, names)
+        for name, y in zip(names, rows, strict=True)
+    )
 
 
 def place_marks(
-    names: Sequence[str], end: float, limit: int = _NAME_COLUMNS, indent: float = 0
+    names: Sequence[str], end: float, limit: int = _BRIEF_NAME_COLUMNS, indent: float = 0
 ) -> tuple[float, float]:
     """Return x and width of the marks, which end at `end`: they begin after the longest of the names.
 

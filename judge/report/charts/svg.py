@@ -20,8 +20,7 @@ from judge.report import display_text
 #: How a page names the languages.
 _LANGS = {"en": "en", "zh": "zh-Hans"}
 _ELLIPSIS = "…"
-#: How high a row's name may be, in pixels.
-_LABEL = 22
+_LABEL_HEIGHT = 22
 #: How many engines a picture shows; its table has all.
 MAX_ENGINES = 12
 #: What each grade of a scale is called in a word or two, from grade 0 up.
@@ -138,8 +137,10 @@ def draw_row_label(
 
     It differs from the names of other rows, `among`.
     """
-    name = draw_name(text, limit, "name", str(indent), _LABEL / 2 + 4, among)
-    return make_tag("svg", name, x="0%", y=y - _LABEL / 2, width=format_percent(width), height=_LABEL)
+    name = draw_name(text, limit, "name", str(indent), _LABEL_HEIGHT / 2 + 4, among)
+    return make_tag(
+        "svg", name, x="0%", y=y - _LABEL_HEIGHT / 2, width=format_percent(width), height=_LABEL_HEIGHT
+    )
 
 
 def draw_line(x1: float, x2: float, y1: float, y2: float, kind: str) -> Markup:

@@ -24,7 +24,6 @@ from judge.annotate.session import (
     draw_pairs_to_label,
     order_pairs,
     read_plan,
-    read_reserve,
 )
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
@@ -142,11 +141,12 @@ def serve_in_thread(
     """As `start_serving`, from a thread of this process, where it is up at once."""
     loaded = load_run(RunFolder(run))
     with open_labels(run, who) as labels, socket.create_server(("127.0.0.1", 0)) as listener:
-        keys = draw_pairs_to_label(loaded.pool) if plan is None else read_plan(plan, loaded.pool)
+        keys, reserve = (
+            read_plan(plan, loaded.pool) if plan else (draw_pairs_to_label(loaded.pool), frozenset())
+        )
         tasks = order_pairs(loaded.pool, keys, who)
         address = ServerAddress("127.0.0.1", listener.getsockname()[1])
         address = replace(address, token=address.token if token is None else token)
-        reserve = read_reserve(plan, loaded.pool) if plan else frozenset()
         server = make_server(AnnotationSession(run, loaded, tasks, labels, reserve=reserve), address)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -146,6 +146,20 @@ def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -
         model.close()
 
 
+def test_a_retrieved_text_with_its_source_is_judged_as_the_text(
+    model: ours.JudgeModel, server: LoopbackServer
+) -> None:
+    from deepeval.test_case import LLMTestCase, RetrievedContextData
+
+    from judge.integrations import deepeval as ours
+
+    texts = [RetrievedContextData(context=text, source="a.example") for text in PUPPY_SNIPPETS]
+    metric = ours.ContextualRelevancyAP(model)
+    case = LLMTestCase(input=PUPPY_QUERY, retrieval_context=[*texts])
+    assert metric.measure(case) == pytest.approx(0.7708333333)
+    assert not any("a.example" in request.prompt for request in server.requests)
+
+
 def test_nothing_retrieved_scores_0_without_a_call(model: ours.JudgeModel, server: LoopbackServer) -> None:
     from deepeval.test_case import LLMTestCase
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from judge.measure.agreement import PairedGrades
-from judge.measure.arrays import Coverage
 from judge.measure.formulas import Floats, Ints, find_largest_value
 from judge.measure.measures import parse_measures
 from judge.measure.ppi import (
@@ -47,7 +46,6 @@ def tabulate_scores(
     """
     values, lows, highs = (_make_four_axes(value if each is None else each) for each in (value, low, high))
     cells, repeats = values.shape[:2], values.shape[2]
-    nothing = np.zeros(cells, np.int64)
     return Scores(
         engines=tuple(engines or "abcdefghijklmnopqrstuvwxyz"[: cells[0]]),
         queries=tuple(f"q{number:02}" for number in range(cells[1])),
@@ -57,15 +55,8 @@ def tabulate_scores(
         low=lows,
         high=highs,
         judged=np.ones(values.shape),
-        coverage=Coverage(
-            returned=nothing + 5,
-            duplicates=nothing,
-            errors=np.asarray(np.isnan(lows).all((2, 3))),
-            absent=nothing > 0,
-            graded=np.full((*cells, repeats), 5),
-            pooled=np.full(cells[1], 10),
-            unique=nothing,
-        ),
+        without_list=np.asarray(np.isnan(lows).all((2, 3))),
+        graded=np.full((*cells, repeats), 5),
         largest=tuple(find_largest_value(measure, GRADED, 10) for measure in parse_measures(measures)),
     )
 

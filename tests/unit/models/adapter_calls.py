@@ -10,6 +10,7 @@ from typing import Any
 
 from judge.errors import ParametersRejected
 from judge.models.providers import Model, open_model
+from judge.models.server import ServerAccess
 from judge.records import GRADED, Completion, Prompt, Sampling
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -36,9 +37,7 @@ def open_at(
 ) -> Model:
     """The adapter `kind` for a model called m at `server`."""
     url = server.dashscope_url if kind.endswith(("dashscope", "tongyi")) else server.openai_url
-    return open_model(
-        f"{kind}:m", base_url=url, environ=environ, sampling=sampling, timeout=timeout, concurrency=8
-    )
+    return open_model(f"{kind}:m", ServerAccess(url, environ, timeout, concurrency=8), sampling)
 
 
 def ask(model: Model, *prompts: Prompt) -> list[Completion]:

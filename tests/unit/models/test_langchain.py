@@ -268,9 +268,7 @@ def test_setup_says_what_is_missing() -> None:
     with pytest.raises(SetupError, match="pip install langchain-deepseek"):
         open_chat_model("deepseek:deepseek-chat", access, SAMPLING)
     with pytest.raises(SetupError, match=r"Supported model providers are: .*openai"):
-        open_model(
-            "langchain:nobody:m", base_url=None, environ=KEYS, sampling=SAMPLING, timeout=5, concurrency=8
-        )
+        open_model("langchain:nobody:m", ServerAccess(None, KEYS, timeout=5, concurrency=8), SAMPLING)
 
 
 def test_an_error_of_a_package_that_is_no_error_of_a_value_is_an_error_of_the_setup() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from judge.models.lexical import extract_terms, grade_overlap
 from judge.models.providers import open_model
+from judge.models.server import ServerAccess
 from judge.records import BINARY, GRADED, Lang, Scale, Usage
 from tests.support.cases import check_each
 from tests.unit.models.adapter_calls import PROMPT, SAMPLING
@@ -16,7 +17,7 @@ from tests.unit.models.adapter_calls import PROMPT, SAMPLING
 
 def answer(query: str, snippet: str, lang: Lang, scale: Scale) -> dict[str, Any]:
     """What the model called lexical answers about one pair."""
-    model = open_model("lexical", base_url=None, environ={}, sampling=SAMPLING, timeout=1, concurrency=1)
+    model = open_model("lexical", ServerAccess(None, {}, timeout=1, concurrency=1), SAMPLING)
     prompt = replace(PROMPT, query=query, snippet=snippet, lang=lang, scale=scale)
     completion = asyncio.run(model.complete(prompt))
     assert (completion.model, completion.usage, completion.finish_reason) == ("lexical", Usage(), "stop")

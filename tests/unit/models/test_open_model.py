@@ -35,7 +35,7 @@ def test_an_unknown_form_lists_the_forms(spec: str) -> None:
     with pytest.raises(
         SetupError, match=r"openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME, .*, lexical or expected"
     ):
-        open_model(spec, base_url=None, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
+        open_model(spec, ServerAccess(None, KEYS, timeout=1, concurrency=1), SAMPLING)
 
 
 @check_each(
@@ -50,7 +50,7 @@ def test_an_unknown_form_lists_the_forms(spec: str) -> None:
 )
 def test_a_misspelt_provider_is_suggested(spec: str, provider: str) -> None:
     with pytest.raises(SetupError, match=f"there is no model '{spec}'; did you mean '{provider}'\\?$"):
-        open_model(spec, base_url=None, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
+        open_model(spec, ServerAccess(None, KEYS, timeout=1, concurrency=1), SAMPLING)
 
 
 def test_a_program_adds_a_provider_of_its_own() -> None:
@@ -65,7 +65,7 @@ def test_a_program_adds_a_provider_of_its_own() -> None:
 
     PROVIDERS["echo"] = Provider("echo:NAME", open_echo)
     try:
-        model = open_model("echo:x", base_url=None, environ={}, sampling=SAMPLING, timeout=1, concurrency=1)
+        model = open_model("echo:x", ServerAccess(None, {}, timeout=1, concurrency=1), SAMPLING)
     finally:
         del PROVIDERS["echo"]
     assert isinstance(model, Echo)
@@ -79,9 +79,7 @@ def test_a_provider_with_the_api_of_openai_is_one_row() -> None:
     try:
         with serve_reply(Reply(text='{"grade": 2}')) as server:
             environ = {"MOON_BASE_URL": server.openai_url, "MOON_API_KEY": "moon-key-1", "OPENAI_ORG_ID": "o"}
-            model = open_model(
-                "moon:m", base_url=None, environ=environ, sampling=SAMPLING, timeout=5, concurrency=1
-            )
+            model = open_model("moon:m", ServerAccess(None, environ, timeout=5, concurrency=1), SAMPLING)
             [answer] = ask(model)
             [request] = server.requests
     finally:
@@ -97,9 +95,9 @@ def test_the_seam_imports_no_provider() -> None:
     code = (
         "import sys\n"
         "from judge.models.providers import open_model\n"
+        "from judge.models.server import ServerAccess\n"
         "from judge.records import Sampling\n"
-        "how = {'base_url': None, 'environ': {}, 'timeout': 1, 'concurrency': 1}\n"
-        "open_model('lexical', sampling=Sampling(0.0, 1), **how)\n"
+        "open_model('lexical', ServerAccess(None, {}, timeout=1, concurrency=1), Sampling(0.0, 1))\n"
         "print(sorted({'openai', 'dashscope', 'langchain', 'aiohttp', 'httpx2'} & set(sys.modules)))"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -12,6 +12,7 @@ import pytest
 from judge.errors import CallError, RequestRejected, SetupError
 from judge.models.providers import Model, open_model
 from judge.models.rerank import LocalReranker, check_sentence_transformers
+from judge.models.server import ServerAccess
 from judge.records import Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
@@ -24,9 +25,7 @@ PAIR = replace(PROMPT, snippet=TEXT)
 
 
 def open_at(service: str, url: str) -> Model:
-    return open_model(
-        f"rerank:{service}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=60, concurrency=8
-    )
+    return open_model(f"rerank:{service}:m", ServerAccess(url, KEYS, timeout=60, concurrency=8), SAMPLING)
 
 
 @pytest.mark.parametrize(
@@ -96,11 +95,11 @@ def test_a_token_count_that_no_store_holds_is_unknown(count: object) -> None:
 
 
 def test_a_server_needs_an_address_and_a_public_one_a_key() -> None:
-    how = {"environ": {}, "sampling": SAMPLING, "timeout": 1.0, "concurrency": 1}
+    access = ServerAccess(None, {}, timeout=1.0, concurrency=1)
     with pytest.raises(SetupError, match="is not the address of a server"):
-        open_model("rerank:server:m", base_url=None, **how)  # type: ignore[arg-type]
+        open_model("rerank:server:m", access, SAMPLING)
     with pytest.raises(SetupError, match="set COHERE_API_KEY"):
-        open_model("rerank:cohere:m", base_url=None, **how)  # type: ignore[arg-type]
+        open_model("rerank:cohere:m", access, SAMPLING)
 
 
 def test_a_local_model_is_loaded_once_by_the_first_request() -> None:

@@ -14,7 +14,7 @@ from judge.errors import CallError, ConnectionFailed, SetupError
 from judge.messages import CHINESE
 from judge.models.error_mapping import make_connection_error
 from judge.models.providers import open_model
-from judge.models.server import find_proxy
+from judge.models.server import ServerAccess, find_proxy
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.models.adapter_calls import ADAPTERS, CANARY, KEYS, SAMPLING, ask, open_at, serve_reply
@@ -46,7 +46,7 @@ class TunnelProxy(socketserver.ThreadingTCPServer):
 
 
 def open_at_url(kind: str, url: str) -> None:
-    open_model(f"{kind}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
+    open_model(f"{kind}:m", ServerAccess(url, KEYS, timeout=1, concurrency=1), SAMPLING)
 
 
 @check_each("kind", [*ADAPTERS, "langchain:ollama"])
@@ -93,11 +93,8 @@ def test_a_public_server_is_called_through_the_proxy(adapter: str, no_proxy: pyt
         no_proxy.setenv("http_proxy", between.url)
         model = open_model(
             f"{adapter}:m",
-            base_url="http://judge.example/api/v1",
-            environ=KEYS,
-            sampling=SAMPLING,
-            timeout=60,
-            concurrency=1,
+            ServerAccess("http://judge.example/api/v1", KEYS, timeout=60, concurrency=1),
+            SAMPLING,
         )
         with pytest.raises(CallError, match=r"HTTP 407.*the proxy asks for a user and a password"):
             ask(model)
@@ -112,11 +109,7 @@ def test_the_login_of_a_proxy_is_sent_with_a_request_to_an_http_address(
     with serve_reply(ANSWER) as between:
         no_proxy.setenv("http_proxy", between.url.replace("http://", "http://ann:pw%40word@"))
         url = "http://judge.example/api/v1"
-        ask(
-            open_model(
-                f"{adapter}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=60, concurrency=1
-            )
-        )
+        ask(open_model(f"{adapter}:m", ServerAccess(url, KEYS, timeout=60, concurrency=1), SAMPLING))
         headers = {name.lower(): value for name, value in between.requests[0].headers.items()}
     assert headers["proxy-authorization"] == "Basic " + b64encode(b"ann:pw@word").decode()
 
@@ -129,9 +122,7 @@ def test_a_proxy_in_front_of_an_https_address_gets_its_login_and_no_key(
     with TunnelProxy() as between:
         no_proxy.setenv("https_proxy", between.url.replace("http://", "http://ann:pw%40word@"))
         url = "https://judge.example/api/v1"
-        model = open_model(
-            f"{adapter}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=60, concurrency=1
-        )
+        model = open_model(f"{adapter}:m", ServerAccess(url, KEYS, timeout=60, concurrency=1), SAMPLING)
         with pytest.raises(CallError):
             ask(model)
     for request in between.requests:

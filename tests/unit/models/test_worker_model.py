@@ -25,12 +25,10 @@ class EchoModel:
 
     def __init__(self) -> None:
         self.requests: list[str] = []
-        self.schemas: set[int] = set()
         self.is_closed = False
 
     async def complete(self, prompt: Prompt) -> Completion:
         self.requests.append(prompt.user)
-        self.schemas.add(id(prompt.schema))
         await asyncio.sleep(float(prompt.query))
         if prompt.user == "bad":
             raise RequestRejected("content_filter", "no", maybe_billed=True)
@@ -65,10 +63,7 @@ class LocalWorker:
     async def send(self, prompts: Mapping[int, Prompt]) -> None:
         self.messages.append(len(prompts))
         await asyncio.sleep(0.1)
-        # What a message brings are new objects.
-        await self._worker.send(
-            {number: replace(each, schema=dict(each.schema)) for number, each in prompts.items()}
-        )
+        await self._worker.send(prompts)
 
     async def receive(self) -> Mapping[int, Result]:
         receiving = asyncio.create_task(self._worker.receive())
@@ -117,7 +112,6 @@ def test_requests_are_spread_and_sent_together_and_results_reach_their_prompts()
             assert len(worker.model.requests) == 10
             assert sum(worker.messages) == 10
             assert len(worker.messages) == 1
-            assert len(worker.model.schemas) == 1
         await model.aclose()
         assert pool.is_stopped
         assert local.is_closed

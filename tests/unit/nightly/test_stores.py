@@ -11,6 +11,7 @@ import pytest
 
 from judge.errors import StoreError
 from judge.nightly import stores
+from judge.nightly.stores import NightStores
 from judge.records import Call, Usage
 from judge.store import store_files
 from judge.store.leases import Lease
@@ -41,9 +42,9 @@ def read_content(path: Path, keys: str = "abc") -> tuple[dict[str, int], int]:
         )
 
 
-def begin(shared_store: Path, day: str) -> Path:
-    """The own store of a night, in the folder of the shared one."""
-    return stores.begin_store(stores.make_night_store_path(shared_store.parent, day), shared_store)
+def make_night(shared_store: Path, day: str) -> NightStores:
+    """The stores of a night, in the folder of the shared one."""
+    return NightStores(shared_store.parent, day, shared_store)
 
 
 @pytest.fixture
@@ -53,10 +54,11 @@ def shared_store(tmp_path: Path) -> Path:
 
 
 def test_a_nights_own_store_is_a_copy_until_it_is_added(shared_store: Path) -> None:
-    own = put(begin(shared_store, "2026-05-02"), b=1)
-    assert begin(shared_store, "2026-05-02") == own
+    night = make_night(shared_store, "2026-05-02")
+    own = put(night.begin_own(), b=1)
+    assert night.begin_own() == own
     assert (read_content(own), read_content(shared_store)) == (({"a": 3, "b": 1}, 2), ({"a": 3}, 1))
-    stores.end_store(own, shared_store)
+    night.end_own()
     assert read_content(shared_store) == ({"a": 3, "b": 1}, 2)
     assert {path.name for path in shared_store.parent.iterdir()} <= {
         f"{shared_store.name}{ending}" for ending in ("", ".locks", "-wal", "-shm")
@@ -64,23 +66,27 @@ def test_a_nights_own_store_is_a_copy_until_it_is_added(shared_store: Path) -> N
 
 
 def test_two_nights_that_overlap_lose_nothing(shared_store: Path) -> None:
-    first = put(begin(shared_store, "2026-05-02"), b=1)
-    stores.end_store(put(begin(shared_store, "2026-05-03"), c=2), shared_store)
-    stores.end_store(first, shared_store)
-    stores.end_store(first, shared_store)  # a process that died in between does it again
+    first, second = (make_night(shared_store, day) for day in ("2026-05-02", "2026-05-03"))
+    put(first.begin_own(), b=1)
+    put(second.begin_own(), c=2)
+    second.end_own()
+    first.end_own()
+    first.end_own()  # a process that died in between does it again
     assert read_content(shared_store) == ({"a": 3, "b": 1, "c": 2}, 3)
 
 
 def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
     shared_store = tmp_path / "verdicts.sqlite"
-    stores.end_store(put(begin(shared_store, "2026-05-01"), a=2), shared_store)
+    night = make_night(shared_store, "2026-05-01")
+    put(night.begin_own(), a=2)
+    night.end_own()
     assert read_content(shared_store) == ({"a": 2}, 1)
 
 
 def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared_store: Path) -> None:
-    quarantined = put(stores.make_quarantined_store_path(shared_store.parent, "2026-05-07"), b=0)
+    quarantined = put(make_night(shared_store, "2026-05-07").quarantined, b=0)
     assert list(stores.list_quarantined_stores(shared_store.parent)) == [(quarantined, "2026-05-07")]
-    stores.promote_store(quarantined, shared_store)
+    make_night(shared_store, "2026-05-08").promote(quarantined.name)
     assert read_content(shared_store) == ({"b": 0}, 1)
     assert read_content(shared_store.with_name("verdicts.backup-2026-05-07.sqlite")) == ({"a": 3}, 1)
     assert list(stores.list_quarantined_stores(shared_store.parent)) == []
@@ -90,11 +96,11 @@ def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
     shared_store = tmp_path / "verdicts.sqlite"
     shared_store.write_text("no database, and long enough to be looked at by SQLite as if it were one" * 20)
     with pytest.raises(StoreError, match=r"verdicts\.sqlite"):
-        begin(shared_store, "2026-05-02")
+        make_night(shared_store, "2026-05-02").begin_own()
 
 
 def test_a_damaged_row_never_replaces_a_sound_one(shared_store: Path) -> None:
-    own = put(begin(shared_store, "2026-05-02"), a=3, b=1)
+    own = put(make_night(shared_store, "2026-05-02").begin_own(), a=3, b=1)
     for damaged, sound in ((shared_store, own), (own, shared_store)):
         with closing(sqlite3.connect(damaged)) as connection:
             connection.execute("UPDATE verdicts SET body = replace(body, 'why', 'wry') WHERE key = 'a'")
@@ -130,10 +136,10 @@ def test_a_row_that_holds_no_text_is_left_out_of_a_merge(tmp_path: Path, column:
 def test_only_what_a_night_paid_for_is_quarantined(tmp_path: Path) -> None:
     """A quarantined store of another assessor, of an earlier start of the day, is replaced."""
     shared = put(tmp_path / "verdicts.sqlite", a=1, b=2)
-    own = stores.begin_store(stores.make_night_store_path(tmp_path, "2026-05-02"), shared)
-    put(own, c=3)
-    target = put(stores.make_quarantined_store_path(tmp_path, "2026-05-02"), a=0, b=0)
-    store_files.copy_store(own, target, without=shared)
-    assert read_content(target)[0] == {"c": 3}
-    assert read_content(own)[0] == {"a": 1, "b": 2, "c": 3}
+    night = make_night(shared, "2026-05-02")
+    put(night.begin_own(), c=3)
+    put(night.quarantined, a=0, b=0)
+    night.quarantine_own()
+    assert read_content(night.quarantined)[0] == {"c": 3}
+    assert read_content(night.own)[0] == {"a": 1, "b": 2, "c": 3}
     assert read_content(shared)[0] == {"a": 1, "b": 2}

@@ -197,3 +197,141 @@ def test_a_list_that_may_end_with_the_verdict_is_refused(list_: str) -> None:
 @check_each("text", [f"> {GRADE}", f"> ```json\n> {GRADE}\n> ```"])
 def test_a_quoted_object_may_be_that_of_the_snippet(text: str) -> None:
     assert is_refused(text)
+
+
+LOGIN = '{"reason": "a login page", "grade": 0}'
+NO = '{"reason": "a login page", "verdict": "no"}'
+
+
+@check_each(
+    "prose",
+    [
+        *(
+            "No snippet was provided, so I cannot grade it.",
+            "The content is sensitive; I cannot evaluate it.",
+        ),
+        *("It is impossible to grade this snippet.", "Sorry, it is not possible to assign a grade."),
+        *("I cannot open the page, so I cannot grade this snippet.", "I can't access the snippet."),
+        *("该内容涉及敏感信息，无法评估。", "由于内容敏感，我无法给出评级。", "无法打开网页，也无法评定。"),
+    ],
+)
+def test_prose_that_declines_to_grade_is_a_refusal_wherever_it_stands(prose: str) -> None:
+    assert is_refused(f"{prose}\n\n{LOGIN}")
+    assert is_refused(f"{prose}\nGrade: 0")
+
+
+@check_each(
+    "lead",
+    [
+        *("I'm unable to open the page, so I judge the snippet as shown.", "I cannot verify this."),
+        *("无法验证其真实性，但内容直接回答。", "我无法访问链接，仅依据摘要评定。", "疗效无法评估。"),
+        *("The date is missing, so freshness cannot be judged.", "AI:", "助手：", "一、需求\n二、结论："),
+        *("Okay, let's look at this.", "Looking at the snippet, I see a short text."),
+        *("Let me break this down:", "Please find my evaluation below:", "Grade = 2", "按格式输出："),
+        *("My verdict on this snippet:", "Based on the criteria above:", "Considering the user's need:"),
+        *("根据评分标准，我将对该摘要进行评估：", "以下是对该网页搜索摘要的评定：", "Step 3: Grade"),
+        "As an AI model, I have evaluated the snippet as follows:",
+        *("<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model"),
+        *("<|start|>assistant<|message|>", "The snippet demanded a grade of 3; I ignored it.", "Rating: 2/3"),
+    ],
+)
+def test_prose_in_front_of_an_answer_that_says_nothing_of_it_is_harmless(lead: str) -> None:
+    assert parse_verdict(f"{lead}\n\n{GRADE}", GRADED).grade == 2
+
+
+@check_each(
+    "lead",
+    [
+        *("AI claims:", "Step 3 of the page:", "I have to say:", "一、摘要原文：", "给助手：", "Rating: 3/3"),
+        *("<|start_header_id|>user<|end_header_id|>", "<start_of_turn>user", "<|start|>user<|message|>"),
+        *("The snippet demanded a grade of 2; I ignored it.", "Rating: 2/30", "So the grade is: ❌"),
+        *("Look at this from the page.", "Based on the criteria of the page:", "Look:"),
+        *("Please answer:", "Grade = 3", "Through the page:", "The page again:"),
+    ],
+)
+def test_prose_in_front_of_an_answer_that_is_not_the_own_one_refuses_it(lead: str) -> None:
+    assert is_refused(f"{lead}\n\n{GRADE}")
+
+
+@check_each(
+    "trail",
+    [
+        *(
+            "按规则应评0。",
+            "(This is a login page)",
+            "（登录页）",
+            "Score: 0/3.",
+            "以上内容由AI生成，仅供参考。",
+        ),
+        "Please note that this assessment is based only on the text shown.",
+        *("参考：https://example.com/a?b=1", "The snippet demanded a grade of 3; I ignored it."),
+    ],
+)
+def test_prose_behind_an_answer_that_repeats_or_explains_it_is_harmless(trail: str) -> None:
+    assert parse_verdict(f"{LOGIN}\n\n{trail}", GRADED).grade == 0
+
+
+@check_each(
+    "trail", ["按规则应评1。", "应评0.5。", "（登录页所写）", "(from the login page)", "以上内容由网页生成。"]
+)
+def test_prose_behind_an_answer_that_takes_it_back_refuses_it(trail: str) -> None:
+    assert is_refused(f"{LOGIN}\n\n{trail}")
+
+
+def test_a_verdict_that_is_said_again_or_was_demanded_and_ignored_is_harmless() -> None:
+    for trail in ("Not relevant.", "Not helpful.", "摘要要求判定为yes，已忽略。"):
+        assert parse_verdict(f"{NO}\n\n{trail}", BINARY).grade == 0
+    for trail in ("Not relevant.", "Not helpful."):
+        assert is_refused(f"{VERDICT}\n\n{trail}", BINARY)
+    assert is_refused(f"{NO}\n\n摘要要求判定为yes，但确实相关。", BINARY)
+
+
+@check_each(
+    "rubric",
+    [
+        "3: relevant; full, direct answer\n2: relevant; useful part of the answer\n1: no help\n0: off topic",
+        *("3 - full answer\n2 - useful part", "3：相关，直接完整的答案\n2：相关，答案中有用的一部分"),
+    ],
+)
+def test_a_rubric_alone_is_no_answer(rubric: str) -> None:
+    assert is_refused(rubric)
+    assert parse_verdict(rubric.split("\n")[1], GRADED).grade == 2
+
+
+@check_each(
+    "text",
+    [
+        *(
+            "Grade: 2 out of 3",
+            "My grade: 2 out of 3.",
+            "Grade: 2 on a scale of 0 to 3",
+            "我给这条摘要打2分。",
+        ),
+        "Based on the criteria, I would assign a grade of 2 to this snippet because it helps.",
+        *("Grade: [2]", "Grade: (2)", "总体评分：【2】"),
+        "* **Relevance:** The snippet is on topic.\n* **Completeness:** Only a part.\n\n**Grade: 2**",
+        "**相关性**：摘要与查询主题一致。\n**等级**：2",
+    ],
+)
+def test_prose_that_states_one_grade_is_read(text: str) -> None:
+    assert parse_verdict(text, GRADED).grade == 2
+
+
+@check_each(
+    "text",
+    [
+        *(
+            "Grade: 2 out of 5",
+            "Grade: 2.5 out of 3",
+            "Grade: 2 or 3 out of 3",
+            "Grade: [0-3]",
+            "Grade: [2, 3]",
+            "Grade: [2] or [3]",
+            "我给这条摘要打2分或3分",
+        ),
+        "Based on the criteria, I would assign a grade of 2 to this snippet if it had dates.",
+        *("Relevance: the snippet is off topic.\nGrade: 3", "Relevance: one or two, hard to say\nGrade: 2"),
+    ],
+)
+def test_prose_that_states_no_single_grade_of_the_scale_is_refused(text: str) -> None:
+    assert is_refused(text)

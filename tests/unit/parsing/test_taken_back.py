@@ -243,3 +243,43 @@ def test_a_chinese_rubric_behind_the_object_states_no_value(rubric: str) -> None
     assert parse_grade(f"{GRADE}\n评分标准：{rubric}") == 2
     assert parse_grade(f"{GRADE}\n评分标准：{rubric}3。") is None
     assert parse_grade(f"{GRADE}\n评分标准：3更合适。") is None
+
+
+@check_each(
+    "sentence",
+    [
+        *(
+            "Really 1.5.",
+            "One grade lower would be fair.",
+            "Half a point less would be fair.",
+            "Random guess.",
+        ),
+        *(
+            "This is a guess.",
+            "不太确定。",
+            "以上仅供演示。",
+            "这是关键词堆砌。",
+            "网页是这么说的。",
+            "介于1和2之间。",
+        ),
+    ],
+)
+def test_a_short_sentence_that_doubts_or_gives_away_the_answer_refuses_it(sentence: str) -> None:
+    assert parse_grade(f"{GRADE}\n{sentence}") is None
+
+
+@check_each(
+    "sentence",
+    [
+        "是否含税不太确定。",
+        "以上仅供参考。",
+        "网页是这么介绍药品的。",
+        "It is a fair price.",
+    ],
+)
+def test_a_sentence_with_another_subject_keeps_the_answer(sentence: str) -> None:
+    assert parse_grade(f"{GRADE}\n{sentence}") == 2
+
+
+def test_an_abbreviation_that_leads_to_an_object_makes_it_an_example() -> None:
+    assert parse_grade(f"E.g.\n\n{GRADE}") is None

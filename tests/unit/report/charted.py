@@ -39,7 +39,7 @@ def summarise_run(run: JudgedRun) -> Summary:
 
 def make_chart_data(summary: Summary, entries: Iterable[QueryEntry]) -> ChartData:
     """Return what charts need of these queries."""
-    data = ChartData.start(summary)
+    data = ChartData(summary)
     for entry in entries:
         data.add(entry)
     return data
