@@ -55,11 +55,12 @@ def _measure_kind(
     same_share, kappa = agreement.same_verdict.value, agreement.kappa_relevant.value
     return Message(
         "{kind}: judged pairs that have them: {agreement.pairs:,}, their queries: {agreement.queries:,}; the"
-        " verdict of the run is the same on {same}, kappa {kappa}; about no result of this run:"
-        " {unmatched:,}",
+        " verdict of the run is the same on {same}, kappa {kappa}; about no result down to rank"
+        " {depth}: {unmatched:,}",
         kind=_NAMES[kind],
         same="–" if same_share is None else f"{same_share:.1%}",
         kappa="–" if kappa is None else f"{kappa:.2f}",
+        depth=depth,
         unmatched=len(matched.unmatched),
         agreement=agreement,
     )

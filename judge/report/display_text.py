@@ -19,6 +19,7 @@ from judge.analysis.summary import Summary
 from judge.characters import count_columns, escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
 from judge.measure.compare import Outcome
+from judge.measure.formulas import TIE
 from judge.measure.resampling import CountedShare, Interval
 from judge.messages import Translator
 from judge.pricing.costs import Cost
@@ -270,7 +271,15 @@ def format_interval(t: Translator, ends: Interval | None, form: str) -> str:
     """Return ` (95%: low to high)`, by the format of the value; empty where the ends are missing or equal."""
     if not ends or ends[0] >= ends[1]:
         return ""
-    return t(" (95%: {low} to {high})", low=format(ends[0], form), high=format(ends[1], form))
+    return t(" (95%: {low} to {high})", low=_format_end(ends[0], form), high=_format_end(ends[1], form))
+
+
+def _format_end(end: float, form: str) -> str:
+    """Return an end of an interval; one that is not 0 does not round to 0, because its side of 0 decides."""
+    text = format(end, form)
+    if abs(end) <= TIE or not form.endswith("f") or re.search("[1-9]", text):
+        return text
+    return ("-" if end < 0 else text[: text.index("0")]) + text.lstrip("+-")[:-1] + "1"
 
 
 def format_plain_number(value: float | None, form: str = ".3f", nothing: str = "-") -> str:
@@ -280,7 +289,9 @@ def format_plain_number(value: float | None, form: str = ".3f", nothing: str = "
 
 def format_plain_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f") -> str:
     """Return `low to high` for a text that is copied; a hyphen for None."""
-    return t("{low} to {high}", low=format(ends[0], form), high=format(ends[1], form)) if ends else "-"
+    if not ends:
+        return "-"
+    return t("{low} to {high}", low=_format_end(ends[0], form), high=_format_end(ends[1], form))
 
 
 def format_number(value: float | None, form: str = ".3f") -> str:
@@ -290,7 +301,8 @@ def format_number(value: float | None, form: str = ".3f") -> str:
 
 def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
     """Return both ends of a range on a page; a dash for None."""
-    return " … ".join(format_number(end, form) for end in ends) if ends else NOTHING
+    shown = (NOTHING if end is None else set_minus_signs(_format_end(end, form)) for end in ends or ())
+    return " … ".join(shown) or NOTHING
 
 
 def format_share(value: float | None, nothing: str = NOTHING) -> str:

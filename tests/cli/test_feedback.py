@@ -121,8 +121,8 @@ def test_feedback_is_beside_the_verdicts_and_is_no_label(tmp_path: Path, events:
     # 1 of 3 is the same, 5 / 9 by chance: (1/3 - 5/9) / (1 - 5/9).
     text = " ".join(run.stdout.split())
     assert "thumbs: judged pairs that have them: 3, their queries: 1; the verdict" in text
-    assert "the verdict of the run is the same on 33.3%, kappa -0.50; about no result of this run: 0" in text
-    assert "100.0%, kappa 1.00; about no result of this run: 1" in text
+    assert "the verdict of the run is the same on 33.3%, kappa -0.50; about no result down to" in text
+    assert "100.0%, kappa 1.00; about no result down to rank 10: 1" in text
     dimension = judge.score(out, feedback=events).summary.dimensions["feedback"]
     assert dimension.find_mean("b", "with thumbs@10").mean == 1
     result = run_judge("run", tmp_path / "data.jsonl", "-m", "lexical", "--qrels", events)
