@@ -186,6 +186,8 @@ def _refuse_grades(results: ResultColumns, graded: npt.NDArray[np.void], scale: 
     rows = graded[["pair", "repeat", "grade"]].tolist()
     for pair, repeat, grade in sorted(rows):
         first = grades.setdefault((pair, repeat), grade)
+        if first == grade and 0 <= grade <= scale.top:
+            continue
         place = Message(
             "query {query_id!r}, snippet {snippet_id!r}, repeat {repeat}",
             query_id=results.queries[results.pair_query[pair]],
@@ -199,10 +201,9 @@ def _refuse_grades(results: ResultColumns, graded: npt.NDArray[np.void], scale: 
                 grade=grade,
                 scale=scale,
             )
-        if grade != first:
-            raise InputError(
-                "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
-                place=place,
-                first=first,
-                second=grade,
-            )
+        raise InputError(
+            "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
+            place=place,
+            first=first,
+            second=grade,
+        )

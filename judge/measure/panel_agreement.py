@@ -148,8 +148,9 @@ def _combine_votes(votes: Sequence[Judgment], assessor: str, size: int, *, high:
         return of_panel(votes[0], grade=None, reason="", error="no_quorum", flags=tuple(flags))
     low, top = median_low(grades), median_high(grades)
     is_set = {PANEL_SPLIT: len(set(grades)) > 1, PANEL_TIE: low != top, PANEL_SHORT: len(grades) < size}
+    own_flags = (flag for flag, applies in is_set.items() if applies)
     first = next(judgment for judgment in votes if judgment.grade == (top if high else low))
-    return of_panel(first, error=None, flags=(*flags, *filter(is_set.get, is_set)))
+    return of_panel(first, error=None, flags=(*flags, *own_flags))
 
 
 def _summarise_member(name: str, judgments: Sequence[Judgment], scale: Scale) -> Member:
