@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
-
-import numpy as np
 
 from judge.analysis.dimension_summary import average_values
 from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades, score_run
@@ -16,7 +13,7 @@ from judge.flags import EMPTY_SNIPPET, LABEL
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_agreement import find_shared_vendors
-from judge.measure.engine_summary import summarise_engines
+from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.formulas import TIE, convert_non_finite
 from judge.measure.panel_agreement import (
     SERVED_MODEL_COLUMN,
@@ -50,17 +47,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
     judged = int(columns.rows["is_graded"].sum())
     assessed = (judgment for judgment in run.judgments if LABEL not in judgment.flags)
     all_judgments = len(pool.pairs) * spec.repeats
-    rerank_scores: dict[int, list[float]] = {}
-    for pair, score in columns.rows[["pair", "score"]][~np.isnan(columns.rows["score"])].tolist():
-        rerank_scores.setdefault(pair, []).append(score)
-    engines = summarise_engines(
-        scores, results, {pair: fmean(of_pair) for pair, of_pair in rerank_scores.items()}
-    )
-    undefined = {
-        name: max(engine.measures[name].undefined for engine in engines.values())
-        for name in map(str, spec.measures)
-        if engines
-    }
+    engines = summarise_engines(scores, results, columns.average_scores())
     flagged = results.mark_flags(INJECTION_FLAGS)
     flagged_counts = zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
 
@@ -91,7 +78,7 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
         remarks=tuple(data.warnings),
         measures=tuple(map(str, spec.measures)),
         notes={str(measure): measure.note for measure in spec.measures if measure.note},
-        undefined={name: count for name, count in undefined.items() if count},
+        undefined=_count_undefined(engines.values()),
         engines=engines,
         comparisons=comparisons,
         own_list_reversal=check_own_lists(with_own_lists, pool.depth, comparisons),
@@ -148,3 +135,10 @@ def list_deciding_queries(
         for _, query_id, difference in differing[:_MOST_DECIDING]
     )
     return DecidingQueries(measure, a, b, n, rows) if rows else None
+
+
+def _count_undefined(engines: Collection[EngineResult]) -> dict[str, int]:
+    """Return, for each measure, on how many queries it is undefined (the most of any engine), where any."""
+    names = dict.fromkeys(name for engine in engines for name in engine.measures)
+    most = {name: max(engine.measures[name].undefined for engine in engines) for name in names}
+    return {name: count for name, count in most.items() if count}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, compress, count, groupby, pairwise
 from operator import attrgetter
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -320,6 +321,13 @@ class JudgmentColumns:
         """Return the number of failed judgments by kind, sorted."""
         counts = np.bincount(self.rows["error"] + 1, minlength=len(self.errors) + 1)[1:].tolist()
         return dict(sorted(zip(self.errors, counts, strict=True)))
+
+    def average_scores(self) -> dict[int, float]:
+        """Return the score of a reranker by pair, the mean over the repeats; empty without a reranker."""
+        scores: dict[int, list[float]] = {}
+        for pair, score in self.rows[["pair", "score"]][~np.isnan(self.rows["score"])].tolist():
+            scores.setdefault(pair, []).append(score)
+        return {pair: fmean(of_pair) for pair, of_pair in scores.items()}
 
     def grade_zero(self, pairs: Bools) -> JudgmentColumns:
         """Return the judgments with grade 0 for the marked (pairs,)."""
