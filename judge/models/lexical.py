@@ -80,11 +80,16 @@ def _write_reason(matched: list[str], missing: list[str], lang: Lang) -> str:
     return f"Term overlap only: matched {hits}; missing {misses}."
 
 
-class ExpectedDocuments(Lexical):
+class ExpectedDocuments:
     """The name of the assessor of a run whose labels are the expected documents."""
 
     name = EXPECTED
+    endpoint = ""
+    params: Mapping[str, Any] = MappingProxyType({})
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Raise CallError: every pair has a label."""
         raise CallError("no_model", "expected documents are not a model")
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no connections."""
