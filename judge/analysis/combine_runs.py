@@ -106,14 +106,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
     pooled = build_pool(data, first.pool.depth)
     repeats = min(run.spec.repeats for run in runs.values())
-    judgments = {
-        name: [
-            judgment
-            for judgment in run.judgments
-            if judgment.query_id in queries and judgment.repeat <= repeats
-        ]
-        for name, run in runs.items()
-    }
+    judgments = _select_judgments(runs, queries, repeats)
     shift = _find_shift(judgments)
     unequal = _explain_inequality(runs, queries)
     if not unequal and shift and shift.p < ALPHA:
@@ -144,6 +137,19 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     if pairs is not None:
         terms.append(Message("engines are compared across runs; within a run: judge compare RUN"))
     return CombinedRuns(JudgedRun(separate, pool, separated, spec), pairs, notes, tuple(terms), names, shift)
+
+
+def _select_judgments(
+    runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int
+) -> JudgmentsByRun:
+    return {
+        name: [
+            judgment
+            for judgment in run.judgments
+            if judgment.query_id in queries and judgment.repeat <= repeats
+        ]
+        for name, run in runs.items()
+    }
 
 
 def _check_scale_and_depth(runs: Mapping[str, JudgedRun]) -> None:
