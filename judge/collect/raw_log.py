@@ -76,8 +76,8 @@ def read_raw_log(path: Path) -> Iterator[RawLogEntry]:
                 ) from error
 
 
-def _name_kind(kind: str, detail: str) -> Message:
-    """Return an error of an engine; its English text is that of the files."""
+def _make_reason(kind: str, detail: str) -> Message:
+    """Return why an engine has no answer: `kind` and `detail` of its error. Files have the English text."""
     return Message("{name}: {value}", name=ErrorKind(kind), value=Message(detail))
 
 
@@ -168,10 +168,10 @@ class CollectedResults:
                 return None
             except CallError as error:
                 unreadable = error
-                reason = _name_kind(error.kind, mask(error.detail, *source.secrets))
+                reason = _make_reason(error.kind, mask(error.detail, *source.secrets))
         else:
             kind, separator, detail = entry.error.partition(": ")
-            reason = _name_kind(kind, detail) if separator else Message(kind)
+            reason = _make_reason(kind, detail) if separator else Message(kind)
         self._errors[key] = self._latest_errors[entry.engine] = reason
         return unreadable
 

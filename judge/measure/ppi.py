@@ -227,7 +227,7 @@ def correct_engines(
         for index in order
     ]
     differences = [_subtract_samples(*two) for two in combinations(samples, 2)]
-    warnings = _collect_warnings([*samples, *differences])
+    warnings = _check_samples([*samples, *differences])
     corrected = {sample.engines[0]: correct_mean(sample, 0.95) for sample in samples}
     return MeasureCalibration(corrected, tuple(_correct_pairs(differences)), warnings)
 
@@ -284,8 +284,8 @@ def _swap_engines(difference: LabelledSample) -> LabelledSample:
     )
 
 
-def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
-    """Return warnings about the sample with the fewest labels; raise `InputError` where they are too few."""
+def _check_samples(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
+    """Raise `InputError` where labels are too few; return warnings about the sample with the fewest."""
     for sample in samples:
         if not sample.assessor_values.size:
             raise InputError(

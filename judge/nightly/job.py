@@ -63,7 +63,6 @@ from judge.nightly.record import (
     RegressionTest,
     read_night,
 )
-from judge.nightly.stores import NightStores
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -144,7 +143,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             context=context,
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
-    NightStores.of_context(context).check_shared()
+    stores.NightStores.from_context(context).check_shared()
     if not read_section(toml, "collect"):
         if not (context.config.data or context.config.trec_runs):
             raise InputError(
@@ -167,7 +166,7 @@ def run_night(
     canary_config = assessor_drift.make_canary_config(
         config, context.folder.path / assessor_drift.CANARIES_FOLDER, rules.canary_repeats or 1
     )
-    night_stores = NightStores.of_context(context)
+    night_stores = stores.NightStores.from_context(context)
     # Record what an earlier start of this night spent, before a store of it is removed.
     stores.count_night_calls(context.folder, config, canary_config)
     baseline = context.baseline

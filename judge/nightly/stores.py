@@ -79,7 +79,7 @@ class NightStores:
     shared: Path
 
     @classmethod
-    def of_context(cls, context: NightContext) -> Self:
+    def from_context(cls, context: NightContext) -> Self:
         """Return the stores of the night of `context`."""
         return cls(context.nights, context.day, choose_store_path(context.config))
 
@@ -157,7 +157,7 @@ def find_begun_store(context: NightContext) -> Path:
     """
     config = read_config_if_there(context.folder)
     if config is None:
-        return NightStores.of_context(context).own
+        return NightStores.from_context(context).own
     # The folder may have been moved, so only the name counts.
     store = config.options.store
     name = Path(store).name if store else ""
@@ -181,7 +181,7 @@ def choose_store(
     quarantined store of the same assessor. Where there is none, and the assessor has `drifted`, it is a new
     one.
     """
-    night = NightStores.of_context(context)
+    night = NightStores.from_context(context)
     if drifted or (check and context.baseline and not check.shares_canaries):
         for store, day in list_quarantined_stores(night.nights):
             # A night that was killed after it had copied its verdicts has more of them in its own store.
