@@ -1,7 +1,7 @@
 """Negotiation: parameters and answer formats that a server refuses are dropped, one by one.
 
-A server names in a 400 what it does not support. The table below says what judge sends instead, from the next
-request on.
+A server names in its error what it does not support. The table below says what judge sends instead, from the
+next request on.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from judge.records import Sampling
 
 Form = Literal["json_schema", "json_object", "text"]
 
-NEGOTIABLE = frozenset({400, 404, 422})
+#: Statuses of refusals: some servers answer 500 to an answer format that they do not have.
+NEGOTIABLE = frozenset({400, 404, 422, 500, 501})
 _UNSUPPORTED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected)|not (?:supported|permitted)"
     r"|(?:does not|doesn't) support|only [0-9.]{1,4} is allowed|deprecated|extra)"
 )
 _ABOUT_FORM = (
-    r"response_format|json[ _]schema|json[ _]object|json[ _]mode|guided_json|structured.?outputs?"
+    r"response_format|json[ _]schema|json[ _]object|json[ _]mode|guided_json|structured.?outputs?|grammar"
     r"|contain the word ['\"]?json"
 )
 

@@ -30,12 +30,12 @@ from tests.unit.models.adapter_calls import (
 GRADE = '{"grade": 2}'
 
 
-def serve_refusal(message: str, when: Callable[[ChatRequest], bool]) -> LoopbackServer:
-    """A server that answers 400 with `message` to requests that `when` picks, else with a grade."""
+def serve_refusal(message: str, when: Callable[[ChatRequest], bool], status: int = 400) -> LoopbackServer:
+    """A server that answers `status` with `message` to requests that `when` picks, else with a grade."""
 
     def answer(request: ChatRequest) -> Reply:
         if when(request):
-            return Reply(status=400, body=json.dumps({"error": {"message": message, "code": None}}))
+            return Reply(status=status, body=json.dumps({"error": {"message": message, "code": None}}))
         return Reply(text=GRADE)
 
     return LoopbackServer(answer)
@@ -121,21 +121,24 @@ def test_thinking_is_turned_off_as_the_server_reads_it(url: str, switch: dict[st
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("status", "message"),
     [
-        "This response_format type is unavailable now",
-        "Json mode is not supported for this model.",
-        "JSON schema is not supported",
-        "'messages' must contain the word 'json' in some form, to use it",
-        "Structured outputs are not available for this model",
+        (400, "This response_format type is unavailable now"),
+        (400, "Json mode is not supported for this model."),
+        (400, "JSON schema is not supported"),
+        (400, "'messages' must contain the word 'json' in some form, to use it"),
+        (400, "Structured outputs are not available for this model"),
+        (400, "Failed to initialize samplers: failed to parse grammar"),
+        # https://github.com/ikawrakow/ik_llama.cpp/issues/778, https://github.com/ggml-org/llama.cpp/issues/23463
+        (500, 'response_format type must be one of "text" or "json_object", but got: json_schema'),
     ],
 )
-def test_the_answer_format_steps_down_once_and_is_remembered(message: str) -> None:
+def test_the_answer_format_steps_down_once_and_is_remembered(status: int, message: str) -> None:
     def accepts_only_text(chat_request: ChatRequest) -> bool:
         return format_of(chat_request) != "text"
 
     second = replace(PROMPT, user="query: coffee")
-    with serve_refusal(message, accepts_only_text) as server:
+    with serve_refusal(message, accepts_only_text, status) as server:
         answers = ask(open_at("openai", server), PROMPT, second)
         formats = [format_of(request) for request in server.requests]
     assert formats == ["json_schema", "json_object", "text", "text"]
