@@ -99,7 +99,9 @@ class Ranking:
 
     No snippets and no `error` means an empty result list, which scores 0. With an `error` the engine
     failed: the query is left out for this engine, and counted. `latency_ms` is the duration of the request,
-    None when it was not measured.
+    None when it was not measured. Once the results are pooled, `documents` names the document that each
+    snippet down to the depth of the pool shows: snippets with the same canonical URL or the same text are one
+    document.
     """
 
     engine: str
@@ -107,6 +109,7 @@ class Ranking:
     snippets: tuple[Snippet, ...]
     error: str | None = None
     latency_ms: float | None = None
+    documents: tuple[str, ...] = ()
 
     @property
     def key(self) -> ListKey:
@@ -157,16 +160,14 @@ class Pair:
 class Pool:
     """The distinct pairs of all engines down to `depth`.
 
-    `documents[engine, query_id]` names, in rank order down to `depth`, the document that each
-    snippet shows: snippets with the same canonical URL or the same text are one document. `results` is the
-    number of results before duplicates are merged. Under `cache_key`, which depends on the files and options
-    that the pool was made from, caches have what follows from it; `""` where it was not made from files.
+    `results` is the number of results before duplicates are merged. Under `cache_key`, which depends on the
+    files and options that the pool was made from, caches have what follows from it; `""` where it was not
+    made from files.
     """
 
     depth: int
     results: int
     pairs: Sequence[Pair]
-    documents: Mapping[ListKey, tuple[str, ...]]
     cache_key: str = field(default="", compare=False)
 
     def __repr__(self) -> str:

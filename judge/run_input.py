@@ -188,7 +188,7 @@ def load_run_labels(config: Config, pooled: PooledDataset) -> LabelSet | None:
     """
     if config.model == EXPECTED:
         try:
-            return label_expected(pooled.dataset, pooled.pool)
+            return label_expected(pooled.dataset)
         except InputError as error:
             if config.data is None:
                 raise

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -18,12 +16,10 @@ import msgspec
 
 from judge.errors import StoreError, explain_error
 from judge.messages import Message
-from judge.records import ListKey, Query, Ranking
+from judge.records import Ranking
 
 Record = TypeVar("Record")
 Columns = TypeVar("Columns")
-#: The documents of the pool in rank order, by (engine, query_id).
-Documents = Mapping[ListKey, tuple[str, ...]]
 #: Bytes that are read at once, at least.
 _CHUNK = 1 << 20
 #: Temporary lines with fewer bytes have no file.
@@ -166,60 +162,10 @@ def chain_records(parts: Sequence[Collection[Record]]) -> StoredRecords[Record]:
     return StoredRecords(lambda: chain.from_iterable(parts), sum(map(len, parts)))
 
 
-@dataclass(frozen=True, slots=True)
-class QueryResults:
-    """The rankings of one query, and their documents in the pool."""
-
-    query: Query
-    rankings: tuple[Ranking, ...]
-    documents: Documents
-
-
-#: Yields the results of the queries, in the order of the dataset.
-ReadResults = Callable[[], Iterator[QueryResults]]
-
-
 class StoredRankings(StoredRecords[Ranking], Generic[Columns]):
-    """The rankings of a dataset, `length` in all, which are stored query by query.
+    """The rankings of a dataset, which are stored query by query, in the order of the queries.
 
     `columns` are those that were made of the rankings, None as long as there are none.
     """
 
-    def __init__(self, read_query_results: ReadResults, length: int, columns: Columns | None = None) -> None:
-        super().__init__(
-            lambda: (ranking for results in read_query_results() for ranking in results.rankings),
-            length,
-        )
-        self.read_query_results = read_query_results
-        self.columns = columns
-
-
-class StoredDocuments(Documents):
-    """The documents of all queries, which are read when they are used first. They are pickled as a dict."""
-
-    def __init__(self, read_query_results: ReadResults) -> None:
-        self._read_query_results = read_query_results
-
-    @cached_property
-    def _names(self) -> Documents:
-        return {
-            key: names for results in self._read_query_results() for key, names in results.documents.items()
-        }
-
-    def __getitem__(self, key: ListKey) -> tuple[str, ...]:
-        return self._names[key]
-
-    def __iter__(self) -> Iterator[ListKey]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __reduce__(self) -> tuple[type, tuple[Documents]]:
-        return dict, (dict(self),)
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, _: object) -> Self:
-        return self
+    columns: Columns | None = None

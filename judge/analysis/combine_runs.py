@@ -20,7 +20,7 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
 from judge.dataset.labels import list_unreturned
-from judge.dataset.pool import build_pool
+from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
 from judge.flags import LABEL
 from judge.measure.measures import Measure, list_default_measures
@@ -104,7 +104,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     ]
     first, engines = next(iter(runs.values())), tuple(sorted({ranking.engine for ranking in rankings}))
     data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
-    pooled = build_pool(data, first.pool.depth)
+    data, pooled = pool_dataset(data, first.pool.depth)
     repeats = min(run.spec.repeats for run in runs.values())
     judgments = _select_judgments(runs, queries, repeats)
     shift = _find_shift(judgments)
@@ -295,7 +295,7 @@ def _combine_expected_labels(runs: Mapping[str, JudgedRun], data: Dataset, pool:
     """Return the use of the expected documents where every run takes its grades from them, else None."""
     if any(run.spec.labels is None or run.spec.labels.unreturned is None for run in runs.values()):
         return None
-    unreturned = sum(map(len, list_unreturned(data, pool).values()))
+    unreturned = sum(map(len, list_unreturned(data).values()))
     return LabelUse(EXPECTED, len(pool.pairs), 0, None, unreturned)
 
 

@@ -64,10 +64,9 @@ class JudgedRun:
 
     def tabulate(self, *, with_tokens: bool = False) -> tuple[ResultColumns, JudgmentColumns]:
         """Return the results and the judgments in columns."""
-        rankings, documents = self.data.rankings, self.pool.documents
-        results = tabulate_results(rankings, documents, self.pool.depth, with_tokens=with_tokens)
+        results = tabulate_results(self.data.rankings, self.pool.depth, with_tokens=with_tokens)
         if self.spec.labels and self.spec.labels.unreturned:
-            names = list_unreturned(self.data, self.pool)
+            names = list_unreturned(self.data)
             counts = np.array([len(names[query_id]) for query_id in results.queries])
             results = replace(results, unreturned=counts)
         return results, tabulate_judgments(self.judgments, results)

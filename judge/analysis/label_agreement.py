@@ -239,8 +239,7 @@ def _score_sides(run: JudgedRun, people: _PeopleGrades, measures: Sequence[Measu
 def _score_judgments(
     run: JudgedRun, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]
 ) -> Scores:
-    rankings, documents = run.data.rankings, run.pool.documents
-    scores = score_rankings(rankings, documents, judgments, measures, scale, depth=run.pool.depth)
+    scores = score_rankings(run.data.rankings, judgments, measures, scale, depth=run.pool.depth)
     return scores.select(engines=run.data.engines)
 
 
@@ -282,27 +281,30 @@ def run_from_labels(
         )
     graded = sorted({key for key in (*assessor.grades, *people.grades) if key[0] in query_ids})
     lists = [
-        Ranking(ranking.engine, ranking.query_id, ranking.snippets[:depth])
+        _make_ranking(ranking.engine, ranking.query_id, ranking.snippets[:depth])
         for ranking in runs
         if ranking.query_id in query_ids
     ]
     queries = {query_id: Query(query_id, query_id, query_id, "en") for query_id in sorted(query_ids)}
     snippets_by_key = {key: Snippet(key[1], docno=key[1]) for key in graded}
     everything = lists + [
-        Ranking(_GRADED, query_id, tuple(map(snippets_by_key.__getitem__, keys)))
+        _make_ranking(_GRADED, query_id, tuple(map(snippets_by_key.__getitem__, keys)))
         for query_id, keys in groupby(graded, key=lambda key: key[0])
     ]
-    documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in everything}
     run = JudgedRun(
         Dataset(queries, tuple(everything), tuple(sorted({ranking.engine for ranking in lists}))),
         Pool(
-            max(depth, *map(len, documents.values())),
+            max(depth, *(len(ranking.snippets) for ranking in everything)),
             sum(len(ranking.snippets) for ranking in lists),
             tuple(Pair(queries[query_id], snippet) for (query_id, _), snippet in snippets_by_key.items()),
-            documents,
         ),
         agreement.convert_to_judgments(assessor.grades),
         RunSpec(assessor.source, assessor.scale, 1, tuple(measures)),
     )
     listed_pairs = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)
     return run, dict.fromkeys((key for key in listed_pairs if key not in snippets_by_key), 0)
+
+
+def _make_ranking(engine: str, query_id: str, snippets: tuple[Snippet, ...]) -> Ranking:
+    """Return a ranking in which each snippet is a document of its own name."""
+    return Ranking(engine, query_id, snippets, documents=tuple(snippet.id for snippet in snippets))

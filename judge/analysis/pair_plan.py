@@ -190,7 +190,7 @@ def _weigh_pairs(
     weights: dict[PairKey, Floats] = {}
     for ranking in run.data.rankings:
         if ranking.engine in engines:
-            for snippet_id, weight in zip(list_firsts(ranking, run.pool), of_rank, strict=False):
+            for snippet_id, weight in zip(list_firsts(ranking), of_rank, strict=False):
                 key = ranking.query_id, snippet_id
                 if key in labellable:
                     of_engine = weights.setdefault(key, np.zeros(len(engines)))
@@ -267,7 +267,7 @@ def _hash_lists(run: JudgedRun, engines: Sequence[str], measure: Measure) -> str
     """Return a hash of what the weights depend on: the lists of the engines down to the cutoff."""
     cutoff = measure.choose_cutoff(run.pool.depth)
     lists = sorted(
-        (ranking.engine, ranking.query_id, ranking.error is not None, list_firsts(ranking, run.pool)[:cutoff])
+        (ranking.engine, ranking.query_id, ranking.error is not None, list_firsts(ranking)[:cutoff])
         for ranking in run.data.rankings
         if ranking.engine in engines
     )

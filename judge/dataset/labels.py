@@ -8,12 +8,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from judge.dataset.cells import escape_column, unescape_candidates
-from judge.dataset.pool import canonicalise_url, read_query_results
+from judge.dataset.pool import canonicalise_url, group_rankings
 from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
 from judge.messages import Message
-from judge.records import BINARY, EXPECTED, GRADED, Dataset, Pair, PairKey, Pool, Scale, ScaleName
-from judge.stored_records import QueryResults
+from judge.records import (
+    BINARY,
+    EXPECTED,
+    GRADED,
+    Dataset,
+    Pair,
+    PairKey,
+    Pool,
+    Query,
+    Ranking,
+    Scale,
+    ScaleName,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +93,8 @@ def match_labels(
 ) -> LabelSet:
     """Return the labels by pair of `pool`, in its order, on the scale that `choose_label_scale` returns.
 
-    An item is the id of a snippet or the name of a document in `pool.documents`, as it is or as the TREC
-    files and spreadsheets of the run write it. The label of a document applies to every snippet of the
+    An item is the id of a snippet or the name of a document, as it is or as the TREC files and
+    spreadsheets of the run write it. The label of a document applies to every snippet of the
     query that shows it. The label of a snippet has priority over that of its document; of several documents
     with one snippet the highest grade counts. Raise InputError when no label matches a pair.
     """
@@ -127,8 +138,7 @@ def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
     """Return the names of a run; a name as it is has priority over its form in TREC files."""
     snippet_ids: dict[tuple[str, str], set[str]] = {}
     for ranking in dataset.rankings:
-        documents = pool.documents.get(ranking.key, ())
-        for snippet, document in zip(ranking.snippets, documents, strict=False):
+        for snippet, document in zip(ranking.snippets, ranking.documents, strict=False):
             snippet_ids.setdefault((ranking.query_id, document), set()).add(snippet.id)
     exact = {key: frozenset(ids) for key, ids in snippet_ids.items()}
     escaped = {(query_id, escape_column(document)): ids for (query_id, document), ids in exact.items()}
@@ -214,8 +224,8 @@ def choose_label_scale(
     return scale
 
 
-def label_expected(dataset: Dataset, pool: Pool) -> LabelSet:
-    """Return the labels of every pair of `pool`: 1 where it shows an expected document of its query, else 0.
+def label_expected(dataset: Dataset) -> LabelSet:
+    """Return the labels of all pairs of the pool: 1 for those that show an expected document, 0 for others.
 
     A document is named by its docno or a URL. Raise InputError for a query without the field, and for
     snippets without text that show an expected document and another one.
@@ -232,10 +242,10 @@ def label_expected(dataset: Dataset, pool: Pool) -> LabelSet:
     grades: dict[PairKey, int] = {}
     unreturned = 0
     by_text: list[tuple[str, str]] = []
-    for results in read_query_results(dataset, pool):
-        relevant, others = _match_documents(results)
+    for query, rankings in group_rankings(dataset):
+        relevant, others = _match_documents(query, rankings)
         unreturned += len(others)
-        by_text += _grade_results(results, relevant, grades)
+        by_text += _grade_results(query.id, rankings, relevant, grades)
     labels = LabelSet(grades, BINARY, EXPECTED, unreturned=unreturned)
     if not by_text:
         return labels
@@ -251,17 +261,16 @@ def label_expected(dataset: Dataset, pool: Pool) -> LabelSet:
 
 
 def _grade_results(
-    results: QueryResults, relevant: Collection[str], grades: dict[PairKey, int]
+    query_id: str, rankings: Iterable[Ranking], relevant: Collection[str], grades: dict[PairKey, int]
 ) -> list[tuple[str, str]]:
     """Add the grade of each result of a query to `grades`: 1 for the `relevant` documents.
 
     Return the query and the document of each other result that shows the text of a relevant one.
     """
-    query_id = results.query.id
     named_snippets = [
-        (snippet, name)
-        for ranking in results.rankings
-        for snippet, name in zip(ranking.snippets, results.documents[ranking.key], strict=False)
+        named_snippet
+        for ranking in rankings
+        for named_snippet in zip(ranking.snippets, ranking.documents, strict=False)
     ]
     for snippet, name in named_snippets:
         key, grade = (query_id, snippet.id), int(name in relevant)
@@ -279,21 +288,21 @@ def _grade_results(
     ]
 
 
-def list_unreturned(dataset: Dataset, pool: Pool) -> dict[str, tuple[str, ...]]:
+def list_unreturned(dataset: Dataset) -> dict[str, tuple[str, ...]]:
     """Return, by query, the expected documents that no engine returned down to the depth of the pool."""
-    return {results.query.id: _match_documents(results)[1] for results in read_query_results(dataset, pool)}
+    return {query.id: _match_documents(query, rankings)[1] for query, rankings in group_rankings(dataset)}
 
 
-def _match_documents(results: QueryResults) -> tuple[set[str], tuple[str, ...]]:
+def _match_documents(query: Query, rankings: Iterable[Ranking]) -> tuple[set[str], tuple[str, ...]]:
     """Return the names of the expected documents in the pool, and of those that are not there."""
     names: dict[str, set[str]] = {}
-    for ranking in results.rankings:
-        for snippet, document in zip(ranking.snippets, results.documents[ranking.key], strict=False):
+    for ranking in rankings:
+        for snippet, document in zip(ranking.snippets, ranking.documents, strict=False):
             for spelling in (*_spell(snippet.docno), *_spell(snippet.url)):
                 names.setdefault(spelling, set()).add(document)
     relevant: set[str] = set()
     others: dict[str, str] = {}
-    for item in results.query.expected or ():
+    for item in query.expected or ():
         spellings = list(_spell(item))
         documents_of = next((names[spelling] for spelling in spellings if spelling in names), None)
         if documents_of:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, groupby
 from operator import attrgetter
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from judge.characters import SURROGATE
 from judge.json_text import hash_parts
-from judge.records import Dataset, Pair, Pool, Ranking, Snippet
-from judge.stored_records import QueryResults, StoredRankings
+from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
+from judge.stored_records import StoredRankings
 
 # Parameters for tracking, which do not change the page.
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
@@ -28,35 +28,39 @@ _PLAIN_URL = re.compile(
 _DEFAULT_PORTS = frozenset({80, 443})
 
 
+def pool_dataset(dataset: Dataset, depth: int) -> tuple[Dataset, Pool]:
+    """Return the dataset with the documents of its rankings down to `depth`, and its pool."""
+    named = (name_documents(rankings, depth) for _, rankings in group_rankings(dataset))
+    return replace(dataset, rankings=tuple(chain.from_iterable(named))), build_pool(dataset, depth)
+
+
 def build_pool(dataset: Dataset, depth: int) -> Pool:
     """Return the union of the snippets of all engines down to `depth`: one pair per query, title and text.
 
     With `dates` of the dataset, snippets with different dates are different pairs. Pairs are in the order of
     their queries in the input, then sorted by snippet id, so that they do not depend on the engines.
     """
-    pairs: list[Pair] = []
-    documents: dict[tuple[str, str], tuple[str, ...]] = {}
-    for query_id, rankings in _group_rankings(dataset).items():
-        snippets, names = pool_query(query_id, rankings, depth)
-        pairs += [make_pair(dataset, query_id, snippet) for snippet in snippets]
-        documents |= names
-    return Pool(depth, sum(map(len, documents.values())), tuple(pairs), documents)
+    results = sum(len(ranking.snippets[:depth]) for ranking in dataset.rankings)
+    return Pool(depth, results, tuple(list_pairs(dataset, depth)))
 
 
-def pool_query(
-    query_id: str, rankings: Iterable[Ranking], depth: int
-) -> tuple[list[Snippet], dict[tuple[str, str], tuple[str, ...]]]:
-    """Return the snippets of the pairs of a query, and the documents of each list."""
-    by_engine = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
-    # Equal snippets in an order that does not depend on engines.
-    sort_key = attrgetter("id", "url", "docno", "raw_title", "raw_text")
-    all_snippets = sorted(chain.from_iterable(by_engine.values()), key=sort_key)
-    distinct = {snippet.id: snippet for snippet in all_snippets}
-    names = _name_documents(all_snippets)
-    documents = {
-        (engine, query_id): tuple(_list_documents(snippets, names)) for engine, snippets in by_engine.items()
-    }
-    return list(distinct.values()), documents
+def list_pairs(dataset: Dataset, depth: int) -> Iterator[Pair]:
+    """Yield the pairs of the pool of a dataset."""
+    for query, rankings in group_rankings(dataset):
+        snippets = chain.from_iterable(ranking.snippets[:depth] for ranking in rankings)
+        # Equal snippets in an order that does not depend on engines.
+        in_order = sorted(snippets, key=attrgetter("id", "url", "docno", "raw_title", "raw_text"))
+        for snippet in {snippet.id: snippet for snippet in in_order}.values():
+            yield make_pair(dataset, query.id, snippet)
+
+
+def name_documents(rankings: Sequence[Ranking], depth: int) -> tuple[Ranking, ...]:
+    """Return the rankings of a query with the documents that their snippets down to `depth` show."""
+    names = _name_documents(snippet for ranking in rankings for snippet in ranking.snippets[:depth])
+    return tuple(
+        replace(ranking, documents=tuple(_list_documents(ranking.snippets[:depth], names)))
+        for ranking in rankings
+    )
 
 
 def make_pair(dataset: Dataset, query_id: str, snippet: Snippet) -> Pair:
@@ -170,29 +174,26 @@ def _list_links(snippet: Snippet) -> Iterator[str]:
         yield f"4 {snippet.id}"
 
 
-def _group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:
-    """Return the rankings of each query, in the order of the queries."""
-    by_query: dict[str, list[Ranking]] = {query_id: [] for query_id in dataset.queries}
-    for ranking in dataset.rankings:
-        by_query[ranking.query_id].append(ranking)
-    return by_query
+def group_rankings(dataset: Dataset) -> Iterator[tuple[Query, tuple[Ranking, ...]]]:
+    """Yield each query with its rankings, in the order of the queries."""
+    rankings: Iterable[Ranking] = dataset.rankings
+    if not isinstance(rankings, StoredRankings):
+        places = {query_id: place for place, query_id in enumerate(dataset.queries)}
+        rankings = sorted(rankings, key=lambda ranking: places[ranking.query_id])
+    groups = groupby(rankings, attrgetter("query_id"))
+    query_id, group = next(groups, (None, iter(())))
+    for query in dataset.queries.values():
+        if query.id == query_id:
+            yield query, tuple(group)
+            query_id, group = next(groups, (None, iter(())))
+        else:
+            yield query, ()
 
 
-def read_query_results(dataset: Dataset, pool: Pool) -> Iterator[QueryResults]:
-    """Yield the results of each query, in the order of the queries."""
-    if isinstance(dataset.rankings, StoredRankings):
-        yield from dataset.rankings.read_query_results()
-        return
-    for query_id, rankings in _group_rankings(dataset).items():
-        documents = {ranking.key: pool.documents.get(ranking.key, ()) for ranking in rankings}
-        yield QueryResults(dataset.queries[query_id], tuple(rankings), documents)
-
-
-def list_firsts(ranking: Ranking, pool: Pool) -> list[str]:
+def list_firsts(ranking: Ranking) -> list[str]:
     """Return the snippet id at each rank, "" for a document that the list has already shown."""
-    documents = pool.documents.get(ranking.key, ())
     ids = (snippet.id for snippet in ranking.snippets)
-    return ["" if again else id_ for id_, again in zip(ids, mark_repeated(documents), strict=False)]
+    return ["" if again else id_ for id_, again in zip(ids, mark_repeated(ranking.documents), strict=False)]
 
 
 def mark_repeated(names: Sequence[str]) -> list[bool]:

@@ -20,7 +20,7 @@ from judge.dataset.query_rows import QueryRows
 from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, RowFormat
 from judge.errors import InputError
-from judge.records import Dataset, Query, Ranking
+from judge.records import Query, Ranking
 
 
 @dataclass(slots=True)
@@ -67,13 +67,6 @@ class QueryReader:
             raise InputError("{source}: holds no rows; write one row for each result", source=self.source)
         self.engines = remarks.engines
         self.warnings += remarks.describe()
-
-    def collect(self) -> Dataset:
-        """Return the dataset in memory."""
-        content = list(self.read())
-        queries = {query.id: query for query, _ in content}
-        rankings = tuple(ranking for _, of_query in content for ranking in of_query)
-        return Dataset(queries, rankings, self.engines, tuple(self.warnings), self.options.dates)
 
 
 def open_dataset(

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice, pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -15,12 +16,10 @@ from typing import Annotated
 import msgspec
 
 from judge.dataset.dataset_remarks import PoolRemarks
-from judge.dataset.pool import make_pair, pool_query
+from judge.dataset.pool import list_pairs, name_documents
 from judge.dataset.read import QueryReader
-from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
+from judge.records import Dataset, Pool, Query, Ranking, Snippet
 from judge.stored_records import (
-    QueryResults,
-    StoredDocuments,
     StoredLines,
     StoredRankings,
     StoredRecords,
@@ -58,41 +57,35 @@ class _StoredList(msgspec.Struct, array_like=True):
 
 
 class _StoredQuery(msgspec.Struct, array_like=True):
-    """The line of a query: a snippet that several engines returned is there once. `pooled` are the pairs."""
+    """The line of a query: a snippet that several engines returned is there once."""
 
     query: Query
     snippets: list[Snippet]
     lists: list[_StoredList]
-    pooled: list[_Number]
 
     def check(self, depth: int) -> None:
-        """Raise ValueError where a snippet is missing, a part is there twice, or documents do not fit."""
-        numbers = chain(self.pooled, *(stored_list.numbers for stored_list in self.lists))
+        """Raise ValueError where a snippet is missing, an engine is there twice, or documents do not fit."""
+        numbers = chain.from_iterable(stored_list.numbers for stored_list in self.lists)
         if max(numbers, default=-1) >= len(self.snippets):
             raise ValueError("a snippet is missing")
-        engines = {stored_list.engine for stored_list in self.lists}
-        if len(engines) < len(self.lists) or len(set(self.pooled)) < len(self.pooled):
-            raise ValueError("an engine or a pair is there twice")
+        if len({stored_list.engine for stored_list in self.lists}) < len(self.lists):
+            raise ValueError("an engine is there twice")
         if any(
             len(stored_list.documents) != min(depth, len(stored_list.numbers)) for stored_list in self.lists
         ):
             raise ValueError("a list has other documents")
 
-    def make_results(self) -> QueryResults:
-        """Return the rankings of the query, and their documents."""
-        query_id, snippets = self.query.id, self.snippets
-        rankings = tuple(
-            Ranking(
+    def make_rankings(self) -> Iterator[Ranking]:
+        """Yield the rankings of the query."""
+        for stored_list in self.lists:
+            yield Ranking(
                 stored_list.engine,
-                query_id,
-                tuple([snippets[number] for number in stored_list.numbers]),
+                self.query.id,
+                tuple([self.snippets[number] for number in stored_list.numbers]),
                 stored_list.error,
                 stored_list.latency_ms,
+                stored_list.documents,
             )
-            for stored_list in self.lists
-        )
-        documents = {(stored_list.engine, query_id): stored_list.documents for stored_list in self.lists}
-        return QueryResults(self.query, rankings, documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +123,6 @@ def store_dataset(reader: QueryReader, depth: int, folder: Path | None) -> Poole
 
 
 def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) -> _StoredQuery:
-    pooled, documents = pool_query(query.id, rankings, depth)
     snippets = {id(snippet): snippet for ranking in rankings for snippet in ranking.snippets}
     numbers = {key: number for number, key in enumerate(snippets)}
     lists = [
@@ -139,11 +131,11 @@ def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) ->
             ranking.error,
             ranking.latency_ms,
             [numbers[id(snippet)] for snippet in ranking.snippets],
-            documents[ranking.key],
+            ranking.documents,
         )
-        for ranking in rankings
+        for ranking in name_documents(rankings, depth)
     ]
-    return _StoredQuery(query, list(snippets.values()), lists, [numbers[id(snippet)] for snippet in pooled])
+    return _StoredQuery(query, list(snippets.values()), lists)
 
 
 def _hash_dataset(queries: Iterable[Query], stored: Iterable[_StoredQuery]) -> str:
@@ -186,27 +178,19 @@ def load_pooled(lines: StoredLines, depth: int, cache_key: str = "") -> PooledDa
             raise ValueError("a query is there twice")
         queries[stored.query.id] = stored.query
         engines.update(stored_list.engine for stored_list in stored.lists)
-        counts.update(
-            rankings=len(stored.lists),
-            results=sum(len(stored_list.documents) for stored_list in stored.lists),
-            pairs=len(stored.pooled),
-        )
+        results = [number for stored_list in stored.lists for number in stored_list.numbers[:depth]]
+        counts["rankings"] += len(stored.lists)
+        counts["results"] += len(results)
+        counts["pairs"] += len({stored.snippets[number].id for number in results})
     if footer is None:
         raise ValueError("no line ends the dataset")
 
-    def read_stored() -> Iterator[_StoredQuery]:
-        return (decode_line(_query_decoder, line) for line in islice(lines, len(queries)))
+    def read_rankings() -> Iterator[Ranking]:
+        for line in islice(lines, len(queries)):
+            yield from decode_line(_query_decoder, line).make_rankings()
 
-    def read_results() -> Iterator[QueryResults]:
-        return (stored.make_results() for stored in read_stored())
-
-    def read_pairs() -> Iterator[Pair]:
-        for stored in read_stored():
-            for number in stored.pooled:
-                yield make_pair(dataset, stored.query.id, stored.snippets[number])
-
-    rankings: StoredRankings[None] = StoredRankings(read_results, counts["rankings"])
+    rankings: StoredRankings[None] = StoredRankings(read_rankings, counts["rankings"])
     dataset = Dataset(queries, rankings, tuple(sorted(engines)), footer.warnings, footer.dates)
-    pairs = StoredRecords(read_pairs, counts["pairs"])
-    pool = Pool(depth, counts["results"], pairs, StoredDocuments(read_results), cache_key)
+    pairs = StoredRecords(partial(list_pairs, dataset, depth), counts["pairs"])
+    pool = Pool(depth, counts["results"], pairs, cache_key)
     return PooledDataset(dataset, pool, footer.fingerprint, lines)

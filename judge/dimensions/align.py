@@ -161,11 +161,10 @@ def align_embeddings(embeddings: str, pool: JudgedPool, vectors: Floats, seed: i
 
 def _measure_rankings(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str, AlignedMeasure]:
     """Return the measures of the rankings after the map, compared with those before as two engines."""
-    documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in rankings}
     depth = max(4, *map(len, pool.pairs))
     judgments = convert_to_judgments(pool.grades)
     measures = parse_measures(_MEASURES)
-    scores = score_rankings(rankings, documents, judgments, measures, pool.scale, depth=depth)
+    scores = score_rankings(rankings, judgments, measures, pool.scale, depth=depth)
     means = average_engines(scores)
     aligned = {}
     for comparison in compare_engines(scores):
@@ -252,5 +251,6 @@ def _rank_snippets(
         units, _ = _normalise(vectors[starts[query] : starts[query] + 1 + len(pairs)] @ matrix.T)
         order = np.argsort(-(units[1:] @ units[0]), kind="stable")
         snippets = tuple(pairs[index].snippet for index in order)
-        rankings.append(Ranking(engine, pairs[0].query.id, snippets))
+        documents = tuple(snippet.id for snippet in snippets)
+        rankings.append(Ranking(engine, pairs[0].query.id, snippets, documents=documents))
     return rankings

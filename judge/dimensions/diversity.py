@@ -138,14 +138,15 @@ def _summarise_with_mmr(
     """Return the result, to which what each list scores in the order of MMR is added."""
     measure = next((measure for measure in run.spec.measures if measure.compares_engines), None)
     if measure and similarities:
-        rankings, documents = [], {}
+        rankings = []
         for ranking in run.data.rankings:
             if ranking.key in similarities:
                 order = order_by_mmr(similarities[ranking.key])
-                rankings.append(replace(ranking, snippets=tuple(ranking.snippets[index] for index in order)))
-                documents[ranking.key] = tuple(run.pool.documents[ranking.key][index] for index in order)
-        data, pool = replace(run.data, rankings=tuple(rankings)), replace(run.pool, documents=documents)
-        scores, name = score_lists(replace(run, data=data, pool=pool), measure), f"MMR {measure}"
+                snippets = tuple(ranking.snippets[index] for index in order)
+                documents = tuple(ranking.documents[index] for index in order)
+                rankings.append(replace(ranking, snippets=snippets, documents=documents))
+        data = replace(run.data, rankings=tuple(rankings))
+        scores, name = score_lists(replace(run, data=data), measure), f"MMR {measure}"
         values = {key: {**row, name: scores[key]} for key, row in values.items()}
         ranges = {**ranges, name: (0.0, find_largest_value(measure, run.spec.scale, run.pool.depth))}
     return summarise_dimension(values, run.data.engines, remarks, ranges=ranges, pairs=pairs)
@@ -153,7 +154,11 @@ def _summarise_with_mmr(
 
 def _compare_engines(run: JudgedRun) -> Iterator[EnginePair]:
     """Yield the mean RBO of the lists of every two engines, over the queries where neither is empty."""
-    lists = {key: tuple(dict.fromkeys(names)) for key, names in run.pool.documents.items() if names}
+    lists = {
+        ranking.key: tuple(dict.fromkeys(ranking.documents))
+        for ranking in run.data.rankings
+        if ranking.documents
+    }
     for a, b in combinations(run.data.engines, 2):
         values = [
             rbo(lists[a, query_id], lists[b, query_id])

@@ -97,7 +97,7 @@ def _list_gains(run: JudgedRun, ranking: Ranking, expected: Mapping[PairKey, flo
     """Return the gains down to `cutoff`, 0 where a document comes again, NaN where one is unknown."""
     gains = [
         expected.get((ranking.query_id, snippet_id), np.nan) if snippet_id else 0.0
-        for snippet_id in list_firsts(ranking, run.pool)[:cutoff]
+        for snippet_id in list_firsts(ranking)[:cutoff]
     ]
     return np.array(gains + [0.0] * (cutoff - len(gains)))
 
@@ -107,8 +107,7 @@ def _sum_ideals(run: JudgedRun, expected: Mapping[PairKey, float], measure: Meas
     best: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     relevant = {judgment.query_id for judgment in run.judgments if judgment.grade}
     for ranking in run.data.rankings:
-        documents = run.pool.documents.get(ranking.key, ())
-        for snippet, document in zip(ranking.snippets, documents, strict=False):
+        for snippet, document in zip(ranking.snippets, ranking.documents, strict=False):
             gain = expected.get((ranking.query_id, snippet.id), np.nan)
             of_query = best[ranking.query_id]
             of_query[document] = float(np.maximum(of_query[document], gain))

@@ -39,7 +39,7 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, PairPermit
 from judge.config.run import Config
-from judge.dataset.pool import build_pool
+from judge.dataset.stored_dataset import store_dataset
 from judge.errors import ErrorKind, InputError, JudgeError, ReplyParseError, RequestRejected, RunIncomplete
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
@@ -182,7 +182,6 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         measures = parse_measures([f"{self._measure}@{self.k}"])
         scores = score_rankings(
             judged_pairs.data.rankings,
-            judged_pairs.pool.documents,
             judged_pairs.judgments,
             measures,
             scale,
@@ -299,12 +298,11 @@ class Resources:
 
         Raises RunIncomplete, or the reason of the stop, unless every pair has a grade.
         """
-        data = run_input.open_reader(self.config, rows).collect()
-        pooled = build_pool(data, depth)
-        (query,) = data.queries
+        pooled = store_dataset(run_input.open_reader(self.config, rows), depth, None)
+        (query,) = pooled.dataset.queries
         async with self.turns[query]:
             member = PanelMember(self.assessor, self.client)
-            plan = AssignmentPlan(pooled.pairs, self.assessor, self.config.repeats)
+            plan = AssignmentPlan(pooled.pool.pairs, self.assessor, self.config.repeats)
             judging = await judge_pairs(plan, member, self.window, NullProgress())
         if judging.stopped is not None:
             raise judging.stopped
@@ -317,7 +315,7 @@ class Resources:
                 total=len(judging.judgments),
                 kinds=kinds,
             )
-        return JudgedPairs(data, pooled, tuple(judging.judgments))
+        return JudgedPairs(pooled.dataset, pooled.pool, tuple(judging.judgments))
 
     async def get_reply(self, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
         """Return the model's reply to any prompt: from the store, or paid once and stored when accepted.

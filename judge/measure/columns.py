@@ -22,7 +22,7 @@ import numpy.typing as npt
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
-from judge.records import Judgment, ListKey, PairKey, Ranking
+from judge.records import Judgment, PairKey, Ranking
 from judge.stored_records import StoredRankings, StoredRecords
 
 
@@ -141,43 +141,27 @@ def _renumber_pairs(pair: Ints, dropped: Bools) -> Ints:
     return np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1)[pair]
 
 
-def tabulate_results(
-    rankings: Iterable[Ranking],
-    documents: Mapping[ListKey, Sequence[str]],
-    depth: int,
-    *,
-    with_tokens: bool = False,
-) -> ResultColumns:
-    """Return the columns of `rankings`; `documents` names the documents of the pool, in rank order.
+def tabulate_results(rankings: Iterable[Ranking], depth: int, *, with_tokens: bool = False) -> ResultColumns:
+    """Return the columns of `rankings`, which have the documents of a pool down to `depth`.
 
     Scores need no `with_tokens`, and counting takes a while.
 
-    Raise `InputError` when an engine has two rankings for a query, `ValueError` when `documents` do not fit
+    Raise `InputError` when an engine has two rankings for a query, `ValueError` when the documents do not fit
     the rankings.
     """
     if isinstance(rankings, StoredRankings):
         columns: ResultColumns | None = rankings.columns
         if columns is None or columns.depth != depth:
-            parts = ((results.rankings, results.documents) for results in rankings.read_query_results())
-            columns = rankings.columns = tabulate_queries(parts, depth, with_tokens=True)
+            columns = rankings.columns = tabulate_queries(rankings, depth, with_tokens=True)
         return columns
-    in_order = sorted(rankings, key=attrgetter("query_id", "engine"))
-    by_query = groupby(in_order, attrgetter("query_id"))
-    queries = ((tuple(of_query), documents) for _, of_query in by_query)
-    return tabulate_queries(queries, depth, with_tokens=with_tokens)
+    return tabulate_queries(sorted(rankings, key=attrgetter("query_id")), depth, with_tokens=with_tokens)
 
 
-def tabulate_queries(
-    queries: Iterable[tuple[Sequence[Ranking], Mapping[ListKey, Sequence[str]]]],
-    depth: int,
-    *,
-    with_tokens: bool,
-) -> ResultColumns:
-    """Return the columns of the rankings of queries and their documents; raise as `tabulate_results`."""
+def tabulate_queries(rankings: Iterable[Ranking], depth: int, *, with_tokens: bool) -> ResultColumns:
+    """Return the columns of rankings, those of a query after each other; raise as `tabulate_results`."""
     flat = _FlatResults(depth, with_tokens=with_tokens)
-    for rankings, documents in queries:
-        if rankings:
-            flat.add(rankings[0].query_id, sorted(rankings, key=attrgetter("engine")), documents)
+    for query_id, of_query in groupby(rankings, attrgetter("query_id")):
+        flat.add(query_id, sorted(of_query, key=attrgetter("engine")))
     return flat.arrange()
 
 
@@ -202,9 +186,7 @@ class _FlatResults:
         #: For each result: its pair and its document in the query, its flags, whether it has a text.
         self.results = array("i"), array("i"), array("i"), array("i")
 
-    def add(
-        self, query_id: str, rankings: Sequence[Ranking], documents: Mapping[ListKey, Sequence[str]]
-    ) -> None:
+    def add(self, query_id: str, rankings: Sequence[Ranking]) -> None:
         """Add the rankings of a query, sorted by engine."""
         if query_id in self.queries:
             raise ValueError(f"query {query_id!r} stands in two places")
@@ -221,7 +203,7 @@ class _FlatResults:
         self.ids.append(("".join(ids), array("i", map(len, ids))))
         pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, _number_names()
         for ranking, snippets in zip(rankings, lists, strict=True):
-            names = documents.get((ranking.engine, query_id), ())[:depth]
+            names = ranking.documents[:depth]
             failed = ranking.error is not None
             if not failed and len(names) != len(snippets):
                 raise ValueError(

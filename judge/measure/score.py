@@ -7,7 +7,7 @@ and `high` bound the value over all grades of unjudged pairs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -19,7 +19,7 @@ from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divi
 from judge.measure.imputation import compute_imputed_values, impute_unjudged
 from judge.measure.measures import Measure, check_depth
 from judge.measure.values import IncompleteLists, bound_values, compute_judged_shares, compute_values
-from judge.records import Judgment, ListKey, Ranking, Scale, Score, shorten_repr
+from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")
 
@@ -143,7 +143,6 @@ class Scores:
 
 def score_rankings(
     rankings: Sequence[Ranking],
-    documents: Mapping[ListKey, tuple[str, ...]],
     judgments: Iterable[Judgment],
     measures: Sequence[Measure],
     scale: Scale,
@@ -152,10 +151,10 @@ def score_rankings(
 ) -> Scores:
     """Return the scores of every engine on every query in every repeat of the judgments.
 
-    `documents` and `depth` are those of the pool. Raise `InputError` when rankings contradict each other, and
-    as `score_columns` does.
+    `depth` is that of the pool. Raise `InputError` when rankings contradict each other, and as
+    `score_columns` does.
     """
-    results = tabulate_results(rankings, documents, depth)
+    results = tabulate_results(rankings, depth)
     return score_columns(results, tabulate_judgments(judgments, results), measures, scale)
 
 

@@ -42,7 +42,7 @@ class NightRun:
 
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
-    results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
+    results = tabulate_results(pooled.dataset.rankings, context.config.depth)
     shares, collected = compute_no_snippet_shares(results), context.collection.engine_settings is not None
     baseline = context.baseline.engines if context.baseline else {}
     return [*find_without_text(shares, baseline, context.rules.max_empty_snippets, collected=collected)]

@@ -73,7 +73,7 @@ def write_tables(folder: RunFolder, result: RunResult, entries: Iterable[QueryEn
     """Write the scores, and the TREC files of the queries `entries`; return the paths."""
     paths = [folder.write("scores.csv", _format_scores(result.scores))]
     labels = result.summary.labels
-    unreturned = list_unreturned(result.data, result.pool) if labels and labels.unreturned else {}
+    unreturned = list_unreturned(result.data) if labels and labels.unreturned else {}
     names = make_trec_file_names(result.data.engines)
     qrels: dict[str, str] = {}
     # The lists of all engines are in one file, because there can be more engines than a process can open.

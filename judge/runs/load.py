@@ -19,7 +19,7 @@ from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import SCHEMA_VERSION, Summary
-from judge.dataset.pool import make_pair
+from judge.dataset.pool import list_pairs
 from judge.errors import InputError
 from judge.measure.columns import ResultColumns, TabulatedJudgments, tabulate_judgments, tabulate_queries
 from judge.measure.measures import parse_measures
@@ -31,7 +31,6 @@ from judge.records import (
     Dataset,
     Judgment,
     ListKey,
-    Pair,
     Pool,
     Query,
     Ranking,
@@ -42,7 +41,7 @@ from judge.records import (
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
 from judge.runs.record_json import Record, check_version, decode_json, from_json, summary_from_json
 from judge.runs.results_file import QueryEntry, SnippetEntry, open_results, read_query_entries
-from judge.stored_records import Documents, QueryResults, StoredDocuments, StoredRankings, StoredRecords
+from judge.stored_records import StoredRankings, StoredRecords
 
 CONFIG_FILE = "config.json"
 #: Texts that many judgments share.
@@ -241,43 +240,34 @@ def _load_dataset(
     """Return the dataset that a results.json was made from, its pool, and its columns."""
     queries: dict[str, Query] = {}
 
-    def load_results(entry: QueryEntry) -> QueryResults:
-        if entry.query_id not in queries:
-            text = entry.query if entry.shown is None else entry.shown
-            more = entry.reference, entry.extra, entry.expected
-            queries[entry.query_id] = Query(entry.query_id, text, entry.query, entry.lang, *more)
-        return QueryResults(queries[entry.query_id], *_load_rankings(entry))
+    def load_rankings(entries: Iterable[QueryEntry]) -> Iterator[Ranking]:
+        for entry in entries:
+            if entry.query_id not in queries:
+                text = entry.query if entry.shown is None else entry.shown
+                more = entry.reference, entry.extra, entry.expected
+                queries[entry.query_id] = Query(entry.query_id, text, entry.query, entry.lang, *more)
+            yield from _load_rankings(entry)
 
-    first_pass: Iterable[QueryResults] = map(load_results, entries)
+    first_pass: Iterable[Ranking] = load_rankings(entries)
     if in_memory:
         first_pass = tuple(first_pass)
-    lists = ((results.rankings, results.documents) for results in first_pass)
-    columns = tabulate_queries(lists, summary.depth, with_tokens=True)
+    columns = tabulate_queries(first_pass, summary.depth, with_tokens=True)
 
-    def read_query_results() -> Iterator[QueryResults]:
+    def read_rankings() -> Iterator[Ranking]:
         if in_memory:
             return iter(first_pass)
-        return map(load_results, read_query_entries(folder.path / "results.json"))
+        return load_rankings(read_query_entries(folder.path / "results.json"))
 
-    def read_pairs() -> Iterator[Pair]:
-        return (
-            pair
-            for results in read_query_results()
-            for pair in _list_pairs(data, results.rankings, results.documents)
-        )
-
-    rankings = StoredRankings(read_query_results, int((~columns.absent).sum()), columns)
+    rankings: StoredRankings[ResultColumns] = StoredRankings(read_rankings, int((~columns.absent).sum()))
+    rankings.columns = columns
     data = Dataset(queries, rankings, columns.engines, summary.remarks, summary.dates)
-    pairs = StoredRecords(read_pairs, len(columns.snippet_ids))
-    documents = StoredDocuments(read_query_results)
-    pool = Pool(summary.depth, summary.results, tuple(pairs) if in_memory else pairs, documents)
+    pairs = StoredRecords(partial(list_pairs, data, summary.depth), len(columns.snippet_ids))
+    pool = Pool(summary.depth, summary.results, tuple(pairs) if in_memory else pairs)
     return data, pool, columns
 
 
-def _load_rankings(entry: QueryEntry) -> tuple[tuple[Ranking, ...], Documents]:
-    """Return the rankings of an entry, and the documents of its pool."""
-    rankings: list[Ranking] = []
-    documents: dict[ListKey, tuple[str, ...]] = {}
+def _load_rankings(entry: QueryEntry) -> Iterator[Ranking]:
+    """Yield the rankings of an entry."""
     distinct: dict[tuple[object, ...], Snippet] = {}
     for engine, engine_entry in entry.engines.items():
         # A snippet that several engines returned becomes one object.
@@ -286,13 +276,11 @@ def _load_rankings(entry: QueryEntry) -> tuple[tuple[Ranking, ...], Documents]:
             for snippet in engine_entry.snippets
             for key in [_get_text_fields(snippet)]
         )
-        rankings.append(
-            Ranking(engine, entry.query_id, snippets, engine_entry.error, engine_entry.latency_ms)
-        )
-        documents[engine, entry.query_id] = tuple(
+        documents = tuple(
             snippet.document for snippet in engine_entry.snippets if snippet.document is not None
         )
-    return tuple(rankings), documents
+        error, latency = engine_entry.error, engine_entry.latency_ms
+        yield Ranking(engine, entry.query_id, snippets, error, latency, documents)
 
 
 def _load_snippet(entry: SnippetEntry) -> Snippet:
@@ -308,17 +296,6 @@ def _load_snippet(entry: SnippetEntry) -> Snippet:
         docno=entry.docno,
         flags=entry.flags,
     )
-
-
-def _list_pairs(
-    data: Dataset, rankings: Iterable[Ranking], documents: Mapping[ListKey, Sequence[str]]
-) -> Iterator[Pair]:
-    """Yield the pairs of a query: every snippet that has a document, once."""
-    snippets: dict[str, tuple[str, Snippet]] = {}
-    for ranking in rankings:
-        judged = len(documents[ranking.key])
-        snippets.update({snippet.id: (ranking.query_id, snippet) for snippet in ranking.snippets[:judged]})
-    return (make_pair(data, *snippets[id_]) for id_ in sorted(snippets))
 
 
 def _read_dimensions(

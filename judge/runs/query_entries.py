@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from judge.analysis.dimension_summary import DimensionResult
-from judge.dataset.pool import read_query_results
+from judge.dataset.pool import group_rankings
 from judge.judgment_log import group_by_query
 from judge.measure.formulas import convert_non_finite
 from judge.measure.score import Scores
-from judge.records import Dataset, Judgment, ListKey, PairKey, Pool, Ranking, Scale, Snippet
+from judge.records import Dataset, Judgment, ListKey, PairKey, Ranking, Scale, Snippet
 from judge.runs.results_file import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
 from judge.runs.run_result import RunResult
 
@@ -30,7 +30,7 @@ def list_query_entries(result: RunResult) -> Iterator[QueryEntry]:
         return make_judgment_entries(read_judgments(query_id), members, result.scale)
 
     read_scores = _average_scores(result.scores)
-    return make_query_entries(result.data, result.pool, read_entries, read_scores, result.dimensions)
+    return make_query_entries(result.data, read_entries, read_scores, result.dimensions)
 
 
 def make_judgment_entries(
@@ -71,7 +71,6 @@ def _make_judgment_entry(
 
 def make_query_entries(
     data: Dataset,
-    pool: Pool,
     read_judgments: Callable[[str], JudgmentEntries],
     read_scores: ReadScores,
     dimensions: Mapping[str, DimensionResult],
@@ -85,8 +84,8 @@ def make_query_entries(
         for note in dimension.summary.notes:
             if note.engine is not None:
                 notes.setdefault((note.engine, note.query_id), {})[name] = note.text
-    for results in read_query_results(data, pool):
-        query, judgments = results.query, read_judgments(results.query.id)
+    for query, rankings in group_rankings(data):
+        judgments = read_judgments(query.id)
         yield QueryEntry(
             query_id=query.id,
             query=query.raw_text,
@@ -96,23 +95,20 @@ def make_query_entries(
             expected=query.expected,
             extra=dict(query.extra),
             engines={
-                ranking.engine: _make_engine_entry(
-                    ranking, results.documents[ranking.key], judgments, read_scores, dimensions, notes
-                )
-                for ranking in sorted(results.rankings, key=attrgetter("engine"))
+                ranking.engine: _make_engine_entry(ranking, judgments, read_scores, dimensions, notes)
+                for ranking in sorted(rankings, key=attrgetter("engine"))
             },
         )
 
 
 def _make_engine_entry(
     ranking: Ranking,
-    documents: Sequence[str],
     judgments: JudgmentEntries,
     read_scores: ReadScores,
     dimensions: Mapping[str, DimensionResult],
     notes: Mapping[ListKey, Mapping[str, str]],
 ) -> EngineEntry:
-    key = ranking.key
+    key, documents = ranking.key, ranking.documents
     return EngineEntry(
         scores=read_scores(*key),
         error=ranking.error,

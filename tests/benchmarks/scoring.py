@@ -70,17 +70,17 @@ def evaluate_by_pytrec_eval(rankings: list[Ranking], judgments: list[Judgment]) 
 
 def compare(unjudged: float) -> None:
     here, measures = make_dataset(unjudged), parse_measures(DEFAULT_MEASURES)
-    rankings, documents, judgments = here.make_rankings(), here.make_documents(), here.make_judgments()
-    scores = score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
-    results = tabulate_results(rankings, documents, DEPTH)
+    rankings, judgments = here.make_rankings(), here.make_judgments()
+    scores = score_rankings(rankings, judgments, measures, GRADED, depth=DEPTH)
+    results = tabulate_results(rankings, DEPTH)
     columns = tabulate_judgments(judgments, results)
     times = {
         "records to columns": time_fastest(
-            lambda: tabulate_judgments(judgments, tabulate_results(rankings, documents, DEPTH))
+            lambda: tabulate_judgments(judgments, tabulate_results(rankings, DEPTH))
         ),
         "columns to arrays": time_fastest(lambda: build_arrays(results, columns, GRADED)),
         "records to scores": time_fastest(
-            lambda: score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
+            lambda: score_rankings(rankings, judgments, measures, GRADED, depth=DEPTH)
         ),
         "scores to means": time_fastest(lambda: summarise_engines(scores, results)),
         "scores to rows": time_fastest(lambda: list(scores.to_records())),

@@ -59,7 +59,7 @@ def make_run(folder: Path) -> Path:
     judge.score(out)
     with label_log.open_labels(out, "me") as mine:
         mine.add(label_log.LabelDecision("0" * 16, "q0", "s", 1))
-        mine.write_table(Pool(3, 0, [], {}))
+        mine.write_table(Pool(3, 0, []))
     return out
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from judge.dataset.clean import TextOptions
 from judge.dataset.dataset_remarks import PoolRemarks
-from judge.dataset.read import open_dataset, open_trec_dataset
+from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import FIELDS, RowFormat
 from judge.records import Dataset
 
@@ -23,11 +23,18 @@ def read_dataset(
     **options: Any,
 ) -> Dataset:
     row_format = RowFormat(columns or {}, FIELDS | {"expected"} if expected else FIELDS)
-    return open_dataset(source, row_format, TextOptions(**options)).collect()
+    return collect(open_dataset(source, row_format, TextOptions(**options)))
 
 
 def read_trec_dataset(topics: Path, docs: Path, runs: list[Path], **options: Any) -> Dataset:
-    return open_trec_dataset(topics, docs, runs, TextOptions(**options)).collect()
+    return collect(open_trec_dataset(topics, docs, runs, TextOptions(**options)))
+
+
+def collect(reader: QueryReader) -> Dataset:
+    content = list(reader.read())
+    queries = {query.id: query for query, _ in content}
+    rankings = tuple(ranking for _, of_query in content for ranking in of_query)
+    return Dataset(queries, rankings, reader.engines, tuple(reader.warnings), reader.options.dates)
 
 
 def describe_results(dataset: Dataset, depth: int, source: str = "d.jsonl") -> list[str]:

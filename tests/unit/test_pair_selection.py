@@ -20,7 +20,7 @@ def make_dataset(*texts: str) -> PooledDataset:
     snippets = [Snippet(str(number), text, raw_text=text) for number, text in enumerate(texts, start=1)]
     pairs = tuple(Pair(query, snippet) for snippet in snippets)
     data = Dataset({"q": query}, (), ())
-    return PooledDataset(data, Pool(10, len(pairs), pairs, {}, cache_key="whole"), "", TemporaryLines(None))
+    return PooledDataset(data, Pool(10, len(pairs), pairs, cache_key="whole"), "", TemporaryLines(None))
 
 
 def make_judgment(snippet_id: str, repeat: int = 1, grade: int | None = 3) -> Judgment:

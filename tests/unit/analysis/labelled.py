@@ -9,7 +9,7 @@ from typing import Any
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.label_agreement import compare_with_labels
 from judge.dataset.labels import LabelSet
-from judge.dataset.pool import build_pool
+from judge.dataset.pool import pool_dataset
 from judge.measure.measures import parse_measures
 from judge.records import GRADED, Judgment, Pair, Scale
 from judge.runs.record_json import to_json
@@ -32,7 +32,7 @@ def make_run(
         for rank, text in enumerate(texts, start=1)
     ]
     data = read_dataset(rows, lang="en", max_chars=400)
-    pooled = build_pool(data, depth)
+    data, pooled = pool_dataset(data, depth)
     judgments = [
         _make_judgment(pair, number, line[pair.query.id, pair.snippet.text])
         for number, line in enumerate(repeats, start=1)

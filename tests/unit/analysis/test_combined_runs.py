@@ -13,7 +13,7 @@ import pytest
 from judge.analysis.combine_runs import CombinedRuns, GradeShift, combine_runs
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
-from judge.dataset.pool import build_pool
+from judge.dataset.pool import pool_dataset
 from judge.errors import InputError
 from judge.flags import LABEL
 from judge.measure.engine_summary import average_engines
@@ -49,7 +49,7 @@ def run(
 ) -> JudgedRun:
     """A run whose assessor believes what snippets say of themselves."""
     data = read_dataset(rows, lang="en", max_chars=1000)
-    pooled = build_pool(data, depth)
+    data, pooled = pool_dataset(data, depth)
     judgments = tuple(
         _make_judgment(pair.query.id, pair.snippet.id, pair.snippet.text, repeat, assessor, prompt)
         for repeat in range(1, repeats + 1)
@@ -71,7 +71,6 @@ def list_means(content: JudgedRun, measure: str) -> dict[str, float | None]:
     """Each engine's mean."""
     scores = score_rankings(
         content.data.rankings,
-        content.pool.documents,
         content.judgments,
         content.spec.measures,
         content.spec.scale,
@@ -127,8 +126,9 @@ def test_a_page_that_both_runs_show_is_one_document() -> None:
     by_text = run([{**make_row("q1", "B", 1, 3, "page"), "url": "https://elsewhere.example/"}])
     for second in (by_address, by_text):
         combined = combine_runs({"one": first, "two": second}).run
-        (page,) = combined.pool.documents["B", "q1"]
-        assert combined.pool.documents["A", "q1"][0] == page
+        documents = {ranking.key: ranking.documents for ranking in combined.data.rankings}
+        (page,) = documents["B", "q1"]
+        assert documents["A", "q1"][0] == page
         assert list_means(combined, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
     # B's own text has grade 1; the ideal is A's 3 and 2 for the two documents.
     by_gain = list_means(combine_runs({"one": first, "two": by_address}).run, "nDCG@5")

@@ -338,9 +338,6 @@ def test_queries_that_nobody_answered_are_in_no_correction() -> None:
             queries={**run.data.queries, **{z: Query(z, z, z, "en") for z in unanswered}},
             rankings=(*run.data.rankings, *(Ranking(e, z, ()) for e in "AB" for z in unanswered)),
         ),
-        pool=replace(
-            run.pool, documents={**run.pool.documents, **{(e, z): () for e in "AB" for z in unanswered}}
-        ),
     )
     labels = label_first(30, truth)
     alone, beside = (measure_agreement(each, make_people(each, labels)) for each in (run, more))

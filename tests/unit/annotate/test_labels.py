@@ -240,7 +240,7 @@ def test_the_table_reads_back_as_it_was_said(
     with tempfile.TemporaryDirectory() as folder, label_log.open_labels(Path(folder), "ann") as log:
         for number, ((query, snippet), grade) in enumerate(expected.items()):
             log.add(LabelDecision(f"{number:016x}", query, snippet, grade, comment))
-        path = log.write_table(Pool(10, 0, [], {}))
+        path = log.write_table(Pool(10, 0, []))
         content = path.read_text(encoding="utf-8-sig")
         assert content.startswith(",".join(labelling_plan.COLUMNS) + "\n")
         graded = {key: grade for key, grade in expected.items() if grade is not None}

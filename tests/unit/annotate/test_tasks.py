@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.annotate import session
-from judge.dataset.pool import build_pool
+from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
 from judge.measure.ppi import draw_queries_to_label as draw
 from judge.records import Dataset, Pair, Pool, Query, Snippet
@@ -40,7 +40,7 @@ def make_dataset(query_ids: list[str], engines: str = "ab", texts: int = 4) -> t
         lang="en",
         max_chars=400,
     )
-    return data, build_pool(data, 10)
+    return pool_dataset(data, 10)
 
 
 def list_names(result: tuple[Pair, ...]) -> list[tuple[str, str]]:
@@ -88,7 +88,7 @@ def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
     assert result == list(draw(sorted(query_ids), 5))
     assert set(session.draw_pairs_to_label(pool)) == {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
     with pytest.raises(InputError, match="no pair to label"):
-        session.draw_pairs_to_label(Pool(10, 0, (), {}))
+        session.draw_pairs_to_label(Pool(10, 0, ()))
 
 
 def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:

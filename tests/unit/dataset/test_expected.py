@@ -11,7 +11,7 @@ import pytest
 
 import judge
 from judge.dataset.labels import label_expected
-from judge.dataset.pool import build_pool
+from judge.dataset.pool import pool_dataset
 from judge.errors import InputError
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
@@ -25,8 +25,8 @@ def make_row(
 
 def label(rows: Sequence[dict[str, Any]], depth: int = 10) -> tuple[list[int], int | None]:
     """The grades in the order of the rows, and the number of expected documents not returned."""
-    dataset = read_dataset(rows, lang="en", max_chars=4000, expected=True)
-    labels = label_expected(dataset, build_pool(dataset, depth))
+    dataset, _ = pool_dataset(read_dataset(rows, lang="en", max_chars=4000, expected=True), depth)
+    labels = label_expected(dataset)
     (ranking,) = dataset.rankings
     return [labels.grades["q", snippet.id] for snippet in ranking.snippets[:depth]], labels.unreturned
 
@@ -87,14 +87,14 @@ def test_for_other_models_the_column_is_like_any_other() -> None:
 
 def test_a_text_that_an_expected_document_shares_with_another_one_is_a_warning() -> None:
     rows = [make_row("d1", expected="d1"), make_row("d7"), make_row("d8", snippet="other")]
-    dataset = read_dataset(rows, lang="en", max_chars=4000, expected=True)
-    labels = label_expected(dataset, build_pool(dataset, 10))
+    dataset, _ = pool_dataset(read_dataset(rows, lang="en", max_chars=4000, expected=True), 10)
+    labels = label_expected(dataset)
     assert labels.warnings == (
         "results that are not expected and show the text of an expected document count as relevant: 1, the"
         " first is 'd7' of query 'q'; equal texts are one pair",
     )
-    dataset = read_dataset(rows[::2], lang="en", max_chars=4000, expected=True)
-    assert not label_expected(dataset, build_pool(dataset, 10)).warnings
+    dataset, _ = pool_dataset(read_dataset(rows[::2], lang="en", max_chars=4000, expected=True), 10)
+    assert not label_expected(dataset).warnings
 
 
 def test_unknown_texts_are_labelled_each_for_itself() -> None:

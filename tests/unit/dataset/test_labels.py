@@ -9,7 +9,7 @@ import pytest
 
 from judge.dataset.label_files import read_feedback, read_labels
 from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labels, select_labellable
-from judge.dataset.pool import build_pool
+from judge.dataset.pool import pool_dataset
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, ScaleName
 from judge.runs.export import format_qrels
@@ -41,7 +41,7 @@ def make_dataset(*rows: dict[str, str]) -> tuple[Dataset, Pool]:
     data = read_dataset(
         [{"query": f"about {row['query_id']}", **row} for row in rows], lang="en", max_chars=400
     )
-    return data, build_pool(data, 10)
+    return pool_dataset(data, 10)
 
 
 def make_row(query_id: str, engine: str, snippet: str, docno: str = "") -> dict[str, str]:
@@ -225,7 +225,8 @@ def test_documents_without_a_docno_go_by_the_pool_s_name() -> None:
         for engine, text in (("a", "x"), ("b", "y"))
     ]
     data, pool = make_dataset(*rows, make_row("q", "b", "z"))
-    result = match_labels([label("q", pool.documents["a", "q"][0], 1)], data, pool)
+    (document,) = data.rankings[0].documents
+    result = match_labels([label("q", document, 1)], data, pool)
     assert result.grades == {("q", map_ids(pool)["x"]): 1, ("q", map_ids(pool)["y"]): 1}
 
 
@@ -296,14 +297,14 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         for (query_id, snippet_id), grade in graded.items()
     ]
     graded_pairs = make_judgment_entries(judgments, {}, GRADED)
-    entries = make_query_entries(data, pool, lambda _: graded_pairs, lambda *_: {}, {})
+    entries = make_query_entries(data, lambda _: graded_pairs, lambda *_: {}, {})
     text = "".join(map(format_qrels, entries))
     assert match_labels(read_label_file(tmp_path, text), data, pool) == LabelSet(graded, GRADED, "")
 
 
 def test_snippets_below_the_depth_are_no_pairs() -> None:
     data, _ = make_dataset(make_row("q", "e", "one", "D1"), make_row("q", "e", "two", "D2"))
-    shallow = build_pool(data, 1)
+    data, shallow = pool_dataset(data, 1)
     result = match_labels([label("q", "D1", 1), label("q", "D2", 1)], data, shallow)
     assert list(result.grades) == [("q", map_ids(shallow)["one"])]
     assert result.unmatched == (("q", "D2"),)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from judge.dataset.labels import select_labellable
-from judge.dataset.pool import build_pool
+from judge.dataset.pool import pool_dataset
 from judge.messages import CHINESE
 from judge.records import Dataset
 from tests.support.cases import check_each
@@ -108,8 +108,8 @@ def test_nan_in_a_document_of_trec_is_a_missing_value(tmp_path: Path) -> None:
 def test_results_without_a_text_are_no_repetitions_of_each_other() -> None:
     rows = [{"query_id": "1", "query": "q", "engine": engine, "snippet": None} for engine in "aab"]
     data = load([*rows, {**rows[0], "snippet": ""}, {**rows[0], "snippet": "text"}])
-    pooled = build_pool(data, 10)
-    assert len(set(pooled.documents["a", "1"])) == 4
+    named, pooled = pool_dataset(data, 10)
+    assert len(set(named.rankings[0].documents)) == 4
     assert len(pooled.pairs) == 5
     assert [pair.snippet.text for pair in select_labellable(pooled)] == ["text"]
     (output,) = describe_results(data, 10, "d.jsonl")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from operator import attrgetter
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 import judge
-from judge.dataset.pool import build_pool, canonicalise_url, list_firsts, mark_repeated
+from judge.dataset.pool import build_pool, canonicalise_url, list_firsts, mark_repeated, pool_dataset
 from judge.records import Dataset, Pool, Ranking, Snippet
 from tests.support.cases import check_each
 from tests.support.counted_text import CountedText, count_comparisons
@@ -57,9 +58,14 @@ def test_the_same_text_for_two_queries_is_two_pairs() -> None:
     assert len(pool_rows(rows).pairs) == 2
 
 
+def list_documents(rows: list[dict[str, object]]) -> dict[tuple[str, str], tuple[str, ...]]:
+    data, _ = pool_dataset(read_dataset(rows, lang="en", max_chars=400), 10)
+    return {ranking.key: ranking.documents for ranking in data.rankings}
+
+
 def name_documents(rows: list[dict[str, object]]) -> dict[str, tuple[int, ...]]:
     """Return the documents of each engine as numbers, in the order in which they occur."""
-    documents = {engine: names for (engine, _), names in sorted(pool_rows(rows).documents.items())}
+    documents = {engine: names for (engine, _), names in sorted(list_documents(rows).items())}
     numbers: dict[str, int] = {}
     return {
         engine: tuple(numbers.setdefault(name, len(numbers)) for name in names)
@@ -112,15 +118,15 @@ def test_whether_a_list_has_repeats_depends_on_no_other_list(seed: int) -> None:
         for engine in "abc"
         for _ in range(4)
     ]
-    together = pool_rows(rows).documents
+    together = list_documents(rows)
     for engine in "abc":
-        (alone,) = pool_rows([row for row in rows if row["engine"] == engine]).documents.values()
+        (alone,) = list_documents([row for row in rows if row["engine"] == engine]).values()
         assert mark_repeated(together[engine, "q"]) == mark_repeated(alone)
 
 
 def test_a_dataset_that_names_its_documents_has_said_which_are_the_same() -> None:
     rows = [make_row("a", "x", docno="D7"), make_row("b", "x", docno="D3"), make_row("c", "y", docno="D7")]
-    assert pool_rows(rows).documents == {("a", "q"): ("D7",), ("b", "q"): ("D3",), ("c", "q"): ("D7",)}
+    assert list_documents(rows) == {("a", "q"): ("D7",), ("b", "q"): ("D3",), ("c", "q"): ("D7",)}
     assert len(pool_rows(rows).pairs) == 2  # judged once all the same
 
 
@@ -184,18 +190,18 @@ def test_engines_and_their_order_leave_no_trace(seed: int) -> None:
     data = read_dataset(rows, lang="en", max_chars=400)
     shuffled = list(data.rankings)
     generator.shuffle(shuffled)
-    other = build_pool(Dataset(data.queries, tuple(shuffled), data.engines), 10)
-    assert other.pairs == build_pool(data, 10).pairs
-    assert other.documents == build_pool(data, 10).documents
+    other, other_pool = pool_dataset(Dataset(data.queries, tuple(shuffled), data.engines), 10)
+    data, pool = pool_dataset(data, 10)
+    assert other_pool.pairs == pool.pairs
+    assert sorted(other.rankings, key=attrgetter("engine")) == list(data.rankings)
 
 
 def test_a_document_counts_where_it_is_shown_first() -> None:
     snippets = tuple(Snippet(id_, id_, raw_text=id_) for id_ in "abcd")
-    ranking = Ranking("engine", "q", snippets)
     # The last result is below the depth of the pool.
-    pool = Pool(3, 3, (), {("engine", "q"): ("one", "two", "one")})
-    assert list_firsts(ranking, pool) == ["a", "b", ""]
-    assert list_firsts(Ranking("other", "q", ()), pool) == []
+    ranking = Ranking("engine", "q", snippets, documents=("one", "two", "one"))
+    assert list_firsts(ranking) == ["a", "b", ""]
+    assert list_firsts(Ranking("other", "q", ())) == []
     assert mark_repeated(["x", "x", "y", "x"]) == [False, True, False, True]
 
 

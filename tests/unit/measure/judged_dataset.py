@@ -59,18 +59,11 @@ class JudgedDataset:
                 query,
                 tuple(map(make_snippet, results or ())),
                 error="timeout" if results is None else None,
+                documents=tuple(name.split("/")[0] for name in (results or ())[: self.depth]),
             )
             for engine, queries in self.returned.items()
             for query, results in queries.items()
         ]
-
-    def make_documents(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        return {
-            (engine, query): tuple(name.split("/")[0] for name in results[: self.depth])
-            for engine, queries in self.returned.items()
-            for query, results in queries.items()
-            if results is not None
-        }
 
     def make_judgments(self) -> list[Judgment]:
         return [
@@ -83,12 +76,11 @@ class JudgedDataset:
         return summarise_engines(self.compute_scores(), self.tabulate())
 
     def tabulate(self) -> ResultColumns:
-        return tabulate_results(self.make_rankings(), self.make_documents(), self.depth)
+        return tabulate_results(self.make_rankings(), self.depth)
 
     def compute_scores(self) -> Scores:
         return score_rankings(
             self.make_rankings(),
-            self.make_documents(),
             self.make_judgments(),
             parse_measures(self.measures),
             self.scale,

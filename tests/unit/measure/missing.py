@@ -27,16 +27,16 @@ class Judged:
     scale: Scale
     rankings: Sequence[Ranking]
     judgments: Mapping[Pair, Judgment]
-    documents: Mapping[Pair, tuple[str, ...]]
 
     @classmethod
     def from_lists(
         cls, lists: Mapping[str, Mapping[str, Sequence[str]]], grades: Mapping[Pair, int], scale: Scale
     ) -> Judged:
         """Return the data set of engines' `lists` of documents for each query, and the pairs' `grades`."""
-        places = [(engine, query) for engine, queries in lists.items() for query in queries]
         rankings = [
-            Ranking(engine, query, tuple(map(make_snippet, lists[engine][query]))) for engine, query in places
+            Ranking(engine, query, tuple(map(make_snippet, names)), documents=tuple(names))
+            for engine, queries in lists.items()
+            for query, names in queries.items()
         ]
         returned = {pair for ranking in rankings for pair in list_pairs(ranking)}
         return cls(
@@ -45,7 +45,6 @@ class Judged:
             scale,
             rankings,
             {pair: make_judgment(*pair, grades[pair]) for pair in returned},
-            {(engine, query): tuple(lists[engine][query]) for engine, query in places},
         )
 
     def list_returned(self, engine: str) -> list[Pair]:
@@ -56,9 +55,7 @@ class Judged:
     def compute_scores(self, measures: str, unjudged: Collection[Pair] = ()) -> Scores:
         """Return the scores when the pairs in `unjudged` have no grade."""
         judgments = [each for pair, each in self.judgments.items() if pair not in unjudged]
-        return score_rankings(
-            self.rankings, self.documents, judgments, parse_measures(measures), self.scale, depth=DEPTH
-        )
+        return score_rankings(self.rankings, judgments, parse_measures(measures), self.scale, depth=DEPTH)
 
 
 def list_pairs(ranking: Ranking) -> Iterator[Pair]:

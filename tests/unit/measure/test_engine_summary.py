@@ -128,13 +128,12 @@ def make_answer(milliseconds: float | None, *snippets: Snippet, error: str | Non
 
 def summarise_answers(answers: Iterable[Ranking], depth: int = 3) -> EngineResult:
     """What is said of the engine that gave these answers, each to a query of its own."""
-    rankings = [replace(answer, query_id=f"q{at}") for at, answer in enumerate(answers)]
-    documents = {
-        (each.engine, each.query_id): tuple(snippet.id for snippet in each.snippets[:depth])
-        for each in rankings
-    }
-    scores = score_rankings(rankings, documents, [], parse_measures("P@1"), GRADED, depth=depth)
-    return summarise_engines(scores, tabulate_results(rankings, documents, depth, with_tokens=True))["brave"]
+    rankings = [
+        replace(answer, query_id=f"q{at}", documents=tuple(snippet.id for snippet in answer.snippets[:depth]))
+        for at, answer in enumerate(answers)
+    ]
+    scores = score_rankings(rankings, [], parse_measures("P@1"), GRADED, depth=depth)
+    return summarise_engines(scores, tabulate_results(rankings, depth, with_tokens=True))["brave"]
 
 
 def measure_latency(answers: Iterable[Ranking]) -> Latency | None:

@@ -102,12 +102,14 @@ def test_one_member_is_no_panel() -> None:
 def test_how_members_get_on() -> None:
     """Two engines of three snippets; a and b agree on 4 of 6, kappa by hand."""
     snippets = [Snippet(f"s{n}", f"text {n}") for n in range(6)]
-    rankings = (Ranking("x", "q", tuple(snippets[:3])), Ranking("y", "q", tuple(snippets[3:])))
-    documents = {("x", "q"): ("d0", "d1", "d2"), ("y", "q"): ("d3", "d4", "d5")}
+    rankings = (
+        Ranking("x", "q", tuple(snippets[:3]), documents=("d0", "d1", "d2")),
+        Ranking("y", "q", tuple(snippets[3:]), documents=("d3", "d4", "d5")),
+    )
     measures = parse_measures(["P@3"])
 
     def rescore(judgments: Sequence[Judgment]) -> Scores:
-        return score_rankings(rankings, documents, judgments, measures, BINARY, depth=3)
+        return score_rankings(rankings, judgments, measures, BINARY, depth=3)
 
     members = make_members([1, 1, 0, 1, 0, 0], [1, 0, 0, 1, 1, 0])
     result = measure_panel_agreement(members, BINARY, rescore)
@@ -127,10 +129,10 @@ def test_how_members_get_on() -> None:
 
 def test_a_graded_tie_decides_only_across_the_line() -> None:
     snippets = [Snippet(f"s{n}", f"text {n}") for n in range(2)]
-    rankings, documents = (Ranking("x", "q", tuple(snippets)),), {("x", "q"): ("d0", "d1")}
+    rankings = (Ranking("x", "q", tuple(snippets), documents=("d0", "d1")),)
 
     def rescore(judgments: Sequence[Judgment]) -> Scores:
-        return score_rankings(rankings, documents, judgments, parse_measures(["P@2"]), GRADED, depth=2)
+        return score_rankings(rankings, judgments, parse_measures(["P@2"]), GRADED, depth=2)
 
     result = measure_panel_agreement(make_members([0, 1], [1, 3]), GRADED, rescore)
     assert (result.ties, result.deciding_ties) == (2, 1)

@@ -464,15 +464,14 @@ def test_a_grade_off_the_scale_is_refused(grade: int) -> None:
 def test_two_rankings_of_one_engine_for_one_query_are_refused() -> None:
     dataset = make_one_list([1], "P@1")
     with pytest.raises(InputError, match="engine 'engine' has two rankings for query 'q'"):
-        score_rankings(
-            dataset.make_rankings() * 2, dataset.make_documents(), [], parse_measures("P@1"), GRADED, depth=10
-        )
+        score_rankings(dataset.make_rankings() * 2, [], parse_measures("P@1"), GRADED, depth=10)
 
 
 def test_documents_of_another_pool_are_refused() -> None:
     dataset = make_one_list([1, 2], "P@1")
+    rankings = [replace(ranking, documents=()) for ranking in dataset.make_rankings()]
     with pytest.raises(ValueError, match="the pool has 0 documents for engine 'engine'"):
-        score_rankings(dataset.make_rankings(), {}, [], parse_measures("P@1"), GRADED, depth=10)
+        score_rankings(rankings, [], parse_measures("P@1"), GRADED, depth=10)
 
 
 def test_no_rankings_and_no_judgments_are_no_scores() -> None:
@@ -500,17 +499,10 @@ def test_the_order_of_the_input_never_reaches_a_result(seed: int) -> None:
     dataset = draw_ragged(seed, GRADED, "nDCG@10 AP@10 P@5 RR@10 sDCG@10 R@5 nDCG(own)@10 ERR")
     holes = {pair: None if rng.random() < 0.1 else grade for pair, grade in dataset.grades[0].items()}
     dataset = replace(dataset, grades=[holes, dataset.grades[0]])
-    rankings, documents, judgments = (
-        dataset.make_rankings(),
-        list(dataset.make_documents().items()),
-        dataset.make_judgments(),
-    )
+    rankings, judgments = dataset.make_rankings(), dataset.make_judgments()
     rng.shuffle(rankings)
-    rng.shuffle(documents)
     rng.shuffle(judgments)
-    again = score_rankings(
-        rankings, dict(documents), judgments, parse_measures(dataset.measures), GRADED, depth=10
-    )
+    again = score_rankings(rankings, judgments, parse_measures(dataset.measures), GRADED, depth=10)
     assert list(again.to_records()) == list(dataset.list_scores())
 
 

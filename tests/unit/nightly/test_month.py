@@ -54,15 +54,15 @@ def test_the_simulation_measures_as_the_product_does(worse: float) -> None:
 
 def _score_nights(nights: Mapping[str, simulated.Night], lists: Mapping[str, Ints]) -> Scores:
     """The same nights, scored as `judge nightly` does: a document is one, its grades are each night's."""
-    rankings, documents, judgments = [], {}, {}
+    rankings, judgments = [], {}
     for name, night in nights.items():
         for engine, ranked in zip(simulated.ENGINES, lists[name], strict=True):
             for query, shown in enumerate(ranked.tolist()):
                 wordings = [f"{document}/{name}" for document in shown]
-                rankings.append(Ranking(f"{name} {engine}", f"q{query}", tuple(map(make_snippet, wordings))))
-                documents[f"{name} {engine}", f"q{query}"] = tuple(map(str, shown))
+                snippets, documents = tuple(map(make_snippet, wordings)), tuple(map(str, shown))
+                rankings.append(Ranking(f"{name} {engine}", f"q{query}", snippets, documents=documents))
                 for document, wording in zip(shown, wordings, strict=True):
                     grade = int(night.grade[query, document])
                     judgments[query, wording] = make_judgment(f"q{query}", wording, grade)
     measures = parse_measures(simulated.MEASURES)
-    return score_rankings(rankings, documents, judgments.values(), measures, GRADED, depth=10)
+    return score_rankings(rankings, judgments.values(), measures, GRADED, depth=10)

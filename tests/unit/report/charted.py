@@ -24,7 +24,6 @@ def compute_run_scores(run: JudgedRun) -> Scores:
     spec = run.spec
     return score_rankings(
         run.data.rankings,
-        run.pool.documents,
         run.judgments,
         spec.measures,
         spec.scale,
@@ -64,7 +63,7 @@ def list_entries(run: JudgedRun) -> Iterator[QueryEntry]:
         for q, query in enumerate(scores.queries)
     }
     judgments = make_judgment_entries(run.judgments, run.members, run.spec.scale)
-    return make_query_entries(run.data, run.pool, lambda _: judgments, lambda *key: table[key], {})
+    return make_query_entries(run.data, lambda _: judgments, lambda *key: table[key], {})
 
 
 def make_agreement(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from judge.dataset.label_files import read_labels
 from judge.dataset.labels import match_labels, select_labellable
-from judge.dataset.pool import build_pool
+from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
 from judge.records import Dataset, Pool
 from judge.runs import labelling_plan
@@ -55,7 +55,7 @@ def make_dataset(
         max_chars=max_chars,
         dates=True,
     )
-    return data, build_pool(data, depth)
+    return pool_dataset(data, depth)
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
