@@ -49,13 +49,8 @@ _TOKENS = re.compile(
     r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)",
     re.IGNORECASE,
 )
-# No token is without one of these; what follows the first of each is what NFKC makes the same of. Behind a
-# bracket comes a letter or a mark. A pattern that begins with a set of characters is found fast.
-_TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁|\uff5c>\ufe65\uff1e\\]\ufe48\uff3d]")
-_TOKEN_MARK = re.compile(
-    _TOKEN_CHAR.pattern + r"(?:(?<=[<\ufe64\uff1c[\ufe47\uff3b◁])(?![\d\s\u4e00-\u9fff])"
-    r"|(?<=[|\uff5c>\ufe65\uff1e])[>\ufe65\uff1e]|(?<=[]\ufe48\uff3d])[~\uff5e])"
-)
+# No token is without one of these; what follows the first of each is what NFKC makes the same of.
+_TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁>\ufe65\uff1e\\]\ufe48\uff3d]")
 # Each match of `_TOKENS` is one of these characters.
 _TOKEN_START = re.compile(r"[<>[\]◁]")
 # How the prompts of older models begin a turn.
@@ -64,25 +59,6 @@ _TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
 _BLANK_LINES = re.compile("\n\n\n+")
 _LINE_BREAK = re.compile("\r\n|[\r\u2028\u2029\x85\x0b\x0c\x1c-\x1e]")
-# Rare Chinese characters that wrong encodings show: of lost bytes and of UTF-8 read as Shift-JIS, and all
-# that GBK makes of the first two bytes of a Chinese character in UTF-8.
-_MISREAD_HAN = "锟縺繧繝"
-_GBK_SIGNS = frozenset(
-    bytes((first, second)).decode("gbk")
-    for first in (*range(0xE3, 0xEA), 0xEF)
-    for second in range(0x80, 0xC0)
-)
-_USUAL_HAN = "".join(
-    f"{chr(ord(before) + 1)}-{chr(ord(after) - 1)}"
-    for before, after in pairwise(sorted({"\u4dff", *_MISREAD_HAN, *_GBK_SIGNS, "\ua000"}))
-    if ord(after) - ord(before) > 1
-)
-# What is neither a common character of ASCII or Chinese nor a common mark of either: everything that can
-# be unreadable, a part of a control token, or of a text in a wrong encoding is among these.
-_UNUSUAL = re.compile(
-    r"[^\t\n -;=?-Z\\^-{}~\u2013\u2014\u2018\u2019\u201c\u201d\u3000-\u3002\u3008-\u3011"
-    f"，。！？：；（）％{_USUAL_HAN}]"
-)
 
 
 class RawSnippet(NamedTuple):
@@ -141,7 +117,7 @@ def clean_snippet(raw: RawSnippet, *, max_chars: int, query: str = "", dates: bo
 
 def clean_query(text: str, *, max_chars: int = MAX_QUERY_CHARS) -> str:
     """Return a query as prompts show it, on one line. Markup stays, because queries can be about `<b>`."""
-    return " ".join(_normalise_text(text, find_unusual(text), set()).split())[:max_chars].strip()
+    return " ".join(_normalise_text(text, set()).split())[:max_chars].strip()
 
 
 def is_query_cut(text: str) -> bool:
@@ -157,45 +133,33 @@ def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     flags: set[str] = set()
     if not text:
         return "", flags
-    unusual = find_unusual(text)
-    repaired = _repair_surrogates(text, flags) if SURROGATE.search(unusual) else text
-    decoded = extract_visible_text(repaired)
-    if decoded is not text:
-        unusual = find_unusual(decoded)
-    decoded = decoded.strip(" \t\r\n")
-    visible = _normalise_text(decoded[: 20 * max_chars], unusual, flags)
+    decoded = extract_visible_text(_repair_surrogates(text, flags)).strip(" \t\r\n")
+    visible = _normalise_text(decoded[: 20 * max_chars], flags)
     if len(visible) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         flags.add(f"{TRUNCATED}:{len(text)}:{digest}")
-        visible = _normalise_text(visible[:max_chars], unusual, set())
+        visible = _normalise_text(visible[:max_chars], set())
     # A replaced half of a surrogate pair is not a lost byte.
     seen = decoded[: 2 * max_chars]
-    if looks_misdecoded(seen.replace("\ufffd", "") if SURROGATES in flags else seen, unusual):
+    if looks_misdecoded(seen.replace("\ufffd", "") if SURROGATES in flags else seen):
         flags.add(MISDECODED)
     return visible, flags
 
 
 def _repair_surrogates(text: str, flags: set[str]) -> str:
     """Return `text` with the halves of surrogate pairs joined and lone ones replaced."""
+    if not SURROGATE.search(text):
+        return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if joined.count("\ufffd") > text.count("\ufffd"):
         flags.add(SURROGATES)
     return joined
 
 
-def find_unusual(text: str) -> str:
-    """Return the characters of `text` that can be unreadable, or a part of a token or a wrong encoding."""
-    return "".join(_UNUSUAL.findall(text))
-
-
-def _normalise_text(text: str, unusual: str, flags: set[str]) -> str:
-    """Return `text` without invisible characters and control tokens, with ordinary blanks.
-
-    All unusual characters of `text` must be among `unusual`.
-    """
-    if unusual:
-        text = _drop_unreadable(text, unusual, flags)
-    broken = _break_tokens(text) if _TOKEN_CHAR.search(unusual) and _TOKEN_MARK.search(text) else text
+def _normalise_text(text: str, flags: set[str]) -> str:
+    """Return `text` without invisible characters and control tokens, with ordinary blanks."""
+    text = _drop_unreadable(text, flags)
+    broken = _break_tokens(text)
     if broken != text:
         flags.add(CHAT_TOKENS)
     if "\n" not in broken:
@@ -215,6 +179,8 @@ def _fold_char(char: str) -> str:
 
 def _break_tokens(text: str) -> str:
     """Return `text` with a blank inside every control token, also in one that only NFKC makes."""
+    if not _TOKEN_CHAR.search(text):
+        return text
     pieces = [text] if text.isascii() else list(map(_fold_char, text))
     folded = "".join(pieces)
     starts = [mark.start() for mark in _TOKEN_START.finditer(folded) if _TOKENS.match(folded, mark.start())]
@@ -229,16 +195,13 @@ def _break_tokens(text: str) -> str:
     return " ".join(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
 
 
-def _drop_unreadable(text: str, unusual: str, flags: set[str]) -> str:
-    """Return `text` without control and invisible characters; `unusual` are all that can be among these."""
-    if SURROGATE.search(unusual):
-        text = unusual = _repair_surrogates(text, flags)
-    if _LINE_BREAK.search(unusual):
-        text = _LINE_BREAK.sub("\n", text)
-    if CONTROL.search(unusual) and CONTROL.search(text):
+def _drop_unreadable(text: str, flags: set[str]) -> str:
+    """Return `text` without control and invisible characters."""
+    text = _LINE_BREAK.sub("\n", _repair_surrogates(text, flags))
+    if CONTROL.search(text):
         flags.add(CONTROL_CHARACTERS)
         text = CONTROL.sub("", _ANSI.sub("", text))
-    if has_invisible(unusual):
+    if has_invisible(text):
         text, dropped = drop_invisible(text)
         if dropped:
             flags.add(INVISIBLE)
@@ -318,7 +281,7 @@ _MISDECODED = re.compile(
     "|锟斤拷|쏙(?<=占쏙)옙|(?:[縺繧繝].){3}"
 )
 # Each match begins with one of these.
-_LEAD_BYTE = re.compile(f"[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0쏙{_MISREAD_HAN}]")
+_LEAD_BYTE = re.compile("[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0쏙锟縺繧繝]")
 # GBK's two high bytes a character, again and again, as Latin-1.
 _HIGH_BYTES = re.compile("[\u00a1-\u00fe]" * 8)
 # The bytes that begin (E) and continue (C) the UTF-8 of Chinese characters and punctuation marks.
@@ -329,24 +292,19 @@ _UTF8_BYTES = bytes(
 _REPLACED_SHARE = 0.02
 
 
-def looks_misdecoded(text: str, unusual: str) -> bool:
+def looks_misdecoded(text: str) -> bool:
     """Return True when `text` is probably UTF-8 decoded as Latin-1, Windows-1252 or GBK, or lost bytes.
 
-    `text` must still have its control characters: many traces are among them. All its unusual characters must
-    be among `unusual`.
+    `text` must still have its control characters: many traces are among them.
     """
-    if not unusual:
+    if text.isascii():
         return False
     replaced_count = text.count("\ufffd")
     if replaced_count and replaced_count >= _REPLACED_SHARE * len(text):
         return True
-    if _HIGH_BYTES.search(unusual) and _HIGH_BYTES.search(text):
+    if _HIGH_BYTES.search(text):
         return True
-    if _LEAD_BYTE.search(unusual) and any(
-        _MISDECODED.match(text, lead.start()) for lead in _LEAD_BYTE.finditer(text)
-    ):
+    if any(_MISDECODED.match(text, lead.start()) for lead in _LEAD_BYTE.finditer(text)):
         return True
     # Its GBK bytes spell four Chinese characters in UTF-8, as those of real Chinese almost never do.
-    return not _GBK_SIGNS.isdisjoint(unusual) and b"ECC" * 4 in text.encode("gb18030", "replace").translate(
-        _UTF8_BYTES
-    )
+    return b"ECC" * 4 in text.encode("gb18030", "replace").translate(_UTF8_BYTES)

@@ -13,7 +13,7 @@ import pytest
 
 from judge.characters import escape_controls
 from judge.dataset import clean, markup
-from judge.dataset.clean import drop_invisible, find_unusual, looks_misdecoded
+from judge.dataset.clean import drop_invisible, looks_misdecoded
 from judge.dataset.injection import detect_injection
 from judge.dataset.injection_patterns import INJECTION_PATTERNS
 from judge.dataset.pool import canonicalise_url
@@ -261,7 +261,7 @@ STEPS: dict[str, Callable[[str], object]] = {
     "query": clean_shown_query,
     "markup": replace_unencodable(markup.extract_visible_text),
     "hidden characters": drop_invisible,
-    "encoding": replace_unencodable(lambda text: looks_misdecoded(text, find_unusual(text))),
+    "encoding": replace_unencodable(looks_misdecoded),
     "suspicion": detect_injection_alone,
     "terminal": escape_controls,
     "error page": classify_error_page,
