@@ -23,7 +23,8 @@ class Evidence:
     `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
     become worse although the assessor changed. `set_baseline_command` makes this night the baseline; it is ""
     where it cannot. `query_drift` is None where nothing was compared. `are_settings_changed` tells whether
-    the assessor is configured differently than at the baseline.
+    the assessor is configured differently than at the baseline. `suspect_store` is the shared store where the
+    verdicts show another assessor and the canaries do not, else "".
     """
 
     has_baseline: bool
@@ -39,6 +40,7 @@ class Evidence:
     query_drift: QueryDrift | None = None
     remarks: Sequence[str] = ()
     are_settings_changed: bool = False
+    suspect_store: str = ""
 
     @property
     def suspended(self) -> bool:
@@ -103,7 +105,15 @@ def _add_advice(
     *others, last = reasons
     command = evidence.set_baseline_command
     advice = Message("{reason}; to accept the change: {command}", reason=last, command=command)
-    if may_be_temporary:
+    if may_be_temporary and evidence.suspect_store:
+        advice = Message(
+            "{reason}; no canary shows this, so the verdicts of tonight are not kept and the next night"
+            " checks again; if it reports the same, verdicts of earlier nights in {store} are of another"
+            " assessor: rename this file, so that the next night judges all pairs again",
+            reason=last,
+            store=evidence.suspect_store,
+        )
+    elif may_be_temporary:
         advice = Message(
             "{reason}; if the change is temporary, do nothing: the next night checks again; to accept it:"
             " {command}",

@@ -25,6 +25,7 @@ from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
 from judge.nightly.record import QueryDrift
+from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
 
 _Engines = Mapping[str, EngineResult]
@@ -34,10 +35,14 @@ _LOST_TEXT = 0.3
 
 @dataclass(frozen=True, slots=True)
 class NightRun:
-    """The run of this night, and the quarantined store that it judged in, None without one."""
+    """The run of this night, and the quarantined store that it judged in, None without one.
+
+    `served` has the names of the models whose verdicts this night paid for.
+    """
 
     result: RunResult
     quarantined_store: Path | None
+    served: frozenset[str]
 
 
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
@@ -73,13 +78,21 @@ def gather_evidence(
         )
         return replace(evidence, set_baseline_command="" if missing else again)
     engines = run.result.summary.engines
+    later_models = _find_later_models(run, baseline, check)
     if baseline is None:
-        return replace(evidence, missing=[*missing, *find_missing_answers(engines, rules.max_missing)])
+        changes = (
+            Message("{reason}; make the next night the baseline", reason=text) for text in later_models
+        )
+        return replace(
+            evidence,
+            assessor_changes=[*evidence.assessor_changes, *changes],
+            missing=[*missing, *find_missing_answers(engines, rules.max_missing)],
+        )
     query_drift = measure_query_drift(run.result, baseline.run)
-    new_models = _find_new_models(run.result.summary, baseline, check, rules)
+    new_models = _find_new_models(run.result.summary, baseline, check, rules) if not later_models else []
     evidence = replace(
         evidence,
-        assessor_changes=[*evidence.assessor_changes, *new_models],
+        assessor_changes=[*evidence.assessor_changes, *later_models, *new_models],
         query_changes=tuple(find_query_changes(query_drift, rules, command)),
         unavailable=find_unavailable(engines, baseline.engines, rules.max_missing),
         dropped=tuple(find_dropped(engines, baseline.engines, command)),
@@ -95,6 +108,8 @@ def gather_evidence(
     if evidence.assessor_changes and run.quarantined_store is None:
         # Its verdicts can be of two assessors.
         advice = Message("make the next night the baseline")
+        if check and check.shares_canaries and not later_models:
+            evidence = replace(evidence, suspect_store=str(choose_store_path(context.config)))
         if check is None:
             advice = Message(
                 "set canary_repeats = 2 or more in [nightly], and make the second night from then on the"
@@ -130,6 +145,22 @@ def _compare(
         return replace(evidence, possible_drops=drops)
     remarks = tuple(regression_test.describe_comparison(combined, outcomes, rules))
     return replace(evidence, outcomes=outcomes, remarks=remarks)
+
+
+def _find_later_models(run: NightRun, baseline: Baseline | None, check: CanaryCheck | None) -> list[str]:
+    """Return a sentence when models graded tonight whose names are new since the canaries."""
+    at_canaries = frozenset[str]().union(*map(list_served_models, check.summaries if check else ()))
+    later = run.served - at_canaries - {*(baseline.reference.served if baseline else ())}
+    if not later or not at_canaries:
+        return []
+    return [
+        Message(
+            "the served model changed after the canaries: the server names {now} in later replies, {before}"
+            " in those to the canaries",
+            now=NameList(sorted(later)),
+            before=NameList(sorted(at_canaries)),
+        )
+    ]
 
 
 def _find_new_models(

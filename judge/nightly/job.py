@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from os.path import relpath
 from pathlib import Path
 
@@ -66,11 +66,13 @@ from judge.nightly.record import (
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import RunIdentity, parse_inputs, read_config_if_there
+from judge.runs.load import RunIdentity, parse_inputs, read_config, read_config_if_there
 from judge.runs.record_json import to_json
 from judge.store import store_files
 
 _Listener = ProgressListener | None
+#: For so long, the canaries of a start that was interrupted show the assessor of the next start.
+_CANARIES_AGE = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,24 +182,27 @@ def run_night(
     missing += explain_unanswered_canaries(check, rules)
     # A user who changes the options needs a night that can be the baseline, so such a night is judged.
     stopped = drifted and not assessor_setting_changes and not missing and rules.judge_on_drift == "stop"
-    run = None
+    result = store = None
     if not missing and not stopped:
         store = stores.choose_store(context, identity, check, drifted=drifted)
         stores.start_counting(context.folder, store)
         update_identity(context.folder, identity)
         result = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
-        run = NightRun(result, store if QUARANTINED_STORE.fullmatch(store.name) else None)
         missing = [*explain_incomplete(result, check)]
+    ledger = stores.count_night_calls(context.folder, config, canary_config)
+    run = None
+    if result and store:
+        quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
+        run = NightRun(result, quarantined, frozenset(ledger.served))
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
-    cost_total = stores.count_night_calls(context.folder, config, canary_config)
     if run:
         if run.quarantined_store is None:
             stores.keep_verdicts(night_stores, check, is_changed=bool(evidence.assessor_changes))
         canary_costs = [summary.cost for summary in check.summaries if summary.cost] if check else []
-        calls = cost_total.calls - sum(cost.calls for cost in canary_costs)
+        calls = ledger.cost_total.calls - sum(cost.calls for cost in canary_costs)
         unused = stores.describe_unused_verdicts(context, identity, run.result, calls)
         evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
-    record = _make_record(context, identity, run, evidence, check, cost_total)
+    record = _make_record(context, identity, run, evidence, check, ledger.cost_total)
     record = replace(record, banner=make_banner(record))
     context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
     if run:
@@ -232,22 +237,32 @@ def _judge_canaries(
 
 
 def _choose_canary_folder(context: NightContext) -> Path:
-    """Return the folder of this night's canaries: a new one where another assessor may judge the rest."""
+    """Return the folder of this night's canaries: a new one where another assessor may judge the rest.
+
+    Those of a start that was interrupted within the last hour are used, and continued.
+    """
     night = context.folder.path
     past = assessor_drift.list_canary_runs(night)
     if not past:
         return night / assessor_drift.CANARIES_FOLDER
-    last = past[-1]
-    finished = (last / "results.json").exists()
-    if not finished or not assessor_drift.load_canary_grades(RunFolder(last)).is_available(context.rules):
+    last = RunFolder(past[-1])
+    store = last.path / assessor_drift.CANARY_STORE_FILE
+    # A night that is not interrupted judges for as long after its canaries, and for longer.
+    is_interrupted = not (night / NIGHT_FILE).exists()
+    if is_interrupted and store_files.has_calls_only_since(store, datetime.now(UTC) - _CANARIES_AGE):
+        config = assessor_drift.make_canary_config(context.config, last.path, context.rules.canary_repeats)
+        if read_config(last).identity == find_identity(config, run_input.load_pooled_dataset(config)):
+            return last.path
+    finished = (last.path / "results.json").exists()
+    if not finished or not assessor_drift.load_canary_grades(last).is_available(context.rules):
         # Another assessor may continue than the one that began.
-        store_files.remove_store(last / assessor_drift.CANARY_STORE_FILE)
-        return last
+        store_files.remove_store(store)
+        return last.path
     begun = stores.find_begun_store(context)
-    store = begun if begun.exists() else choose_store_path(context.config)
-    estimate = pipeline.estimate(replace(context.config, store=str(store)))
+    known = begun if begun.exists() else choose_store_path(context.config)
+    estimate = pipeline.estimate(replace(context.config, store=str(known)))
     if not any(expected.calls for expected in estimate.assessors.values()):
-        return last
+        return last.path
     return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}"
 
 

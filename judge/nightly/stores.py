@@ -259,11 +259,15 @@ def describe_unused_verdicts(
 
 
 @dataclass(frozen=True, slots=True)
-class _CostLedger:
-    """What a night paid so far, and up to which call number each of its stores is counted."""
+class NightLedger:
+    """The content of paid.json: what a night paid so far, and up to which call each of its stores is counted.
+
+    `served` has the names of the models whose verdicts it paid for, besides those on canaries.
+    """
 
     cost_total: NightCost
     counted: dict[_StorePath, int]
+    served: tuple[str, ...] = ()
 
 
 def start_counting(night: RunFolder, store: Path) -> None:
@@ -273,7 +277,7 @@ def start_counting(night: RunFolder, store: Path) -> None:
     _write_ledger(night, replace(ledger, counted={**ledger.counted, relpath(store, night.path): last_call}))
 
 
-def count_night_calls(night: RunFolder, *configs: Config) -> NightCost:
+def count_night_calls(night: RunFolder, *configs: Config) -> NightLedger:
     """Count the calls since the last count, and return what the night paid in all.
 
     `configs` are the options of the night's runs, which give the prices. Called before any store of the
@@ -281,7 +285,7 @@ def count_night_calls(night: RunFolder, *configs: Config) -> NightCost:
     file than a store of these nights.
     """
     ledger = _read_ledger(night)
-    counted, lost_count = {}, 0
+    counted, lost_count, served = {}, 0, {*ledger.served}
     calls: list[tuple[str, Call]] = []
     for name, before in ledger.counted.items():
         # Files of Windows have its separator.
@@ -292,21 +296,23 @@ def count_night_calls(night: RunFolder, *configs: Config) -> NightCost:
             lost_count += new.lost
             counted[name] = new.last
             calls += new.calls
+            served |= new.served if STORE_OF_NIGHT.fullmatch(store.name) else frozenset()
     cost_total = add_night_costs([ledger.cost_total, *_compute_costs(calls, configs)])
     cost_total = replace(cost_total, lost=ledger.cost_total.lost + lost_count)
-    _write_ledger(night, _CostLedger(cost_total, counted))
-    return cost_total
+    ledger = NightLedger(cost_total, counted, tuple(sorted(served)))
+    _write_ledger(night, ledger)
+    return ledger
 
 
-def _read_ledger(night: RunFolder) -> _CostLedger:
+def _read_ledger(night: RunFolder) -> NightLedger:
     if (values := night.read_if_there(_LEDGER_FILE)) is None:
-        return _CostLedger(add_night_costs([]), {})
+        return NightLedger(add_night_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}
-    return from_json(_CostLedger, values, str(night.path / _LEDGER_FILE))
+    return from_json(NightLedger, values, str(night.path / _LEDGER_FILE))
 
 
-def _write_ledger(night: RunFolder, ledger: _CostLedger) -> None:
+def _write_ledger(night: RunFolder, ledger: NightLedger) -> None:
     if ledger != _read_ledger(night) or not (night.path / _LEDGER_FILE).exists():
         night.path.mkdir(parents=True, exist_ok=True)
         night.write_json(_LEDGER_FILE, to_json(ledger))

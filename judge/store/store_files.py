@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from judge.cache import make_cache_path
@@ -126,12 +127,14 @@ def remove_store(path: Path) -> None:
 class NewCalls:
     """The calls after an earlier one, each with its key: `last` is the number of the newest call.
 
-    `lost` of them are leases of processes that died: a request may have been sent or not.
+    `lost` of them are leases of processes that died: a request may have been sent or not. `served` has the
+    names of the models whose verdicts these calls led to.
     """
 
     calls: tuple[tuple[str, Call], ...]
     last: int
     lost: int
+    served: frozenset[str] = frozenset()
 
 
 def clear_leases(path: Path) -> int:
@@ -160,7 +163,23 @@ def settle_new_calls(path: Path, number: int) -> NewCalls:
             (number,),
         ).fetchall()
         calls = tuple((key, read_call(*values)) for _, key, *values in rows)
-    return NewCalls(calls, rows[-1][0] if rows else number, lost)
+        names = connection.execute(
+            "SELECT DISTINCT json_extract(body, '$.served_model') FROM verdicts WHERE json_valid(body)"
+            " AND key IN (SELECT key FROM calls WHERE id > ?)",
+            (number,),
+        )
+        served = frozenset(name for (name,) in names if isinstance(name, str) and name)
+    return NewCalls(calls, rows[-1][0] if rows else number, lost, served)
+
+
+def has_calls_only_since(path: Path, time: datetime) -> bool:
+    """Return whether the store at `path` has calls, and all were made at the UTC `time` or later."""
+    if not path.exists():
+        return False
+    with _begin_transaction(path) as connection:
+        statement = "SELECT coalesce(min(made_at) >= ?, 0) FROM calls"
+        (is_since,) = connection.execute(statement, (time.isoformat(timespec="seconds"),)).fetchone()
+    return bool(is_since)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ from tests.support.cases import check_each
 from tests.support.factories import make_rows, write_rows
 from tests.support.fake_engines import EngineServer
 from tests.unit.collect.engine_calls import collect_results, return_three, write_queries
-from tests.unit.nightly.projects import RULES, freeze, make_nightly_project
+from tests.unit.nightly.projects import RULES, freeze, make_calls_older, make_nightly_project
 
 TEXT = "do not touch\n"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links need a privilege on Windows")
@@ -368,6 +368,7 @@ def test_a_night_that_is_resumed_reads_no_store_elsewhere(store: object, tmp_pat
         day = freeze(here)
         (here.nights / day / "night.json").unlink()
         edit_json(here.nights / day / "config.json", {"options": {"store": store}})
+        make_calls_older(here.nights / day / "canaries" / "verdicts.sqlite")
         with pytest.raises(InputError, match=r"config\.json: (?:field )?'options\.store' is"):
             here.run_night(day)
     assert before == read_files(tmp_path / "elsewhere")

@@ -79,6 +79,30 @@ def test_an_earlier_baseline_of_another_assessor_needs_the_backup_of_its_store(
     assert project.run_night(project.begin_day())["status"] == "fine"
 
 
+def test_stored_verdicts_of_another_assessor_are_put_away_as_the_night_says(tmp_path: Path) -> None:
+    with make_nightly_project(tmp_path, RULES) as project:
+        first = freeze(project)
+        sound = type(project.judge)
+        become_stricter(project)
+        day = project.begin_day()
+        project.run_night(day)
+        job.set_baseline(project.nights / day, project.nights)
+        project.run_night(project.begin_day())
+        project.judge.__class__ = sound
+        job.set_baseline(project.nights / first, project.nights)  # and the backup is forgotten
+        shared = project.nights / "verdicts.sqlite"
+        for _ in range(2):  # to do nothing does not help
+            record = project.run_night(project.begin_day())
+            assert (record["status"], record["canaries"]["drift"]) == ("assessor drift", False)
+            assert record["reasons"][-1].endswith(
+                f"if it reports the same, verdicts of earlier nights in {shared} are of another assessor:"
+                " rename this file, so that the next night judges all pairs again"
+            )
+            assert str(shared) in record["banner"][1]["zh"]
+        shared.rename(shared.with_suffix(".other"))
+        assert project.run_night(project.begin_day())["status"] == "fine"
+
+
 def test_canaries_that_a_kill_cut_short_on_an_earlier_night_end_no_later_one(project: NightlyProject) -> None:
     freeze(project)
     project.judge.swapped = 0.5
@@ -129,6 +153,41 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(project: N
     project.judge.__class__ = Renamed.__base__
     project.judge.served = "fake"
     assert project.run_night(project.begin_day())["status"] == "fine"
+
+
+@pytest.mark.parametrize(("rules", "has_baseline"), [({"accept_names": ["fake-*"]}, True), ({}, False)])
+def test_a_name_that_is_new_since_the_canaries_is_noticed_that_night(
+    project: NightlyProject, rules: dict[str, object], *, has_baseline: bool
+) -> None:
+    if has_baseline:
+        freeze(project)
+    project.configure({**RULES, **rules})
+    answer = type(project.judge).answer
+
+    class Renamed(type(project.judge)):  # type: ignore[misc]
+        """Has another name from the third snippet on that is not a canary."""
+
+        snippets = 0
+
+        def answer(self, requests: Any) -> Any:
+            self.snippets += "grade=" in requests.prompt
+            self.served = "fake-2" if self.snippets > 2 else "fake"
+            return answer(self, requests)
+
+    project.judge.__class__ = Renamed
+    day = project.begin_day(edit=reword_snippets)
+    record = project.run_night(day)
+    assert (record["status"], record["served"]) == ("assessor drift", ["fake", "fake-2"])
+    assert record["reasons"][0].startswith(
+        "the served model changed after the canaries: the server names fake-2 in later replies, fake in those"
+        " to the canaries; "
+    )
+    assert record["reasons"][0].endswith("make the next night the baseline")
+    with pytest.raises(InputError, match="can be of two assessors"):
+        job.set_baseline(project.nights / day, project.nights)
+    # The next night is of one assessor.
+    status = "fine" if has_baseline else "no baseline"
+    assert project.run_night(project.begin_day())["status"] == status
 
 
 def test_a_night_that_another_assessor_goes_on_with_is_drift(project: NightlyProject) -> None:

@@ -16,7 +16,15 @@ from judge.errors import Interrupted, StoreError
 from judge.nightly import job
 from tests.cli.test_nightly import count_verdicts, make_nightly_arguments
 from tests.support.fake_server import ChatRequest, Reply
-from tests.unit.nightly.projects import RULES, FakeServer, Judge, NightlyProject, freeze, reword_snippets
+from tests.unit.nightly.projects import (
+    RULES,
+    FakeServer,
+    Judge,
+    NightlyProject,
+    freeze,
+    make_calls_older,
+    reword_snippets,
+)
 
 #: A reply takes 100 tokens in and 10 out, so that each call costs 0.0011 dollars at these prices.
 PRICES = "price = [10.0, 10.0]"
@@ -225,6 +233,7 @@ def test_canaries_that_another_assessor_began_are_asked_anew(served_project: Nig
     freeze(served_project)
     day = served_project.begin_day()
     kill(served_project, day, 120)
+    make_calls_older(served_project.nights / day / "canaries" / "verdicts.sqlite")
     served_project.judge.swapped = 0.4
     before = served_project.calls
     record = served_project.run_night(day)

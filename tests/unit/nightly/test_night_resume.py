@@ -18,7 +18,14 @@ from tests.support.factories import write_rows
 from tests.support.fake_engines import EngineServer, Page
 from tests.support.fake_server import Reply
 from tests.unit.collect.engine_calls import write_queries
-from tests.unit.nightly.projects import RULES, NightlyProject, freeze, make_nightly_project, reword_snippets
+from tests.unit.nightly.projects import (
+    RULES,
+    NightlyProject,
+    freeze,
+    make_calls_older,
+    make_nightly_project,
+    reword_snippets,
+)
 
 #: Nobody listens there.
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -42,6 +49,7 @@ def test_an_assessor_that_is_swapped_between_canaries_and_run_is_drift(project: 
     with pytest.raises(StoreError):
         project.run_night(day)
     in_the_way.rmdir()
+    make_calls_older(project.nights / day / "canaries" / "verdicts.sqlite")
     project.judge.swapped = 0.5
     record = project.run_night(day)
     assert (record["status"], record["regression_test"]["rows"]) == ("assessor drift", [])
@@ -49,6 +57,24 @@ def test_an_assessor_that_is_swapped_between_canaries_and_run_is_drift(project: 
         "canaries",
         "canaries-2",
     ]
+
+
+@pytest.mark.parametrize("hours", [0, 2])
+def test_a_start_soon_after_an_interrupted_one_uses_its_canaries(project: NightlyProject, hours: int) -> None:
+    freeze(project)
+    day = project.begin_day(edit=reword_snippets)
+    in_the_way = project.nights / f".verdicts.{day}.sqlite.part"
+    in_the_way.mkdir()
+    with pytest.raises(StoreError):
+        project.run_night(day)
+    in_the_way.rmdir()
+    if hours:
+        make_calls_older(project.nights / day / "canaries" / "verdicts.sqlite")
+    before = project.calls
+    record = project.run_night(day)
+    canary_calls = 128 if hours else 0
+    assert (record["status"], project.calls - before) == ("fine", canary_calls + record["judgments"])
+    assert record["cost_total"]["calls"] == 128 + canary_calls + record["judgments"]
 
 
 def test_a_night_with_labels_is_resumed(project: NightlyProject) -> None:

@@ -157,7 +157,7 @@ COST = {
 def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: Path) -> None:
     # Version 2 wrote a count that version 1 does not have as null.
     (tmp_path / "paid.json").write_text(json.dumps({"paid": {**COST, "uncounted": None}, "counted": {}}))
-    cost = count_night_calls(RunFolder(tmp_path))
+    cost = count_night_calls(RunFolder(tmp_path)).cost_total
     assert (cost.calls, cost.usd, cost.lost) == (5, 0.5, 1)
     assert (cost.uncounted, cost.maybe_billed) == (0, 0)
 

@@ -13,7 +13,7 @@ from judge.errors import StoreError
 from judge.records import Call, Usage
 from judge.store import store_files
 from judge.store.leases import Lease
-from judge.store.store import VerdictStore
+from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
 
 
 def log_calls(path: Path, key: str, *calls: Call) -> None:
@@ -38,6 +38,21 @@ def test_calls_are_counted_once_and_leases_of_ended_processes_are_lost_calls(tmp
     assert store_files.settle_new_calls(path, 4) == store_files.NewCalls((), 4, 0)
     log_calls(path, "d", first)
     assert store_files.settle_new_calls(path, 4) == store_files.NewCalls((("d", first),), 5, 0)
+
+
+def test_the_models_of_new_verdicts_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    for key, served in (("a", "one"), ("b", "two"), ("c", "")):
+        verdict = StoredVerdict(1, "why", (), "{}", {}, None, served, None)
+        with VerdictStore(path) as store:
+            asyncio.run(
+                store.save(Lease(key), VerdictKeyInfo("fake", "graded@1", 1), verdict, [Call("answered")])
+            )
+    assert store_files.settle_new_calls(path, 0).served == {"one", "two"}
+    assert store_files.settle_new_calls(path, 1).served == {"two"}
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE verdicts SET body = 'damaged' WHERE key = 'b'")
+    assert store_files.settle_new_calls(path, 1).served == frozenset()
 
 
 def test_leases_in_a_copy_are_no_calls(tmp_path: Path) -> None:
