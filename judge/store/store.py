@@ -26,7 +26,7 @@ import msgspec
 
 from judge.errors import InputError, StoreError, explain_error
 from judge.messages import Message
-from judge.records import CONTENT_FILTER, GRADED, Call, Usage, share_params
+from judge.records import CONTENT_FILTER, GRADED, Call, Usage
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
 from judge.store.leases import (
@@ -247,7 +247,7 @@ class VerdictStore:
             return await self._writer.commit(partial(self._acquire, keys=keys))
         except asyncio.CancelledError:
             for key in keys:  # the writer may have committed them
-                self._writer.enqueue(self._release, (key, ()))
+                self._writer.enqueue(partial(self._release, key=key))
             raise
 
     def _acquire(
@@ -298,21 +298,16 @@ class VerdictStore:
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat, info.settings_digest)
         checksum = _compute_checksum(lease.key, verdict.grade, body)
         row = (*key_columns, verdict.grade, body, checksum)
-        await self._writer.commit_row(self._save, (row, calls))
 
-    def _save(
-        self,
-        connection: sqlite3.Connection,
-        verdict_rows: Sequence[tuple[tuple[str | int | bytes, ...], Sequence[Call]]],
-    ) -> list[None]:
-        now = make_timestamp()
-        rows = [(*row, now) for row, _ in verdict_rows]
-        connection.executemany(_SAVE_VERDICT, rows)
-        return self._release(connection, [(str(row[0]), calls) for row, calls in verdict_rows])
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(_SAVE_VERDICT, (*row, make_timestamp()))
+            self._release(connection, lease.key, calls)
+
+        await self._writer.commit(write)
 
     async def release(self, lease: Lease, calls: Sequence[Call] = ()) -> None:
         """End the lease without a verdict, and store the calls that were made for its key."""
-        await self._writer.commit_row(self._release, (lease.key, calls))
+        await self._writer.commit(partial(self._release, key=lease.key, calls=calls))
 
     def adapt_commit_interval(self, count: int, answer_seconds: float = 0.0) -> None:
         """Adapt the interval of commits to a run of up to `count` leases and to the time of its answers."""
@@ -320,33 +315,24 @@ class VerdictStore:
 
     def log_calls(self, lease: Lease, calls: Sequence[Call]) -> None:
         """Store calls soon; an error is raised by the next write."""
-        self._writer.enqueue(_insert_calls, (lease.key, calls))
+        self._writer.enqueue(partial(_insert_calls, key=lease.key, calls=calls))
 
-    def _release(
-        self, connection: sqlite3.Connection, leases: Sequence[tuple[str, Sequence[Call]]]
-    ) -> list[None]:
-        """End the leases of keys, and store the calls that were made for each."""
-        rows = [(key, self._holder.id) for key, _ in leases]
-        connection.executemany("DELETE FROM claims WHERE key = ? AND owner = ?", rows)
-        return _insert_calls(connection, leases)
+    def _release(self, connection: sqlite3.Connection, key: str, calls: Sequence[Call] = ()) -> None:
+        """End the lease of `key`, and store the calls that were made for it."""
+        connection.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._holder.id))
+        _insert_calls(connection, key, calls)
 
 
-def _insert_calls(
-    connection: sqlite3.Connection, calls_by_key: Sequence[tuple[str, Sequence[Call]]]
-) -> list[None]:
+def _insert_calls(connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> None:
     now = make_timestamp()
-    in_batch, rows = [], []
-    for key, calls in calls_by_key:
-        for call in calls:
-            in_batch += [(key,)] if call.in_batch else []
-            tokens = _get_tokens(call.usage) if call.usage else (None,) * 4
-            rows.append((key, call.outcome, call.maybe_billed, call.in_batch, call.detail, *tokens, now))
-    connection.executemany("DELETE FROM batch_requests WHERE key = ?", in_batch)
-    connection.executemany(
-        f"INSERT INTO calls (key, {CALL_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # fixed names
-        rows,
-    )
-    return [None] * len(calls_by_key)
+    for call in calls:
+        if call.in_batch:
+            connection.execute("DELETE FROM batch_requests WHERE key = ?", (key,))
+        tokens = _get_tokens(call.usage) if call.usage else (None,) * 4
+        connection.execute(
+            f"INSERT INTO calls (key, {CALL_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # fixed names
+            (key, call.outcome, call.maybe_billed, call.in_batch, call.detail, *tokens, now),
+        )
 
 
 @lru_cache(maxsize=4096, typed=True)  # many calls are equal
@@ -382,27 +368,12 @@ def read_verdict(key: str, grade: object, body: object, checksum: object) -> Sto
             verdict = msgspec.convert(json.loads(text), StoredVerdict)
         except (ValueError, RecursionError):
             return None
-    # The verdict was just made, and `replace` takes half as long as all of this.
-    object.__setattr__(verdict, "params", share_params(verdict.params))
-    object.__setattr__(verdict, "usage", _share_usage(verdict.usage))
     return verdict
-
-
-@lru_cache(maxsize=4096)
-def _share_usage(usage: Usage | None) -> Usage | None:
-    """Return one object for the many verdicts with equal token counts."""
-    return usage
 
 
 def normalise_params(params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return `params` as JSON gives them back, so that a verdict reads the same before and after storing."""
-    return _parse_params(_encode(dict(params)))
-
-
-@lru_cache(maxsize=64)
-def _parse_params(params: str) -> Mapping[str, Any]:
-    """Return one dict for the many verdicts with equal parameters."""
-    return json.loads(params)  # type: ignore[no-any-return]
+    return json.loads(_encode(dict(params)))  # type: ignore[no-any-return]
 
 
 def _compute_checksum(key: str, grade: int, body: bytes) -> str:

@@ -10,8 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,15 +18,14 @@ from judge.messages import Message
 from judge.store import schema
 
 T = TypeVar("T")
-Row = TypeVar("Row")
 #: Seconds from the beginning of a commit to that of the next one: a fast disk would give each write its own.
 _MIN_INTERVAL, _MAX_INTERVAL = 0.01, 0.02
 #: The longest interval of a run whose answers take long.
 _MAX_SLOW_INTERVAL = 0.1
 #: Pairs that a run judges in a second, at most: each takes a sixth of a millisecond of CPU time.
 _MAX_RATE = 6_000
-#: A write of several rows, its row, and what its caller waits for.
-_Job = tuple[Callable[[sqlite3.Connection, Sequence[Any]], Sequence[Any]], Any, asyncio.Future[Any] | None]
+#: A write, and what its caller waits for.
+_Job = tuple[Callable[[sqlite3.Connection], Any], asyncio.Future[Any] | None]
 _Result = tuple[asyncio.Future[Any] | None, Any]
 
 
@@ -57,25 +54,16 @@ class GroupCommitWriter:
 
     async def commit(self, write: Callable[[sqlite3.Connection], T]) -> T:
         """Return the result of `write` once it is on disk; raise StoreError when it can't be written."""
-        return await self.commit_row(lambda connection, _: [write(connection)], None)
-
-    async def commit_row(
-        self, write: Callable[[sqlite3.Connection, Sequence[Row]], Sequence[T]], row: Row
-    ) -> T:
-        """Return the result of `write` for `row` as `commit` does.
-
-        `write` takes the rows of several callers that wait in turn, and returns a result for each.
-        """
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._raise_failure()
-        self._jobs.put((write, row, done))
+        self._jobs.put((write, done))
         self._raise_failure()  # again: a thread that has just ended does not see the job
         # Cancelling the caller does not cancel a write that is queued.
         return await done
 
-    def enqueue(self, write: Callable[[sqlite3.Connection, Sequence[Row]], Sequence[Any]], row: Row) -> None:
-        """Commit `row` by `write` soon; when that fails, the next `commit` raises its error."""
-        self._jobs.put((write, row, None))
+    def enqueue(self, write: Callable[[sqlite3.Connection], object]) -> None:
+        """Commit `write` soon; when that fails, the next `commit` raises its error."""
+        self._jobs.put((write, None))
 
     def adapt_commit_interval(self, leases: int, answer_seconds: float = 0.0) -> None:
         """Set the interval for a run that holds up to `leases` at a time, and whose answers take this long.
@@ -116,7 +104,7 @@ class GroupCommitWriter:
             # When the thread ends, neither present callers nor later ones may wait for it.
             self._failure = self._failure or self._make_error(Message("its writer has ended"))
             jobs = [self._jobs.get() for _ in range(self._jobs.qsize())]
-            self._notify([(done, None) for *_, done in filter(None, jobs)], self._failure)
+            self._notify([(done, None) for _, done in filter(None, jobs)], self._failure)
 
     def _write_group(self, group: list[_Job]) -> None:
         """Commit `group` and notify the caller of each write."""
@@ -134,7 +122,7 @@ class GroupCommitWriter:
                 self._locked = self._failure = failure
                 self._connection.execute("PRAGMA busy_timeout=0")  # closing must not wait again
         finally:
-            self._notify([(done, result) for (*_, done), result in zip(group, results, strict=True)], failure)
+            self._notify([(done, result) for (_, done), result in zip(group, results, strict=True)], failure)
 
     def _notify(self, results: list[_Result], failure: StoreError | None) -> None:
         """Tell the callers of a group their results, or `failure`: one message for each of their loops."""
@@ -149,11 +137,9 @@ class GroupCommitWriter:
                 loop.call_soon_threadsafe(_set_results, own, failure)
 
     def _commit(self, group: list[_Job]) -> list[Any]:
-        results: list[Any] = []
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            for write, jobs in groupby(group, key=itemgetter(0)):
-                results += write(self._connection, [row for _, row, _ in jobs])
+            results = [write(self._connection) for write, _ in group]
             self._connection.execute("COMMIT")
         finally:
             if self._connection.in_transaction:
