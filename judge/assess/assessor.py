@@ -10,10 +10,9 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Self
 
 from judge.assess.prompts import Prompts
@@ -107,26 +106,24 @@ class Assessor:
         self._stored_params: Mapping[str, object] = {}
         settings = [model.name, model.endpoint, dict(model.params), scale.name, *([reader] if reader else [])]
         #: The hash of the model, its server, the parameters, the scale and the reader.
-        self.settings_digest = _hash_json(settings).hexdigest()[:16]
-        self._key = _hash_json(key_parts or settings)
-        #: The hash of the key and the instructions, which most pairs share.
-        self._system_hashes: dict[str, hashlib._Hash] = {}
+        self.settings_digest = _hash(json.dumps(settings, sort_keys=True)).hexdigest()[:16]
+        self._key = json.dumps(key_parts or settings, sort_keys=True)
 
     def make_cache_key(self, pool_key: str, repeats: int) -> str:
         """Return the key under which a cache holds the keys of the assignments of a pool."""
         templates = {
             lang: (template.digest, template.as_of) for lang, template in self.prompts.templates.items()
         }
-        return make_key("keys", pool_key, repeats, self._key.hexdigest(), templates)
+        return make_key("keys", pool_key, repeats, self._key, templates)
 
     def make_assignments(self, pair: Pair, repeats: int) -> list[Assignment]:
         """Return the assignments of `pair`, one for each repeat."""
         template = self.prompts.templates[pair.query.lang]
-        if template.system not in self._system_hashes:
-            self._system_hashes[template.system] = _hash_text(self._key, template.system)
-        key_hash = _hash_text(self._system_hashes[template.system], template.render_pair(pair))
+        # With their lengths, texts of other pairs never give the same joined text.
+        texts = template.system, template.render_pair(pair)
+        without_repeat = _hash("\n".join((self._key, *(f"{len(text)}\n{text}" for text in texts), "")))
         return [
-            Assignment(_hash_repeat(key_hash, repeat), pair, repeat, template.version)
+            Assignment(_add_repeat(without_repeat, repeat), pair, repeat, template.version)
             for repeat in range(1, repeats + 1)
         ]
 
@@ -318,35 +315,19 @@ def _is_only_thinking(completion: Completion) -> bool:
 def _is_echo(reason: str, system: str) -> bool:
     """Return whether `reason` repeats 40 characters of the instructions."""
     half = _ECHO_LENGTH // 2
-    halves = _list_instruction_substrings(system, half)
     # Every repetition of 40 characters holds 20 that begin at a multiple of 20.
-    if not any(reason[start : start + half] in halves for start in range(0, len(reason) - half + 1, half)):
+    if not any(reason[start : start + half] in system for start in range(0, len(reason) - half + 1, half)):
         return False
-    substrings = _list_instruction_substrings(system, _ECHO_LENGTH)
-    return not substrings.isdisjoint(_list_substrings(reason, _ECHO_LENGTH))
+    starts = range(len(reason) - _ECHO_LENGTH + 1)
+    return any(reason[start : start + _ECHO_LENGTH] in system for start in starts)
 
 
-def _list_substrings(text: str, length: int) -> Iterator[str]:
-    return (text[start : start + length] for start in range(len(text) - length + 1))
+def _hash(text: str) -> hashlib._Hash:
+    return hashlib.sha256(text.encode())
 
 
-@lru_cache(maxsize=16)
-def _list_instruction_substrings(system: str, length: int) -> frozenset[str]:
-    """Return the substrings of the instructions, which are the same for every pair."""
-    return frozenset(_list_substrings(system, length))
-
-
-def _hash_json(value: object) -> hashlib._Hash:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode())
-
-
-def _hash_text(start: hashlib._Hash, text: str) -> hashlib._Hash:
-    text_hash = start.copy()
-    text_hash.update(f"\n{len(text)}\n{text}".encode())
-    return text_hash
-
-
-def _hash_repeat(key_hash: hashlib._Hash, repeat: int) -> str:
-    key = key_hash.copy()
-    key.update(f"\n{repeat}".encode())
+def _add_repeat(without_repeat: hashlib._Hash, repeat: int) -> str:
+    """Return the key of a verdict: the hash with the number of the repeat."""
+    key = without_repeat.copy()
+    key.update(str(repeat).encode())
     return key.hexdigest()

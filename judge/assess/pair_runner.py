@@ -24,7 +24,7 @@ from judge.models.error_mapping import shorten
 from judge.models.providers import Model
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
-from judge.store.leases import InBatch, LeasedElsewhere
+from judge.store.leases import Busy
 from judge.store.store import Failure, StoredVerdict, VerdictOrFailure
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 
@@ -45,8 +45,7 @@ class LeaseScheduler:
     Each pair goes from one of these places to the next:
 
         _requests, _todo     not leased; `_todo` has the next ones
-        _leased              in progress: it has a lease and waits for a task
-        _judge_leased        in progress: a task judges it
+        _judge               in progress: it has a lease, and a task judges it
 
     It is in `_leased_elsewhere` while another process has its lease; this one tries again. A pair whose batch
     has not ended is only counted, in `_in_batches`.
@@ -59,10 +58,8 @@ class LeaseScheduler:
         self._token = runner.client.cancel_token
         self._requests = iter(requests)
         self._todo = deque[VerdictRequest]()
-        #: None ends a task. A task is kept for the next pair, because to start one takes CPU time.
-        self._leased = asyncio.Queue[tuple[VerdictRequest, PairLease] | None]()
         self._leased_elsewhere = deque[VerdictRequest]()
-        self._task_count = self._in_progress = self._in_batches = 0
+        self._in_progress = self._in_batches = 0
         self._pair_ended = asyncio.Event()
 
     async def judge_all(self) -> None:
@@ -97,8 +94,6 @@ class LeaseScheduler:
                         )
                     else:
                         break
-            for _ in range(self._task_count):
-                self._leased.put_nowait(None)
 
     def _fill_todo(self, count: int) -> bool:
         """Move the next of `_requests` to `_todo`, up to `count` there; return whether it has one."""
@@ -113,24 +108,20 @@ class LeaseScheduler:
             match result:
                 case PairLease():
                     self._in_progress += 1
-                    self._leased.put_nowait((request, result))
-                    if self._in_progress > self._task_count:
-                        self._task_count += 1
-                        group.create_task(self._judge_leased())
+                    group.create_task(self._judge(request, result))
                 case StoredVerdict() | Failure():
                     self._runner.recorder.add(request, result)
-                case LeasedElsewhere():
+                case Busy.LEASED_ELSEWHERE:
                     self._leased_elsewhere.append(request)
-                case InBatch():
+                case Busy.IN_BATCH:
                     self._in_batches += 1
 
-    async def _judge_leased(self) -> None:
-        """Judge pairs of `_leased`, one after the other."""
-        while leased := await self._leased.get():
-            if not await self._runner.judge(*leased):
-                self._leased_elsewhere.append(leased[0])
-            self._in_progress -= 1
-            self._pair_ended.set()
+    async def _judge(self, request: VerdictRequest, lease: PairLease) -> None:
+        """Judge a pair with its lease."""
+        if not await self._runner.judge(request, lease):
+            self._leased_elsewhere.append(request)
+        self._in_progress -= 1
+        self._pair_ended.set()
 
     async def _wait_for_pair(self) -> None:
         """Wait until a pair that is in progress ends."""

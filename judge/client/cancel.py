@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from types import FrameType
 
 from judge.errors import AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.messages import Message
@@ -82,32 +81,18 @@ class CancelToken:
     async def handle_signals(self) -> AsyncIterator[None]:
         """Cancel on the first SIGINT, SIGTERM or SIGHUP, and end calls in flight on the second one.
 
-        Signals that this process ignores (nohup, background jobs) stay ignored. Several event loops may use
-        the token one after the other.
+        Several event loops may use the token one after the other.
         """
         self._cancelled, self._forced = asyncio.Event(), asyncio.Event()  # an event belongs to one loop
         loop = self._loop = asyncio.get_running_loop()
         if self.reason is not None:
             self._cancelled.set()
-        previous = {}
-        for number in _SIGNALS:
-            handler = signal.getsignal(number)
-            if handler == signal.SIG_IGN:
-                continue
-            try:
-                loop.add_signal_handler(number, self._on_signal)
-            except (RuntimeError, NotImplementedError, ValueError):
-                break  # not the main thread (a notebook), or a system without: Python's own handlers stay
-            previous[number] = handler
         try:
-            yield
-            await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
+            with _handle_signals(lambda: loop.call_soon_threadsafe(self._on_signal)):
+                yield
+            await asyncio.sleep(0)  # for a signal that came while the loop did not wait
         finally:
             self._loop = None
-            for number, handler in previous.items():
-                loop.remove_signal_handler(number)
-                if handler is not None:  # None: not set by Python, which can't restore it
-                    signal.signal(number, handler)
 
     def _on_signal(self) -> None:
         if self.reason is not None:
@@ -120,19 +105,27 @@ def raise_on_signals() -> Iterator[None]:
     """Raise Interrupted at the point that a signal reaches, so that files and locks are closed.
 
     For all that a command does besides judging; `CancelToken.handle_signals` takes over while it judges.
-    Outside the main thread, where Python allows no handler, signals are left as they are.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def on_signal(_: int, __: FrameType | None) -> None:
+    def raise_interrupted() -> None:
         raise Interrupted(_INTERRUPTED)
 
-    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-    previous = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
+    with _handle_signals(raise_interrupted):
+        yield
+
+
+@contextmanager
+def _handle_signals(on_signal: Callable[[], object]) -> Iterator[None]:
+    """Call `on_signal` at each signal. Signals that this process ignores (nohup) stay ignored.
+
+    Outside the main thread (a notebook), where Python allows no handler, signals are left as they are.
+    """
+    previous = {}
+    if threading.current_thread() is threading.main_thread():
+        handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+        previous = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
     for number in previous:
-        signal.signal(number, on_signal)
+        signal.signal(number, lambda _, __: on_signal())
     try:
         yield
     finally:

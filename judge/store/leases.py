@@ -14,6 +14,7 @@ import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum, auto
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -38,23 +39,13 @@ class Lease:
     batch_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LeasedElsewhere:
-    """Another living process holds the lease of `key`."""
+class Busy(Enum):
+    """Why a key has neither an answer nor a lease for this process."""
 
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class InBatch:
-    """The request for `key` is in the batch `batch_id`, which has not ended."""
-
-    key: str
-    batch_id: str
-
-
-#: Why a key has neither an answer nor a lease for this process.
-Busy = LeasedElsewhere | InBatch
+    #: Another living process holds the lease of the key.
+    LEASED_ELSEWHERE = auto()
+    #: The request for the key is in a batch that has not ended.
+    IN_BATCH = auto()
 
 
 def lock_folder(store: Path) -> Path:

@@ -29,16 +29,7 @@ from judge.messages import Message
 from judge.records import CONTENT_FILTER, GRADED, Call, Usage
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
-from judge.store.leases import (
-    Busy,
-    InBatch,
-    Lease,
-    LeasedElsewhere,
-    LeaseHolder,
-    expire_leases,
-    lock_folder,
-    make_timestamp,
-)
+from judge.store.leases import Busy, Lease, LeaseHolder, expire_leases, lock_folder, make_timestamp
 from judge.store.writer import GroupCommitWriter
 
 #: The columns of the table `calls` that hold the fields of a call.
@@ -275,9 +266,9 @@ class VerdictStore:
                 continue
             batch_id = batch_ids.get(key, "")
             if holders.get(key, self._holder.id) not in own:
-                results[key] = LeasedElsewhere(key)
+                results[key] = Busy.LEASED_ELSEWHERE
             elif batch_id and batch_id not in self.batches.ended:
-                results[key] = InBatch(key, batch_id)
+                results[key] = Busy.IN_BATCH
             else:
                 results[key] = Lease(key, batch_id)
         leases = [(key, self._holder.id) for key in keys if isinstance(results[key], Lease)]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
-import itertools
 import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -34,9 +32,7 @@ class LeaseWindow:
         #: The shortest time of an answer, in seconds.
         self._shortest_answer = math.inf
         store.adapt_commit_interval(size)
-        #: What waits for slots: the number of leases, the order, and what to tell.
-        self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._order = itertools.count()
+        self._freed = asyncio.Event()
 
     async def acquire(self, keys: Sequence[str]) -> list[VerdictOrFailure | PairLease | Busy]:
         """Acquire the leases of the first of `keys`, as many as the window has free slots for, in one commit.
@@ -76,28 +72,17 @@ class LeaseWindow:
     def free(self, count: int = 1) -> None:
         """Free the slots of `count` leases that ended."""
         self._free_slots += count
-        while self._waiters and self._waiters[0][0] <= self._free_slots:
-            least, _, waiter = heapq.heappop(self._waiters)
-            if not waiter.done():
-                self._free_slots -= least
-                waiter.set_result(None)
+        self._freed.set()
 
     async def _take_slots(self, wanted: int) -> int:
         """Take slots for `wanted` leases, or for fewer where at least a quarter of the window is free.
 
-        Few go before many: a pair after a retry does not wait for a batch.
+        So a pair after a retry waits for one slot, and takes it before those that wait for more.
         """
         least = min(wanted, max(1, self._size // 4))
-        if self._free_slots < least:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            heapq.heappush(self._waiters, (least, next(self._order), waiter))
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                if not waiter.cancelled():
-                    self.free(least)
-                raise
-            self._free_slots += least  # `free` took so many for this waiter; more may be free now
+        while self._free_slots < least:
+            self._freed.clear()
+            await self._freed.wait()
         count = min(wanted, self._free_slots)
         self._free_slots -= count
         return count

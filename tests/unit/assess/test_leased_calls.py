@@ -16,7 +16,7 @@ from judge.client.retry import RequestLimits
 from judge.errors import Interrupted, RequestRejected, RetryableError
 from judge.models.providers import Model
 from judge.records import Call, Completion, Prompt, Usage
-from judge.store.leases import Busy, Lease, LeasedElsewhere
+from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictOrFailure, VerdictStore
 from judge.store.window import PairLease
 from tests.support.stores import INFO, make_verdict, run_with_two_stores
@@ -24,7 +24,7 @@ from tests.unit.client.simulation import ScriptedModel, SilentModel, make_prompt
 
 VERDICT = make_verdict(reply="yes")
 ANSWERED = Call("answered", Usage(prompt_tokens=10, completion_tokens=5))
-LEASE, BUSY = Lease("k"), LeasedElsewhere("k")
+LEASE, BUSY = Lease("k"), Busy.LEASED_ELSEWHERE
 
 
 def make_client(model: Model) -> ModelClient:

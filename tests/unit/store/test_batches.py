@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from judge.records import ANSWERED, Call, Usage
-from judge.store.leases import InBatch, Lease
+from judge.store.leases import Busy, Lease
 from judge.store.store import VerdictStore
 from tests.support.stores import INFO, make_verdict
 
@@ -43,8 +43,9 @@ def test_a_key_is_in_one_batch_and_nobody_else_pays_for_it(tmp_path: Path) -> No
             batch, keys = await second.batches.plan(["judged", "leased", "a"], "{}")
             assert keys == ["a"]
             assert (await first.batches.plan(["a"], "{}"))[1] == []
-            assert await first.acquire(["a"]) == [InBatch("a", batch)]
-            assert await second.acquire(["a"]) == [InBatch("a", batch)]
+            assert await first.acquire(["a"]) == [Busy.IN_BATCH]
+            assert await second.acquire(["a"]) == [Busy.IN_BATCH]
+            assert second.batches.find(["a"]) == {"a": batch}
 
     asyncio.run(plan())
 

@@ -19,7 +19,7 @@ import pytest
 
 from judge.errors import InputError, StoreError
 from judge.records import ANSWERED, Call, Usage
-from judge.store.leases import Lease, LeasedElsewhere
+from judge.store.leases import Busy, Lease
 from judge.store.store import Failure, StoredVerdict, VerdictStore
 from tests.support.cases import check_each
 from tests.support.stores import INFO
@@ -83,7 +83,7 @@ def test_a_running_process_keeps_its_lease_and_a_closed_one_loses_it(tmp_path: P
         first = VerdictStore(tmp_path / "v.sqlite")
         with VerdictStore(tmp_path / "v.sqlite") as second:
             assert await first.acquire(["k"]) == [LEASE]
-            assert await second.acquire(["k"]) == [LeasedElsewhere("k")]
+            assert await second.acquire(["k"]) == [Busy.LEASED_ELSEWHERE]
             first.close()
             assert await second.acquire(["k"]) == [LEASE]
             assert list(second.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
@@ -105,7 +105,7 @@ def test_a_killed_process_loses_no_acknowledged_verdict_and_no_lease_stays(tmp_p
     script = textwrap.dedent("""
         import asyncio, sys
         from pathlib import Path
-        from judge.store.leases import Lease
+        from judge.store.leases import Busy, Lease
         from judge.store.store import VerdictKeyInfo, VerdictStore, StoredVerdict
         async def work(store):
             number = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judge.records import ANSWERED, Call
-from judge.store.leases import Busy, Lease, LeasedElsewhere
+from judge.store.leases import Busy, Lease
 from judge.store.store import VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow, PairLease
 from tests.support.stores import run_with_two_stores
@@ -51,12 +51,12 @@ def test_a_pair_that_waits_for_a_retry_holds_no_lease_and_may_lose_it(tmp_path: 
         [lease] = await acquire_leases(window, "k")
         async with lease:
             await lease.sleep(1.0)
-            assert await other.acquire(["k"]) == [LeasedElsewhere("k")]
+            assert await other.acquire(["k"]) == [Busy.LEASED_ELSEWHERE]
             with pytest.raises(LeaseLost):
                 await lease.sleep(5.0)
         assert waits == [1.0, 5.0]
         assert results == [Lease("k"), Lease("k")]
-        assert await store.acquire(["k"]) == [LeasedElsewhere("k")]
+        assert await store.acquire(["k"]) == [Busy.LEASED_ELSEWHERE]
         assert len(await acquire_leases(window, "l")) == 1
 
     run_with_two_stores(tmp_path, check)
