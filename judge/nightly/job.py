@@ -24,7 +24,7 @@ from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH, Translator
-from judge.nightly import assessor_drift, notifications, stores
+from judge.nightly import assessor_drift, ledger, notifications, stores
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import (
     SET_BASELINE_COMMAND,
@@ -64,7 +64,7 @@ from judge.nightly.record import (
     read_night,
 )
 from judge.nightly.trend_page import write_trend_page
-from judge.run_identity import choose_store_path, update_identity
+from judge.run_identity import update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RunIdentity, parse_inputs, read_config, read_config_if_there
 from judge.runs.record_json import to_json
@@ -170,7 +170,7 @@ def run_night(
     )
     night_stores = stores.NightStores.from_context(context)
     # Record what an earlier start of this night spent, before a store of it is removed.
-    stores.count_night_calls(context.folder, config, canary_config)
+    ledger.count_night_calls(context.folder, config, canary_config)
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
         night_stores.promote(name)
@@ -185,24 +185,24 @@ def run_night(
     result = store = None
     if not missing and not stopped:
         store = stores.choose_store(context, identity, check, drifted=drifted)
-        stores.start_counting(context.folder, store)
+        ledger.start_counting(context.folder, store)
         update_identity(context.folder, identity)
         result = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
         missing = [*explain_incomplete(result, check)]
-    ledger = stores.count_night_calls(context.folder, config, canary_config)
+    paid = ledger.count_night_calls(context.folder, config, canary_config)
     run = None
     if result and store:
         quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
-        run = NightRun(result, quarantined, frozenset(ledger.served))
+        run = NightRun(result, quarantined, frozenset(paid.served))
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
     if run:
         if run.quarantined_store is None:
             stores.keep_verdicts(night_stores, check, is_changed=bool(evidence.assessor_changes))
         canary_costs = [summary.cost for summary in check.summaries if summary.cost] if check else []
-        calls = ledger.cost_total.calls - sum(cost.calls for cost in canary_costs)
+        calls = paid.cost_total.calls - sum(cost.calls for cost in canary_costs)
         unused = stores.describe_unused_verdicts(context, identity, run.result, calls)
         evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
-    record = _make_record(context, identity, run, evidence, check, ledger.cost_total)
+    record = _make_record(context, identity, run, evidence, check, paid.cost_total)
     record = replace(record, banner=make_banner(record))
     context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
     if run:
@@ -227,7 +227,7 @@ def _judge_canaries(
         return None
     folder = RunFolder(_choose_canary_folder(context))
     folder.check_no_link()
-    stores.start_counting(context.folder, folder.path / assessor_drift.CANARY_STORE_FILE)
+    ledger.start_counting(context.folder, folder.path / assessor_drift.CANARY_STORE_FILE)
     config = assessor_drift.make_canary_config(context.config, folder.path, repeats)
     if read_config_if_there(folder):
         update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
@@ -258,8 +258,7 @@ def _choose_canary_folder(context: NightContext) -> Path:
         # Another assessor may continue than the one that began.
         store_files.remove_store(store)
         return last.path
-    begun = stores.find_begun_store(context)
-    known = begun if begun.exists() else choose_store_path(context.config)
+    known = stores.NightStores.from_context(context).find_begun(read_night(context.folder))
     estimate = pipeline.estimate(replace(context.config, store=str(known)))
     if not any(expected.calls for expected in estimate.assessors.values()):
         return last.path
@@ -316,7 +315,7 @@ def _make_record(
         query_drift=evidence.query_drift,
         engine_settings=context.collection.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
-        cost=stores.add_night_costs([part.cost for part in summaries if part.cost]),
+        cost=ledger.add_night_costs([part.cost for part in summaries if part.cost]),
         cost_total=cost_total,
     )
 

@@ -1,4 +1,4 @@
-"""The stores of nights: which verdicts a night starts with, where its own verdicts go, and what it pays.
+"""The stores of nights: which verdicts a night starts with, and where its own verdicts go.
 
 In the folder of the nights, each name of a file says what is in it:
 
@@ -14,29 +14,17 @@ the quarantined store of that assessor, which is empty at first. When such a nig
 night calls `NightStores.promote`, and the quarantined store becomes the shared one. Where canaries cannot be
 compared with the baseline, a night can show the drift only by its own verdicts. When it does,
 `keep_verdicts` quarantines those that it paid for.
-
-A store holds every call but not the night that made it, and nights share stores. So `paid.json` in the
-night's folder says up to which call each store is counted, and the cost of these calls. The calls of a
-start that was killed are in its stores, and the next start counts them. A request that was in flight when
-a start was killed may or may not have been sent: `calls` counts it, and `lost` is the number of these.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from os.path import relpath
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import Field
-
-from judge import factory, run_input
-from judge.assess.assignment_plan import list_request_keys
 from judge.config.option_checks import is_day
-from judge.config.run import Config
 from judge.errors import InputError, StoreError
 from judge.messages import Message, join_messages
 from judge.nightly.assessor_drift import (
@@ -47,14 +35,10 @@ from judge.nightly.assessor_drift import (
 )
 from judge.nightly.baseline import BaselinePointer
 from judge.nightly.context import NightContext, find_assessor_setting_changes
-from judge.nightly.record import QUARANTINED_STORE, STORE_OF_NIGHT, NightCost
-from judge.pricing.costs import Cost, add_costs, sum_cost
-from judge.pricing.prices import Price, find_common_price
-from judge.records import Call
+from judge.nightly.record import QUARANTINED_STORE, NightRecord
 from judge.run_identity import choose_store_path, describe_identity_changes
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
-from judge.runs.record_json import from_json, to_json
+from judge.runs.load import RunIdentity, read_config_if_there, read_judgments
 from judge.runs.run_result import RunResult
 from judge.store import store_files
 from judge.store.store import VerdictStore
@@ -64,10 +48,6 @@ _QUARANTINED = ".drifted-"
 _NOT_IN_REQUESTS = frozenset(
     {"dataset", "labels", "depth", "repeats", "relevant_from", "rerank_thresholds", "near_duplicates"}
 )
-_LEDGER_FILE = "paid.json"
-_CANARY_STORE = r"canaries(-[1-9][0-9]*)?[/\\]verdicts\.sqlite"
-#: The path of a store from the folder of a night, with the separator of any system.
-_StorePath = Annotated[str, Field(pattern=rf"^(\.\.[/\\]{STORE_OF_NIGHT.pattern}|{_CANARY_STORE})$")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +72,12 @@ class NightStores:
     def quarantined(self) -> Path:
         """The path of the store for an assessor that had drifted when the night began."""
         return self.nights / f"verdicts{_QUARANTINED}{self.day}.sqlite"
+
+    def find_begun(self, record: NightRecord | None) -> Path:
+        """Return the store that has the verdicts of earlier starts of the night; `record` is theirs."""
+        name = record.quarantined_store if record else self.quarantined.name
+        candidates = [self.own, *([self.nights / Path(name).name] if name else [])]
+        return next((store for store in candidates if store.exists()), self.shared)
 
     def begin_own(self) -> Path:
         """Copy the shared store to the own one, or merge newer verdicts of it into that; return its path."""
@@ -148,28 +134,6 @@ def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
         return None
     paths = nights.glob("verdicts.backup-*.sqlite")
     return min((path for path in paths if path.stem.rpartition(".backup-")[2] > pointer.name), default=None)
-
-
-def find_begun_store(context: NightContext) -> Path:
-    """Return the path of the store that the night has begun to judge with, else of its own one.
-
-    Raises InputError when config.json of the night names another store than one of these nights.
-    """
-    config = read_config_if_there(context.folder)
-    if config is None:
-        return NightStores.from_context(context).own
-    # The folder may have been moved, so only the name counts.
-    store = config.options.store
-    name = Path(store).name if store else ""
-    if not STORE_OF_NIGHT.fullmatch(name):
-        raise InputError(
-            "{file}: 'options.store' is {store!r:.60}, not the store of a night; remove {folder} to run the"
-            " night again",
-            file=context.folder.path / CONFIG_FILE,
-            store=store,
-            folder=context.folder.path,
-        )
-    return context.nights / name
 
 
 def choose_store(
@@ -256,86 +220,3 @@ def describe_unused_verdicts(
                 day=day,
                 count=len(set(again)),
             )
-
-
-@dataclass(frozen=True, slots=True)
-class NightLedger:
-    """The content of paid.json: what a night paid so far, and up to which call each of its stores is counted.
-
-    `served` has the names of the models whose verdicts it paid for, besides those on canaries.
-    """
-
-    cost_total: NightCost
-    counted: dict[_StorePath, int]
-    served: tuple[str, ...] = ()
-
-
-def start_counting(night: RunFolder, store: Path) -> None:
-    """From here on, the calls in `store` are the night's; those before were paid or counted already."""
-    ledger = _read_ledger(night)
-    last_call = store_files.clear_leases(store)
-    _write_ledger(night, replace(ledger, counted={**ledger.counted, relpath(store, night.path): last_call}))
-
-
-def count_night_calls(night: RunFolder, *configs: Config) -> NightLedger:
-    """Count the calls since the last count, and return what the night paid in all.
-
-    `configs` are the options of the night's runs, which give the prices. Called before any store of the
-    night is removed. Raises StoreError when a store cannot be read, InputError when paid.json names another
-    file than a store of these nights.
-    """
-    ledger = _read_ledger(night)
-    counted, lost_count, served = {}, 0, {*ledger.served}
-    calls: list[tuple[str, Call]] = []
-    for name, before in ledger.counted.items():
-        # Files of Windows have its separator.
-        store = night.path / name.replace("\\", "/")
-        RunFolder(store.parent).check_no_link()
-        if store.exists():
-            new = store_files.settle_new_calls(store, before)
-            lost_count += new.lost
-            counted[name] = new.last
-            calls += new.calls
-            served |= new.served if STORE_OF_NIGHT.fullmatch(store.name) else frozenset()
-    cost_total = add_night_costs([ledger.cost_total, *_compute_costs(calls, configs)])
-    cost_total = replace(cost_total, lost=ledger.cost_total.lost + lost_count)
-    ledger = NightLedger(cost_total, counted, tuple(sorted(served)))
-    _write_ledger(night, ledger)
-    return ledger
-
-
-def _read_ledger(night: RunFolder) -> NightLedger:
-    if (values := night.read_if_there(_LEDGER_FILE)) is None:
-        return NightLedger(add_night_costs([]), {})
-    # Version 1 calls the cost "paid".
-    values = {"cost_total": values.get("paid"), **values}
-    return from_json(NightLedger, values, str(night.path / _LEDGER_FILE))
-
-
-def _write_ledger(night: RunFolder, ledger: NightLedger) -> None:
-    if ledger != _read_ledger(night) or not (night.path / _LEDGER_FILE).exists():
-        night.path.mkdir(parents=True, exist_ok=True)
-        night.write_json(_LEDGER_FILE, to_json(ledger))
-
-
-def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[Cost]:
-    """Return the cost of the calls for each price: the members of a panel have their own."""
-    if not calls:
-        return []
-    assessors = factory.build_assessors(configs[0])
-    prices = [factory.look_up_price(configs[0], assessor.model) for assessor in assessors]
-    shared_price, price_of_key = find_common_price(prices), dict[str, Price | None]()
-    if any(prices) and shared_price is None:
-        for config in configs:
-            pairs = run_input.load_pooled_dataset(config).pool.pairs
-            for assessor, price in zip(assessors, prices, strict=True):
-                price_of_key |= dict.fromkeys(list_request_keys(pairs, assessor, config.repeats), price)
-    by_price = defaultdict[Price | None, list[Call]](list)
-    for key, call in calls:
-        by_price[price_of_key.get(key, shared_price)].append(call)
-    return [sum_cost(group, price) for price, group in by_price.items()]
-
-
-def add_night_costs(costs: Collection[Cost]) -> NightCost:
-    """Return the sum of `costs` as a night records it, without lost calls."""
-    return NightCost(**asdict(add_costs(costs)))

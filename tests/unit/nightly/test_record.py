@@ -15,6 +15,7 @@ import pytest
 from judge.errors import InputError
 from judge.messages import Bilingual
 from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
+from judge.nightly.ledger import count_night_calls
 from judge.nightly.record import (
     NIGHT_FILE,
     EngineSettings,
@@ -23,7 +24,6 @@ from judge.nightly.record import (
     read_record_if_there,
     record_from_json,
 )
-from judge.nightly.stores import count_night_calls
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
