@@ -247,6 +247,8 @@ def hold_lock(lock: Path, path: Path, busy: Message, unusable: Message, wait: fl
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         check_regular(lock)
+        if not lock.exists():  # the library waits where it cannot be made
+            os.close(open_for_append(lock))
         lock_file.acquire(timeout=wait)
     except Timeout:
         raise InputError("{file}: {problem}", file=path, problem=busy) from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from judge.config.option_checks import is_day, list_keys
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName
+from judge.models.providers import find_provider, split_address
 from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, LOCAL_MODELS, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
@@ -126,7 +127,9 @@ def _check_thresholds(config: Config) -> None:
     if not config.has_reranker:
         return
     if thresholds is None:
-        if config.qrels is None:
+        # An unknown model has a message of its own.
+        is_known = all(find_provider(split_address(name)[0])[0] for name in config.models)
+        if config.qrels is None and is_known:
             raise InputError(
                 "a reranker returns scores, not grades: add --rerank-thresholds with the scores at which"
                 " the grades 1 to {top} begin, or --qrels with labels on which they are fitted",

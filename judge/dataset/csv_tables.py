@@ -133,7 +133,10 @@ def make_header_error(location: str, missing: str, cells: Sequence[str], advice:
     if any(re.search("[，；]", cell) for cell in cells):
         advice = Message("Separate the columns with half-width commas")
     elif len(list(filter(None, cells))) == 1:
-        advice = Message("The first row must be the header, with a column for each field")
+        advice = Message(
+            "The first row must be the header, with a column for each field; in CSV, commas, semicolons, tabs"
+            " or bars separate the columns"
+        )
     return InputError(
         "{place}: the header lacks {missing}; its columns are {columns}. {advice}",
         place=location,

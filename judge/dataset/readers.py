@@ -137,7 +137,9 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
                     number += 1
                     values = convert_values(record, rank).items()
                     cells = {name: value for name, value in values if value is not None or name == snippet}
-                    yield from row_format.expand_cells(f"{path}: row {number}", header, cells)
+                    yield from row_format.expand_cells(
+                        f"{path}: row {number}", header, cells, is_of_sheet=False
+                    )
     except pyarrow.ArrowException as error:
         raise InputError("{file}: is not Parquet: {error}", file=path, error=explain_error(error)) from error
 

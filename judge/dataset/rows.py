@@ -25,6 +25,8 @@ FIELDS = frozenset(
 COLUMN_FIELDS = tuple(sorted({*FIELDS, "expected"}))
 #: Fields of the query in a nested record; the other ones belong to a result.
 _QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})
+#: Fields of a flat row that a nested record has within 'engines' only.
+_IN_ENGINES = ("engine", "snippet", "rank")
 #: What a result of a nested record or of a test case can have, beside its rank.
 _RESULT_FIELDS = ("snippet", "title", "url", "date", "docno")
 #: The snippets of a test case of DeepEval.
@@ -60,20 +62,20 @@ class InputRow(LocatedRow):
 
     A row without `snippet` in `values` is about the request to the engine: with an `error` the engine failed,
     without one it returned the results of other rows, or none. `latency_ms` is the duration of the request.
-    `is_of_table` is True when the values are cells, which may be blank where a sheet has merged ones.
+    `is_of_sheet` is True when the values are cells, which may be blank where a sheet has merged ones.
     """
 
     values: Mapping[str, Any]
     extra: Mapping[str, Any] = field(default_factory=dict)
-    is_of_table: bool = False
+    is_of_sheet: bool = False
 
     def parse(self, name: str, parse_value: Callable[[str, str, object], Parsed]) -> Parsed:
         """Return what `parse_value` makes of the location, the field's name in the file, and its value."""
         return parse_value(self.location, self.find_column(name), self.values.get(name))
 
     def explain_blank(self) -> str:
-        """Return why a cell may be blank, for messages; empty for a row that has no cells."""
-        if not self.is_of_table:
+        """Return why a cell may be blank, for messages; empty for a row that is of no sheet."""
+        if not self.is_of_sheet:
             return ""
         return Message(
             ". Merged cells of a sheet have a value in the first row only: unmerge them, and fill in every"
@@ -133,18 +135,19 @@ class RowFormat:
         return iter([self._make_row(location, record)])
 
     def expand_cells(
-        self, location: str, header: Collection[str], cells: Mapping[str, Any]
+        self, location: str, header: Collection[str], cells: Mapping[str, Any], *, is_of_sheet: bool = True
     ) -> Iterator[InputRow]:
         """Return the rows of a row of a table, which holds a result, or a test case of DeepEval.
 
-        A blank `query_id` is None, which differs from a table without that column.
+        A blank `query_id` is None, which differs from a table without that column. Only the table of a sheet
+        can have merged cells.
         """
         if self.is_test_case(header):
             no_results = {name: "" for name in header if name in _CONTEXT_FIELDS}
             return _expand_test_case(location, {**no_results, **cells})
         name = self.find_column("query_id")
         blank = {name: None} if name in header else {}
-        return iter([self._make_row(location, {**blank, **cells}, is_of_table=True)])
+        return iter([self._make_row(location, {**blank, **cells}, is_of_sheet=is_of_sheet)])
 
     def is_test_case(self, names: Collection[str]) -> bool:
         """Return whether a record with these fields is a test case of DeepEval."""
@@ -152,7 +155,7 @@ class RowFormat:
         has_input = "input" in names and self.find_column("snippet") not in names
         return self.find_column("query") not in names and (has_context or has_input)
 
-    def _make_row(self, location: str, record: Mapping[str, Any], *, is_of_table: bool = False) -> InputRow:
+    def _make_row(self, location: str, record: Mapping[str, Any], *, is_of_sheet: bool = False) -> InputRow:
         """Return the row of a flat record; raise InputError without a snippet and an error."""
         values: dict[str, Any] = {}
         extra: dict[str, Any] = {}
@@ -163,7 +166,7 @@ class RowFormat:
             self._check_field("snippet", location, record)
         elif not values.get("snippet"):
             values.pop("snippet", None)
-        return InputRow(location, self.columns, values, extra, is_of_table)
+        return InputRow(location, self.columns, values, extra, is_of_sheet)
 
     def _check_field(self, name: str, location: str, record: Mapping[str, Any]) -> None:
         """Raise InputError, which lists the fields of the record, when it does not have the field `name`."""
@@ -192,6 +195,14 @@ class RowFormat:
                 place=parent,
                 value=engines,
             )
+        for name in _IN_ENGINES:
+            if self.find_column(name) in record:
+                raise InputError(
+                    "{place}: has 'engines' and {name!r}; the engines and their results belong in 'engines':"
+                    " remove one of the two",
+                    place=parent,
+                    name=self.find_column(name),
+                )
         query_values = {name: record[name] for name in self.fields & _QUERY_FIELDS if name in record}
         no_extra = {*self.fields, "engines"}
         extra = {name: value for name, value in record.items() if name not in no_extra}

@@ -156,10 +156,15 @@ def read_text_file(path: Path, warn: Warn | None = None) -> str:
 
 
 def parse_object(location: str, text: str) -> dict[str, Any]:
-    """Return the JSON object in `text`; raise InputError for other JSON, or a duplicate key."""
-    value = parse_json(location, text)
+    """Return the JSON object in a line, `text`; raise InputError for other JSON, or a duplicate key."""
+    is_cut = text.strip() in ("{", "[")  # the first line of JSON that has several
+    value = None if is_cut else parse_json(location, text)
     if not isinstance(value, dict):
-        raise InputError("{place}: is {text!r}, not an object {{…}}", place=location, text=text[:60])
+        raise InputError(
+            "{place}: is {text!r}, not an object {{…}}; write one whole object in each line",
+            place=location,
+            text=text[:60],
+        )
     return value
 
 

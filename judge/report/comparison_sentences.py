@@ -250,8 +250,8 @@ def explain_no_number(t: Translator, comparisons: Sequence[PairComparison]) -> s
     if len(has_no_number) < 2:
         return ""
     return t(
-        "A pair that is not separated has no number of queries where the run has enough of them to detect the"
-        " far end of its interval; a smaller difference needs more."
+        "Where a pair that is not separated has no number of queries, this run has enough of them to detect"
+        " the largest difference in its interval; a smaller difference needs more queries."
     )
 
 

@@ -8,8 +8,10 @@ earlier format is changed when it is opened.
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import cache, partial
 from pathlib import Path
 
@@ -95,6 +97,8 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
     # SQLite follows links, and has no option against it that Python offers.
     check_regular(path)  # a folder can have no name
     check_regular(*(path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm", "journal")))
+    with suppress(FileExistsError):  # SQLite does not say why a file cannot be made
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
     with ExitStack() as stack:
         opened = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
         connection = stack.enter_context(closing(opened))
@@ -188,7 +192,7 @@ def is_locked(error: Exception) -> bool:
 def is_no_database(error: Exception) -> bool:
     """Return whether `error` says that the file is no database, or that its path cannot be a file."""
     name = getattr(error, "sqlite_errorname", "")
-    return name.startswith("SQLITE_NOTADB") or getattr(error, "errno", None) in PATH_ERRORS
+    return name.startswith("SQLITE_NOTADB") or getattr(error, "errno", None) in {*PATH_ERRORS, errno.ENOENT}
 
 
 def choose_advice(error: Exception) -> str:

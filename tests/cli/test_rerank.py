@@ -110,6 +110,8 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
             result = run_reranker(data, server, tmp_path / "out", *words)
             assert (result.returncode, server.requests) == (2, [])
             assert message in result.stderr
+    result = run_judge("run", data, "-m", "rerank:nope:m")
+    assert (result.returncode, "there is no model 'rerank:nope:m'" in result.stderr) == (2, True)
     result = run_judge("selftest", "-m", "rerank:cohere:m")
     assert "a self-test is for models that give reasons" in result.stderr
 

@@ -583,11 +583,16 @@ def test_paths_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path
     (tmp_path / "file").write_text("not a database")
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(data, server)
-        for option, path in (("--out", "file/x"), ("--store", "file/x"), ("--store", "file")):
+        for option, name in (
+            ("--out", "file/x"),
+            ("--store", "file/x"),
+            ("--store", "file"),
+            ("--store", "/proc/x"),
+        ):
             out = () if option == "--out" else ("--out", tmp_path / "runs" / "x")
-            result = run_judge(*words, option, tmp_path / path, *out)
+            result = run_judge(*words, option, tmp_path / name, *out)
             assert result.returncode == 2
-            assert str(tmp_path / "file") in result.stderr
+            assert ("/proc/x: " if name == "/proc/x" else str(tmp_path / "file")) in result.stderr
             assert "Traceback" not in result.stderr
         assert server.requests == []
 

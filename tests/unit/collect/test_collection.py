@@ -250,6 +250,7 @@ def test_the_dataset_is_read_as_it_was_meant(tmp_path: Path) -> None:
         ("/", "NAME.jsonl"),
         ("theirs.jsonl", "judge collect did not write it"),
         ("held.jsonl", "another judge"),
+        ("/proc/x.jsonl", "/proc/x.jsonl: cannot be written: No such file or directory"),
     ],
 )
 def test_nothing_else_is_overwritten(out: str, expected: str, tmp_path: Path) -> None:

@@ -405,7 +405,10 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
     ("content", "words"),
     [
         ('{"query": "q", "snippet": "s"}\n{"query": "q", \n', "d.jsonl:2: is not JSON"),
-        ("[1, 2]\n", "d.jsonl:1: is '[1, 2]', not an object"),
+        ("[1, 2]\n", "d.jsonl:1: is '[1, 2]', not an object {…}; write one whole object in each line"),
+        ('{\n"query": "q",\n"snippet": "s"}\n', "d.jsonl:1: is '{', not an object"),
+        ('{"query": "q", "snippet": "s", "engines": {"a": []}}', "has 'engines' and 'snippet'; the engines"),
+        ('{"query": "q", "engine": "b", "engines": {"a": []}}', "has 'engines' and 'engine'; the engines"),
         ('{"query": "q", "query": "r", "snippet": "s"}\n', "d.jsonl:1: field 'query' is given twice"),
         (
             '{"query": "q", "url": "u"}\n',
@@ -896,12 +899,16 @@ def test_a_blank_cell_among_ids_is_refused(tmp_path: Path) -> None:
             load(source)
 
 
-def test_merged_cells_explain_a_blank_field_of_a_table_alone(tmp_path: Path) -> None:
+def test_merged_cells_explain_a_blank_field_of_a_sheet_alone(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
     rows = [{**ROW, "query": "tea"}, {**ROW, "rank": 2}]
     for field in ("query", "query_id", "engine"):
         rows[1] = {**ROW, "query": "tea", "rank": 2, field: None}
-        path = write_rows(tmp_path / "d.jsonl", rows)
-        assert "Merged cells" not in get_refusal(path)
+        pandas.DataFrame(rows).to_parquet(tmp_path / "d.parquet")
+        for path in (write_rows(tmp_path / "d.jsonl", rows), tmp_path / "d.parquet"):
+            assert f"field '{field}' is missing" in get_refusal(path)
+            assert "Merged cells" not in get_refusal(path)
         path = tmp_path / "d.csv"
         lines = [",".join("" if value is None else str(value) for value in row.values()) for row in rows]
         path.write_text("\n".join([",".join(ROW), *lines]), "utf-8")

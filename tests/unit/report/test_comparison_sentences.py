@@ -299,8 +299,8 @@ def test_why_one_pair_has_a_number_of_queries_and_another_has_none_is_said_once(
     assert "a test needs 120 or more queries" in first
     assert "not separated; " in second
     assert why == (
-        "A pair that is not separated has no number of queries where the run has enough of them to detect the"
-        " far end of its interval; a smaller difference needs more."
+        "Where a pair that is not separated has no number of queries, this run has enough of them to detect"
+        " the largest difference in its interval; a smaller difference needs more queries."
     )
     for alike in (pairs[:1], pairs[1:], (far, far)):
         assert [*list_differences(ENGLISH, alike, 2)][-1] == f"  {describe_difference(ENGLISH, alike[-1])}"
