@@ -13,7 +13,7 @@ from rich.table import Column
 from rich.text import Text
 
 from judge.characters import count_columns
-from judge.cli.terminal import t
+from judge.cli.terminal import format_duration, t
 from judge.records import Judgment, RepeatProgress
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -182,12 +182,12 @@ class ProgressLines:
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
             state = t(self._current.state, done=self._done - self._failed, total=self._total)
             line = t(
-                "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left:.0f} s left",
+                "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left} left",
                 state=state,
                 failed=self._failed,
                 rate=rate,
                 cost=t(", ${usd:.4f} so far", usd=usd) if usd else "",
-                left=(self._total - self._done) / rate,
+                left=format_duration((self._total - self._done) / rate),
             )
             self._print(line)
 

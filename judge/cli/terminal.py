@@ -109,6 +109,15 @@ def parse_measure_names(measures: str | None) -> list[str] | None:
     return [str(measure) for measure in parse_measures(measures)] if measures is not None else None
 
 
+def format_duration(seconds: float) -> str:
+    """Return a duration in seconds, in minutes from two minutes on, or in hours from two hours on."""
+    if seconds < 120:
+        return t("{seconds:.0f} s", seconds=seconds)
+    if seconds < 7200:
+        return t("{minutes:.0f} min", minutes=seconds / 60)
+    return t("{hours:.1f} h", hours=seconds / 3600)
+
+
 def print_error(error: JudgeError) -> None:
     """Print an error on stderr, without secrets: its text may come from a server.
 

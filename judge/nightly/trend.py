@@ -228,13 +228,13 @@ def _make_engine_trend(
 def _mark_counted_nights(nights: Sequence[NightRecord]) -> list[bool]:
     """Return for each night whether it is comparable with the others.
 
-    That is a night with all grades, with the queries of its baseline, and with the assessor of the last
-    night without drift.
+    That is a night with all grades, with the queries and engine settings of its baseline, and with the
+    assessor of the last night without drift.
     """
     names = _name_assessors(nights)
     last = [name for name, night in zip(names, nights, strict=True) if night.status != "assessor drift"][-1:]
     return [
-        [name] == last and night.status not in ("incomplete", "queries changed")
+        [name] == last and night.status not in ("incomplete", "queries changed", "engine settings changed")
         for name, night in zip(names, nights, strict=True)
     ]
 

@@ -122,7 +122,7 @@ def _name_best(t: Translator, summary: Summary, comparisons: Sequence[PairCompar
             t.translate_plural("is ahead of {count} other", "is ahead of {count} others", wins[best])
         )
     return t(
-        "No engine is best by {measure}{which}: {best} shares the highest mean, but {reasons}."
+        "No engine is best by {measure}{which}: {best} shares the highest mean, and {reasons}."
         if second is not None and first - second <= TIE
         else "No engine is best by {measure}{which}: {best} has the highest mean, but {reasons}.",
         reasons=t.join(reasons, "clauses"),
@@ -132,6 +132,7 @@ def _name_best(t: Translator, summary: Summary, comparisons: Sequence[PairCompar
 
 #: What keeps the engine with the highest mean from being best, by what the comparison with others says.
 _OBSTACLES = {
+    "equal": make_text("has the same value as {names} on every shared query"),
     "behind": make_text("is behind {names} on the queries where both have a value"),
     "not separated": make_text("is not separated from {names} (the difference may be chance)"),
     "undetermined": make_text("could be behind {names} if every snippet were judged"),
@@ -148,7 +149,9 @@ def _list_obstacles(
     for comparison in comparisons:
         if best in (comparison.a, comparison.b) and comparison.winner != best:
             outcome = "behind" if comparison.winner else comparison.outcome if comparison.n else "apart"
-            names[outcome].append(comparison.b if comparison.a == best else comparison.a)
+            is_equal = outcome == "not separated" and not comparison.wins + comparison.losses
+            other = comparison.b if comparison.a == best else comparison.a
+            names["equal" if is_equal else outcome].append(other)
     for obstacle, unordered in names.items():
         engines = sorted(unordered, key=order.index)
         if len(engines) > 4:

@@ -8,7 +8,7 @@ from math import floor, log10
 from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate, RunEstimate
 from judge.assess.prompts import CACHED_PREFIX
 from judge.cli.render.tables import Part, make_table
-from judge.cli.terminal import t
+from judge.cli.terminal import format_duration, t
 from judge.errors import ErrorKind
 from judge.measure.resampling import CountedShare
 from judge.messages import make_text
@@ -78,7 +78,7 @@ def _describe_total(estimate: RunEstimate) -> str:
         prompt=sum(part.prompt_tokens for part in estimates),
         completion=sum(part.completion_tokens for part in estimates),
         price=_describe_amount(None if None in amounts else sum(filter(None, amounts))),
-        duration="" if seconds is None else t(", about {duration}", duration=_format_duration(seconds)),
+        duration="" if seconds is None else t(", about {duration}", duration=format_duration(seconds)),
     )
 
 
@@ -129,7 +129,7 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
 
 def _describe_duration(estimate: AssessorEstimate) -> Iterator[str]:
     """Yield how long the calls would take, and what they would cost in batches."""
-    duration = _format_duration(estimate.seconds)
+    duration = format_duration(estimate.seconds)
     if estimate.pace:
         yield t(
             "about {duration} at {pace:.1f} calls/s as in the last run; another --concurrency changes that",
@@ -199,14 +199,6 @@ def _format_usd(amount: float) -> str:
     """Return an amount with two decimals, or with two significant digits where it is below a cent."""
     digits = 2 if amount <= 0 else max(2, 1 - floor(log10(amount)))
     return t("${amount}", amount=f"{amount:.{digits}f}")
-
-
-def _format_duration(seconds: float) -> str:
-    if seconds < 120:
-        return t("{seconds:.0f} s", seconds=seconds)
-    if seconds < 7200:
-        return t("{minutes:.0f} min", minutes=seconds / 60)
-    return t("{hours:.1f} h", hours=seconds / 3600)
 
 
 def describe_plan(needed: int, to_pay: int) -> str:

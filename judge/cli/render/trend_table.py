@@ -126,8 +126,8 @@ def _list_notes(trend: Trend) -> Iterator[str]:
         yield t("to baseline: the change from the baseline on the last night")
     if trend.left_out:
         yield t(
-            "first, last, min and max of engines are without nights that are incomplete, that have other"
-            " queries than their baseline, or whose grades are of another assessor"
+            "first, last, min and max of engines are without nights that are incomplete, that have"
+            " other queries or engine settings than their baseline, or whose grades are of another assessor"
         )
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]
     unknown = len(trend.nights) - len(costs)

@@ -57,8 +57,8 @@ def test_lines_of_a_panel_name_its_member_within_eighty_columns() -> None:
     lines.begin(9, 0, member="3/3 lexical/graded")
     assert log.getvalue().splitlines() == [
         "2/3 openai:qwen-plus-2025-07-28…: judging 4,988 pairs; the other 12 need no call",
-        "2/3 op…: 14 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 24930 s left",
-        "2/3 op…: 16 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 24920 s left",
+        "2/3 open…: 14 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
+        "2/3 open…: 16 of 5,000 judged, 0 failed, 0.2/s, $0.1234 so far, about 6.9 h left",
         "2/3 openai:qwen-p…: waiting for the first answer from api.example.com:8000, 12 s",
         "3/3 lexical/graded: judging 9 pairs",
     ]

@@ -27,8 +27,8 @@ from tests.support.command_line import run_judge as run_command
 from tests.unit.nightly.records import make_canaries, make_month, make_night, make_regression, write_nights
 
 _LEFT_OUT = (
-    "first, last, min and max of engines are without nights that are incomplete, that have other queries than"
-    " their baseline, or whose grades are of another assessor"
+    "first, last, min and max of engines are without nights that are incomplete, that have"
+    " other queries or engine settings than their baseline, or whose grades are of another assessor"
 )
 
 
@@ -184,7 +184,8 @@ def test_ends_are_without_nights_that_cannot_be_compared(tmp_path: Path) -> None
         make_night("2026-05-01", {"bing": 0.61}),
         make_night("2026-05-02", {"bing": 0.9}, status="incomplete", exit=3),
         make_night("2026-05-03", {"bing": 0.1}, status="queries changed", exit=3),
-        make_night("2026-05-04", {"bing": 0.58}),
+        make_night("2026-05-04", {"bing": 0.3}, status="engine settings changed", exit=3),
+        make_night("2026-05-05", {"bing": 0.58}),
     ]
     row = make_trend(trend.read_history(write_nights(tmp_path, nights))).engines["bing"]
     assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.61]
@@ -313,6 +314,16 @@ def test_canaries_without_any_grade_have_no_chart(tmp_path: Path) -> None:
     page = trend_page.write_trend_page(folder).read_text(encoding="utf-8")
     assert "2026-05-01" in page
     assert "trend-canaries" not in page
+
+
+def test_the_share_of_unchanged_canaries_is_the_same_number_in_the_chart_and_in_the_table(
+    tmp_path: Path,
+) -> None:
+    folder = write_nights(tmp_path, [make_night("2026-05-01", canaries=make_canaries(60))])
+    page = trend_page.write_trend_page(folder).read_text(encoding="utf-8")
+    share = f"{make_canaries(60)['unchanged']:.3f}"
+    assert f">{share}</text>" in page
+    assert page.count(f"{share}</td>") == 2
 
 
 def test_a_long_history_shows_its_last_nights(tmp_path: Path) -> None:

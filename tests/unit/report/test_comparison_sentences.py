@@ -121,12 +121,12 @@ def test_the_best_engine_is_named_when_it_beats_every_other() -> None:
 def test_no_engine_is_best_while_one_is_close() -> None:
     assert choose_headline(ENGLISH, summarise_scores([CLEAR, CLEAR[::-1], POOR])) == (
         "No engine is best by P@5: a shares the highest mean,"
-        " but is not separated from b (the difference may be chance) and is ahead of 1 other."
+        " and is not separated from b (the difference may be chance) and is ahead of 1 other."
     )
     many = choose_headline(ENGLISH, summarise_scores([CLEAR] * 7))
     assert many == (
         "No engine is best by P@5: a shares the highest mean,"
-        " but is not separated from b, c, d and 3 more (the difference may be chance)."
+        " and has the same value as b, c, d and 3 more on every shared query."
     )
 
 
