@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from markupsafe import Markup, escape
 
 from judge.analysis.summary import Summary
-from judge.characters import count_columns, escape_controls
+from judge.characters import HAN, count_columns, escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
 from judge.measure.compare import Outcome
 from judge.measure.formulas import TIE
@@ -176,8 +176,9 @@ def mark_names(sentence: str) -> Markup:
 def mark_row_name(label: str) -> Markup:
     """Return the label of a row escaped: its isolated names, or all of it, as names that fit into a column.
 
-    A short name stays on its line. A longer one can break behind a mark such as `_`, never within a word; a
-    word that is too long is shortened in the middle, and the tooltip has all of it.
+    A short name stays on its line. A longer one can break behind a mark such as `_` and behind a Chinese
+    character, never within a word; a word that is too long is shortened in the middle, and the tooltip has
+    all of it.
     """
     return _mark_parts(label if ISOLATE in label else f"{ISOLATE}{label}{END}", _mark_name)
 
@@ -202,7 +203,7 @@ def _mark_name(name: str) -> Markup:
 
 #: In a table, names of so many columns stay on one line, and longer words are shortened.
 _UNBROKEN = 20
-_WORD_ENDS = re.compile(r"(?<=[\s_./:@+\-])")
+_WORD_ENDS = re.compile(rf"(?<=[\s_./:@+\-{HAN}])(?!\Z)")
 
 
 def shorten_middle(text: str, limit: int, first: int | None = None) -> str:

@@ -61,6 +61,10 @@ def test_a_name_in_a_column_breaks_behind_marks_and_a_long_word_is_shortened() -
         '<span class="whole">hybrid </span><wbr><span class="whole">&amp; </span><wbr>'
         '<span class="whole">reranker</span></bdi>'
     )
+    # A Chinese name breaks behind each character.
+    chinese = "一个很长的引擎名称的测试"
+    parts = "<wbr>".join(f'<span class="whole">{character}</span>' for character in chinese)
+    assert mark_row_name(chinese) == f'<bdi title="{chinese}">{parts}</bdi>'
     assert mark_row_name("abcdefghijklmnopqrstuvwxyz") == (
         '<bdi title="abcdefghijklmnopqrstuvwxyz"><span class="whole">abcdefghij…rstuvwxyz</span></bdi>'
     )
