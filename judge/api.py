@@ -63,8 +63,8 @@ T = TypeVar("T")
 
 
 def run(
-    data: str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame,
-    model: str,
+    data: str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame | None,
+    model: str | None,
     *,
     config: str | Path | None = None,
     **options: object,
@@ -73,8 +73,9 @@ def run(
 
     `data` is a file, a DataFrame or an iterable of rows, one a result; `options` are those of
     `judge.Config` (`scale="binary"`, `repeats=3`, `out="runs/mine"`, …), over those of the TOML file
-    `config`. Works where an event loop is running (notebooks). Raises InputError, StoreError and
-    Interrupted; a `RunResult` with `incomplete` set has unjudged pairs.
+    `config`. `model` is None where that file names it, `data` where it does or where `topics`, `docs` and
+    `trec_runs` are given. Works where an event loop is running (notebooks). Raises InputError, StoreError
+    and Interrupted; a `RunResult` with `incomplete` set has unjudged pairs.
     """
     from judge import pipeline
     from judge.config.run import Config

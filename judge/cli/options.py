@@ -135,6 +135,8 @@ USAGE_ERRORS: Mapping[str, str] = {
     "Input should be less than or equal to {most}": "it must be at most {most}",
 }
 _USAGE_INDEX = MessageIndex(USAGE_ERRORS)
+#: Longer errors are shortened in the middle, where they quote an argument.
+_LONGEST_ERROR = 400
 #: What typer says of the value of an option, and what it is called in help.
 _TYPE_NAMES = {
     "str": Message("<text>"),
@@ -198,7 +200,10 @@ def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no na
         usage = context.get_usage().replace("Usage: ", t("Usage: "), 1)
         typer.echo(_translate_usage(usage), err=True)
         typer.echo(t("Try '{command} --help' for help.", command=context.command_path) + "\n", err=True)
-    print_error(InputError(explain_usage_error(error.format_message())))
+    text = error.format_message()
+    if len(text) > _LONGEST_ERROR:
+        text = f"{text[: _LONGEST_ERROR // 2]}…{text[-_LONGEST_ERROR // 2 :]}"
+    print_error(InputError(explain_usage_error(text)))
 
 
 def explain_usage_error(text: str) -> Message:

@@ -66,7 +66,10 @@ def _advise(text: str, error: str) -> Message:
     if place and error.startswith("Cannot overwrite a value"):
         key = text.split("\n")[int(place[1]) - 1].partition("=")[0].strip()
         return Message("; {key!r} is given twice", key=key)
-    if place and text.split("\n")[int(place[1]) - 1][int(place[2]) - 1 :].startswith(_TYPOGRAPHIC_QUOTES):
+    value = text.split("\n")[int(place[1]) - 1][int(place[2]) - 1 :] if place else ""
+    is_boolean = value.lower().startswith(("true", "false"))
+    is_text = error.startswith("Invalid value") and value[:1].isalpha() and not is_boolean
+    if is_text or value.startswith(_TYPOGRAPHIC_QUOTES):
         return Message('; write texts in straight quotation marks: "text"')
     return Message("")
 

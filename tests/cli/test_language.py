@@ -159,6 +159,19 @@ def test_an_error_of_the_arguments_is_in_chinese(arguments: str, line: str) -> N
         )
 
 
+def test_an_error_that_quotes_a_long_argument_is_shortened_and_has_the_words_of_judge() -> None:
+    for words, begin in (
+        (("run", "--nope" + "x" * 5000), "judge: there is no option --nopexxx"),
+        (("rnu" * 2000,), "judge: there is no command 'rnurnu"),
+        (("measures", *map(str, range(2000))), "judge: too many arguments: 0 1 2"),
+    ):
+        result = run_judge(*words)
+        assert result.returncode == 2
+        line = result.stderr.splitlines()[-1]
+        assert line.startswith(begin)
+        assert len(line) < 500
+
+
 def test_a_message_of_typer_that_has_no_translation_stays() -> None:
     assert CHINESE(explain_usage_error("Something new happened.")) == "Something new happened."
     invalid = explain_usage_error("Invalid value for '--x': Something new")
@@ -196,7 +209,7 @@ def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:
     ("command", "content", "expected"),
     [
         ("run", "repeats = 0", "：repeats 的值为 0；不能小于 1"),
-        ("run", "model = lexical", "：不是 TOML：值无效（第 1 行第 9 列）"),
+        ("run", "model = lexical", '：不是 TOML：值无效（第 1 行第 9 列）；字符串请使用半角引号："text"'),
         ("nightly", "[nightly]\nalpha = 3", "：[nightly] alpha 的值为 3；应为 0.0001 到 0.5 之间的比例"),
         (
             "nightly",

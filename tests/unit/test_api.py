@@ -266,6 +266,9 @@ def test_the_dataset_of_a_call_takes_the_place_of_that_of_the_file_of_options(tm
         for data in (ROWS, other):
             result = judge.run(data, "lexical", config=toml, topics=None, out=str(tmp_path / "run"))
             assert result.summary.engines.keys() == {"a", "b"}
+    toml.write_text(f"model = 'lexical'\ndata = '{other}'", encoding="utf-8")
+    of_file = judge.run(None, None, config=toml, out=str(tmp_path / "run"))
+    assert of_file.summary.engines.keys() == {"a", "b"}
 
 
 def test_the_named_index_of_a_data_frame_is_a_column(tmp_path: Path) -> None:

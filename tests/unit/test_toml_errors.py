@@ -479,6 +479,7 @@ def test_a_file_in_another_encoding_says_what_to_do(tmp_path: Path) -> None:
 @check_each(
     ("text", "words"),
     [
+        ("model = lexical", 'column 9); write texts in straight quotation marks: "text"'),
         ("model = “lexical”", 'column 9); write texts in straight quotation marks: "text"'),
         (
             "depth = 3\nmodel = ‘lexical’",
@@ -488,7 +489,7 @@ def test_a_file_in_another_encoding_says_what_to_do(tmp_path: Path) -> None:
         ('model = "lexical\r\ndepth = 3', "a text lacks its closing quotation mark"),
         ("model = 'lexical", "a text lacks its closing quotation mark"),
         ('model = "lexical', "a text lacks its closing quotation mark"),
-        ("model = lexical", "column 9)"),
+        ("dates = True", "column 9)"),
     ],
 )
 def test_wrong_quotation_marks_are_explained(tmp_path: Path, text: str, words: str) -> None:
