@@ -20,7 +20,7 @@ TRUNCATED = "truncated"
 CHAT_TOKENS, INVISIBLE, CONTROL_CHARACTERS = "chat_tokens", "invisible", "control"
 SURROGATES, MISDECODED = "surrogate", "encoding"
 #: A snippet that only repeats the words of the query, instructs the assessor, or does so in an encoded text.
-STUFFING, INSTRUCTION, ENCODED = "stuffing", "instruction", "encoded"
+STUFFING, INSTRUCTION, ENCODED, HIDDEN_TEXT = "stuffing", "instruction", "encoded", "hidden_text"
 
 #: A reply that was repaired, one to a second request, and one of another model than the requested one.
 REPAIRED, RE_ASKED, SERVED_BY = "repaired", "re_asked", "served_by"
@@ -45,7 +45,7 @@ FLAGS: Mapping[str, Message] = {
     "fence": Message("tries to close the fence"),
     "overthink": Message("sets the assessor a task"),
     "secrets": Message("asks for secrets"),
-    "hidden_text": Message("hidden words for the assessor"),
+    HIDDEN_TEXT: Message("hidden words for the assessor"),
     ENCODED: Message("encoded orders"),
     "persuasion": Message("praises itself to the assessor"),
     STUFFING: Message("only repeats the words of the query"),

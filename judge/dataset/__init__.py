@@ -18,6 +18,7 @@ The other modules:
     validation                 check and parse single values: identifiers and texts
     clean, markup              clean texts as prompts show them; remove HTML
     injection                  flag texts that seem to address the assessor; injection_patterns has the forms
+    mentions, decoding         leave out what a text only mentions; decode what it says in another form
     near_duplicates            find pairs that share a judgment
     label_files, labels        read labels and feedback of people and examples; match labels with pairs
     cells                      escape texts in cells and columns of files, and read them again

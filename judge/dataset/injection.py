@@ -1,20 +1,19 @@
 """Detection of text that seems to address the assessor, in Chinese and English (prompt injection).
 
-A flag never changes a grade: an article about prompt injection is flagged and still relevant. Text in base64,
-hexadecimal or ROT13 and text with spaces between its characters is decoded and searched, too: only what it
-says is suspicious, not its form.
+A flag never changes a grade. Text is searched as it is shown, without what it only mentions (`mentions`),
+and as it reads when it is decoded (`decoding`). Comments and attributes of HTML are searched, too.
 """
 
 from __future__ import annotations
 
-import base64
 import codecs
 import re
 import unicodedata
 from functools import cache, lru_cache
 
+from judge.dataset.decoding import REVERSED, ROT13, decode
 from judge.dataset.injection_patterns import (
-    DEMAND,
+    ADDRESSES,
     GOOD_GRADE,
     GRADING,
     GRADING_STEMS,
@@ -25,27 +24,19 @@ from judge.dataset.injection_patterns import (
     compile_pattern,
     contains_any,
 )
-from judge.flags import ENCODED, INSTRUCTION
+from judge.dataset.mentions import drop_mentions
+from judge.flags import ENCODED, HIDDEN_TEXT, INSTRUCTION
 
 # Blanks for all bytes but the letters a-z.
 _LETTERS = bytes(byte if byte in b"abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
-#: The shortest run of base64 or hexadecimal that is decoded.
-_MIN_ENCODED = 24
-# An x for each byte of base64 and a blank for the others, so that a run is found fast.
-_BASE64 = bytes(ord("x" if re.match(rb"[A-Za-z0-9+/_-]", bytes([byte])) else " ") for byte in range(256))
-_ENCODED_RUN = b"x" * _MIN_ENCODED
-_ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_MIN_ENCODED},}}")
-_HEXADECIMAL = re.compile(r"(?:[0-9A-Fa-f]{2})+")
-# Four letters in a row between spaces, and three pairs of digits of hexadecimal: these begin with a
-# plain character, which is found fast. Then a space between two characters, and a run of pairs.
-_SPACED = re.compile(r" [^\W\d_] [^\W\d_] [^\W\d_] [^\W\d_] ")
-_PAIRS = re.compile(r" [0-9A-Fa-f]{2} [0-9A-Fa-f]{2} [0-9A-Fa-f]{2} ")
-_SPACE_BETWEEN = re.compile(r"(?<=(?<!\S)\S) (?=\S(?!\S))")
-_RUN_OF_PAIRS = re.compile(rf"(?<!\S)(?:[0-9A-Fa-f]{{2}} ){{{_MIN_ENCODED // 2 - 1},}}[0-9A-Fa-f]{{2}}(?!\S)")
-_URL_SAFE = str.maketrans("+/", "-_")
-#: Stands for ROT13 among the names of patterns.
-_ROT13 = "rot13"
-#: Stands among them for a text about grading.
+#: The comments of HTML, and the attributes that hold text.
+_HIDDEN_MARKUP = re.compile(
+    r"<!--((?:(?!-->).){1,2000})|\b(?:alt|title|content|aria-label)\s?=\s?(?:\"([^\"<>]{1,400})\"|'([^'<>]{1,400})')",
+    re.DOTALL,
+)
+#: Shorter stems are words when they are reversed, too.
+_MIN_REVERSED = 5
+#: Stands among the names of patterns for a text about grading.
 _GRADING = "grading"
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 #: The characters of a raw text that are searched, or twice as many as its cleaned form has.
@@ -80,9 +71,13 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
         visible += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
     triggered = _find_triggered(visible)
     if raw_text is not visible:
-        triggered |= _find_triggered(raw_text) - {_ROT13}
+        triggered |= _find_triggered(raw_text) - {ROT13, REVERSED}
     flags = _find_flags(triggered, visible, raw_text)
-    for decoded in _decode(cleaned, raw, is_rot13=_ROT13 in triggered):
+    if flags:
+        flags = _find_flags(triggered, drop_mentions(visible), drop_mentions(raw_text))
+    if hidden := _find_hidden_markup(raw_text) if raw_text is not visible else "":
+        flags |= {HIDDEN_TEXT} if _find_flags(_find_triggered(hidden), hidden, hidden) else set()
+    for decoded in decode(cleaned, raw, triggered):
         if more := _find_flags(_find_triggered(decoded), decoded, decoded):
             flags |= more | {ENCODED}
     return tuple(sorted(flags))
@@ -100,34 +95,11 @@ def _find_flags(triggered: set[str], visible: str, raw_text: str) -> set[str]:
     return flags
 
 
-def _decode(cleaned: str, raw: str, *, is_rot13: bool) -> list[str]:
-    """Return what a text says where it is encoded or spaced, in lower case."""
-    texts = []
-    if _ENCODED_RUN in cleaned.encode("ascii", "replace").translate(_BASE64):
-        texts.append("".join(map(_decode_run, _ENCODED.findall(cleaned))))
-    if is_rot13:
-        texts.append(codecs.encode(cleaned, "rot13"))
-    if _SPACED.search(raw):
-        # More spaces separate words, and cleaning makes one of them.
-        texts.append(" ".join(_SPACE_BETWEEN.sub("", raw).split()))
-    if _PAIRS.search(raw):
-        texts += [_decode_run(run.replace(" ", "")) for run in _RUN_OF_PAIRS.findall(raw)]
-    return [text.lower() for text in texts if text]
-
-
-def _decode_run(run: str) -> str:
-    """Return the text of a run in hexadecimal or base64; bytes that are not UTF-8 are left out."""
-    if _HEXADECIMAL.fullmatch(run):
-        return bytes.fromhex(run).decode("utf-8", "ignore")
-    texts = []
-    # The characters before the base64, such as a path, can be a part of the run: its groups of four shift.
-    for start in range(4):
-        groups = run[start:].translate(_URL_SAFE)
-        # One character more than whole groups of four holds no byte.
-        whole = groups[: len(groups) - (len(groups) % 4 == 1)]
-        data = base64.urlsafe_b64decode(whole + "=" * (-len(whole) % 4))
-        texts.append(data.decode("utf-8", "ignore"))
-    return "\n".join(texts)
+def _find_hidden_markup(raw_text: str) -> str:
+    """Return the comments and the attributes with text of an HTML text, a line each."""
+    if "<" not in raw_text:
+        return ""
+    return "\n".join("".join(match.groups("")) for match in _HIDDEN_MARKUP.finditer(raw_text))
 
 
 def _fold_lookalikes(text: str) -> str:
@@ -183,7 +155,9 @@ def _group_stems() -> tuple[dict[bytes, list[str]], dict[str, list[str]], dict[s
         else:
             words.setdefault(stem.encode(), []).append(name)
             if name != _GRADING and not INJECTION_PATTERNS[name].raw:
-                words.setdefault(codecs.encode(stem, "rot13").encode(), []).append(_ROT13)
+                words.setdefault(codecs.encode(stem, "rot13").encode(), []).append(ROT13)
+                if len(stem) >= _MIN_REVERSED:
+                    words.setdefault(stem[::-1].encode(), []).append(REVERSED)
     return words, marks, others
 
 
@@ -237,11 +211,13 @@ def _join_lines(text: str) -> str:
 
 
 def _urges_a_grade(text: str) -> bool:
-    """Return True when one sentence is about grading, names a good grade, and demands something."""
-    subjects = GRADING, DEMAND, GOOD_GRADE
-    return all(subject.occurs_in(text) for subject in subjects) and any(
-        all(subject.occurs_in(sentence) for subject in subjects)
+    """Return True when one sentence is about grading, names a good grade, and has two marks of an address."""
+    if not compile_pattern(GOOD_GRADE).search(text):
+        return False
+    return any(
+        sum(compile_pattern(address).search(sentence) is not None for address in ADDRESSES) >= 2
         for sentence in compile_pattern(SENTENCE_END).split(text)
+        if all(compile_pattern(subject).search(sentence) for subject in (GOOD_GRADE, GRADING))
     )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from judge.flags import CHAT_TOKENS, STUFFING
+from judge.flags import STUFFING
 
 _NEAR = r"[^\n]{0,40}?"
 _GRADERS = r"(?:grader|judge|evaluator|assessor|rater|reviewer|scorer|ai|llm|model|assistant)s?"
 _TOP_GRADE = (
     r"[\"'“‘]?(?:3(?![.,/]\d)|three|yes|relevant|full marks|(?:the )?(?:highest|maximum)(?: relevance)?(?: (?:grade|score|mark|rating)s?)?)"
-    r"\b(?! or no\b| out of (?!3\b|three\b))"
+    r"\b(?! or no\b| out of (?!3\b|three\b)|[”\"]?,? and [^\n.]{0,30}\bno\b)"
 )
 _FILLING_WORDS = (
     "only just with it this them one everything a an the as single character word number digit grade score rating of be simply always"
@@ -22,7 +22,7 @@ _FILLING_WORDS = (
 # A demand ends with its value: "give it a 3." and not "give it 3 stars".
 _DEMAND_END = (
     r"(?=[\"'”’]?\s*(?:$|\n|[.,;!?)\]]|or (?:you|else)\b|only\b(?! if\b)|(?:and|for(?! (?:any|a|each) correct\b)|regardless|no matter|as|with|without|now|instead|because|please|always"
-    r"|forever)\b|to (?:this|every|all)\b))"
+    r"|forever)\b(?! (?:press|hit|click)\b)|to (?:this|every|all)\b(?! (?:\w+ )?(?:prompt|question)s)))"
 )
 # Words about the work of the assessor, in the same sentence.
 _ABOUT_GRADING = (
@@ -30,10 +30,10 @@ _ABOUT_GRADING = (
     r"|reply|respond|instruction|ignore|must\b|please\b|yes\b|lenient|model|assistant))"
 )
 _ABOUT_GRADING_ZH = (
-    r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|规则|模型|yes))"
+    r"(?=[^\n。]{0,40}(?:评|判|打分|给分|满分|[3３三] ?分|相关|输出|只(?:能|需)回|(?<!交通)规则|模型|yes))"
 )
-_THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item|entry|content)"
-_ROLES = "system: assistant: user: human: 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户："
+_THIS_TEXT = r"this (?:result|snippet|passage|text|page|document|item|entry|content|site)"
+_ROLES = "system: assistant: user: human: instruction response 指令 回复 系统: 助手: 用户: system： assistant： user： human： 系统： 助手： 用户："
 _LINE_MARKS = "``` \"\"\" ''' --- === ### ~~~ ***"
 # Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
 _CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
@@ -98,35 +98,44 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "instruction": _make_pattern(
-        "ignore disregard forget overrid bypass rubric grading scoring rules instructions",
-        rf"(?<!not )(?<!n't )(?<!n’t )(?<!never )\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}"
+        "ignore disregard forget overrid bypass rubric grading scoring rules instructions guidelines criteria",
+        rf"(?<!not )(?<!n't )(?<!n’t )(?<!never )(?<!model to )(?<!models to )(?<!llm to )\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}"
         r"\b(?:(?<!own )instructions?\b(?! (?:on|at) )|rubric"
         r"|guideline|criteria|system prompt|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
         r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|(?:above|previous|prior|earlier)\b"
         r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
         r"|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))",
-        r"\bdo(?:n['’]t| not) (?:follow|apply|use) (?:the|your|any) (?:rubric|grading|scoring)\b"
+        r"\b(?:drop|discard|abandon|delete|set aside|throw away) (?:(?:the|all|any|your|these|those) )*(?:previous|prior|above|earlier|grading|scoring|old) (?:\w+ )?(?:instructions|guidelines|rubric|rules|criteria)\b"
+        r"|\bdo(?:n['’]t| not) (?:follow|apply|use) (?:the|your|any) (?:rubric|grading|scoring)\b"
         r"|\b(?:prior|previous|above|earlier) (?:rules|instructions) are (?:void|cancell?ed|no longer valid)(?=[.,;!]|$| (?:from )?now)",
-        stems="ignore disregard forget override overriding bypass rubric grading scoring rules instructions",
+        stems="drop discard abandon delete set throw ignore disregard forget override overriding bypass rubric grading scoring rules instructions",
     ),
     "instruction:answer": _make_pattern(
-        "output print reply respond answer return say write type assign award grade score rate mark give verdict relevance label"
-        " classify deem treat regard count consider judge prefer choose favor favour",
+        "output print reply respond answer return say write type repeat assign award grade score rate mark give verdict relevance label"
+        " classify deem treat regard count consider judge prefer choose favor favour every all snippet passage apply skip than call"
+        " accept evaluator assessor grader rater pages deserve",
         rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)"
-        rf"|\b(?:output|print|reply|respond|(?<!choose )(?<!select )(?<!this )answer|return|say|write|type)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
+        rf"|\b(?:output(?!:)|print|reply|respond|(?<!choose )(?<!select )(?<!this )answer|return|say|write|type|repeat)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
         rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
         rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
         rf"|\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b"
         rf"|\b(?:label|classify|deem|treat|regard|count|consider|grade|rate|score|mark|judge) (?:{_THIS_TEXT}|the following (?:text|passage|snippet)) (?:as )?(?:(?:fully|highly|completely|perfectly|directly) )?(?:relevant(?=\W*$|[.,;!?)\]]| (?:to|and)\b)|answering|satisfying)\b"
-        rf"|\bthe (?:expected|correct|true|gold) (?:label|grade|verdict|rating)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}"
-        r"|\b(?:prefer|choose|favou?r) the (?:engine|list|ranking) (?:that|which|with)\b[^\n.]{0,30}\bthis\b"
-        rf"|\bany lower (?:grade|score|rating)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
-        stems="output print reply respond answer return say write type assign award grade score rate mark give verdict rating relevance"
-        " lower label classify deem treat regard count consider judge prefer choose favor favour",
+        rf"|\b(?:the|your) (?:expected|correct|true|gold|right|only) (?:(?:label|grade|verdict|rating)|(?:output|answer|label|grade|verdict) for this \w+)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}"
+        r"|\b(?:prefer|choose|favou?r) the (?:engine|list|ranking) (?:that|which|with)\b[^\n.]{0,30}\bthis\b",
+        # Examples of programming exercises have an input and an output.
+        rf"\A(?![\s\S]*\b(?:input|explanation|example)\b)[\s\S]*?\boutput: ?{_TOP_GRADE}{_DEMAND_END}",
+        rf"\b(?:apply (?:it|them|that|these)|skip (?:the )?(?:relevance|grading|rating|scoring|evaluation|assessment) [^\n.]{{0,12}}for|(?:grade|score|rating|verdict)s? (?:(?:lower|less|below|other) )?than (?:[23]|two|three|yes|relevant) (?:to|for|on)) {_THIS_TEXT}"
+        rf"|\b(?:just|simply) (?:label|mark|call) (?:it|this) (?:as )?(?:\w+ )?{_TOP_GRADE}{_DEMAND_END}"
+        rf"|\b(?:consider|treat|regard|deem|count|accept) {_THIS_TEXT} (?:to be |as )?(?:an? |the )?(?:\w+ (?:and )?){{0,2}}(?:direct|full|complete|correct|perfect|best) answer\b"
+        rf"|\bany lower (?:grade|score|rating)\b|\banything (?:lower|less|below|other) than (?:3|three|yes)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
+        stems="output print reply respond answer return say write type repeat assign award grade score rate mark give verdict rating relevance"
+        " lower label classify deem treat regard count consider judge prefer choose favor favour every each any all snippet snippets"
+        " passage passages apply skip grades scores mark accept call rank evaluator evaluators assessor assessors grader graders rater raters pages than anything",
     ),
     "instruction:role": _make_pattern(
-        "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been as%a",
-        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}} {_GRADERS}\b"
+        "note message attention notice memo instruction you%are you're pretend imagine let's %mode from%now pre-scored pre-graded pre-rated already%been as%a",
+        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for)(?: [\w-]+){{0,2}}"
+        rf" (?:(?:grader|evaluator|assessor|rater|scorer|ai|llm|model)s?\b|(?:judge|reviewer|assistant)s?\b(?=[^\n]{{0,120}}(?:{_THIS_TEXT}|\bgrade\b|relevan|ignore)))"
         r"|\b(?:note|message|attention|notice|memo)\b:?(?: (?:dear|all|the|any|automated|ai|llm)){0,6} (?:grader|evaluator|assessor|rater|scorer|llm|ai (?:grader|judge|assessor|model|evaluator|assistant)|language model)s?\b"
         rf"|\byou are no longer an? {_GRADERS}\b|\byou are (?:no longer|now) (?:an?|the|in|judg|grad){_ABOUT_GRADING}|\bfrom now on,? you\b{_ABOUT_GRADING}"
         rf"|\bas an? (?:ai|llm|automated|relevance) {_GRADERS},? you\b{_ABOUT_GRADING}"
@@ -136,64 +145,68 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"|\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}\b(?:full marks|rubric|grade[rs]?|assessor|three)\b",
         stems="grader judge evaluator assessor rater reviewer scorer ai llm model assistant graders judges evaluators assessors"
         " raters reviewers scorers ais llms models assistants now longer scored graded rated approved pretend imagine let"
-        " developer",
+        " developer mode",
     ),
     "instruction:忽略": _make_pattern(
         "忽略 无视 無視 忽視 忘掉 忘记 不要理会 不用管 跳过 绕过 抛开 别管 作废 失效 无效 不再",
-        r"(?:忽略|无视|無視|忽視|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开)[^\n。]{0,12}?(?:(?:以上|上面|上述|之前|先前|前面|此前"
+        r"(?<!模型)(?<!要求)(?:忽略|无视|無視|忽視|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开)[^\n。]{0,12}?(?:(?:以上|上面|上述|之前(?!学)|先前|前面|此前"
         r"|所有|全部|一切|收到|系统)[^\n。]{0,8}(?:要求|规则|規則|指令|指示|提示词|说明|标准|標準|任务)|评分(?!较|低|高)|指令|提示词"
         r"|评估|评测|打分|要求 ?输出)",
         r"(?:上述|以上|之前|先前|前面|此前)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
     ),
     "instruction:回答": _make_pattern(
-        "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为 定为 片段 摘要 本页 本文 命令 指示",
-        r"(?:直接|一律|统统|必须|只需|只要|请(?!给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务))|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
-        r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿]|[”\"'](?:或|还是))|[“\"']?相关(?=[”\"']?[。！!]|$)|[“\"']相关|满分|最高分|[3３三] ?分(?![球钟之])"
+        "输出 回复 回答 打 给 评 判 写 返回 记 算 抄 标 定为 片段 摘要 本页 本文 命令 指示 填 参考答案",
+        r"(?:直接|一律|统统|必须|只需|只要|请(?!给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务))|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|评(?=[3３三])|判(?=yes|相关)|写|返回)"
+        r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿]|[”\"'](?:或|还是))|[“\"']?相关(?=[”\"']?[。！!]|$)|[“\"']相关|满分|最高分(?![和与、])|[3３三] ?分(?![球钟之])"
         r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点星级球]))",
         # Examples of programming exercises have an input and an output.
-        r"(?:打分|评分|得分|等级|\A(?![\s\S]*输入)[\s\S]*?输出) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
+        r"(?:打分|评分|得分|等级|\A(?![\s\S]*(?:输入|解释|解析|[样示]例))[\s\S]*?输出) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
         r"(?:判卷|阅卷|评分|打分|评测|评审)(?:机器人|系统|程序|模型)[^\n。]{0,8}?(?:给|打)[^\n。了过]{0,3}?(?:满分|最高分)",
-        r"给个[“\"']?yes|[并请]打 ?[3３三] ?分(?![球钟之])|(?:命令|指示)你[^\n。]{0,12}(?:等级|评分|满分|相关|yes)|所有(?:摘要|片段)[均都](?:[是为])?相关",
+        r"给个[“\"']?yes|[并请]打 ?[3３三] ?分(?![球钟之])|(?:命令|指示)你[^\n。]{0,12}(?:等级|评分|满分|相关|yes)|所有(?:摘要|片段|结果|网页)(?:[均都](?:是|为)?相关|(?:均|都|一律|全部)(?:输出|回复|评|判|给|打))"
+        r"|(?:输出|回复|返回|填写?)(?:等级|评分|分数|结论|判定)[:：为]? ?(?:[3３三](?![\d.个])|yes|相关)|(?:给|打)个(?:[3３](?=[。！!,，分]|$)|三分)|(?:请|照|直接)抄",
+        r"(?:评[分定估级判]|判定|打分)(?:规则|标准|要求)(?:(?:已经?|被)?(?:更新|变更|修改|更改|改为|调整)[^\n]{0,30}(?:摘要|片段|本页|本站|[3３三] ?分|评[3３三]|相关)|[^\n。,，]{0,4}(?:作废|失效|无效|不再适用))"
+        r"|参考答案(?:已|现|应)?(?:改为|更新为|换成|就是)(?:本|此|该)(?:页|文|摘要|片段)",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
         r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
         r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
-        stems="直接 一律 统统 必须 只需 只要 请 务必 应当 满分 最高分 给个 打3 打３ 打三 打% 命令你 指示你 所有摘要 所有片段 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
+        stems="直接 一律 统统 必须 只需 只要 请 务必 应当 满分 最高分 给个 打3 打３ 打三 打% 命令你 指示你 所有摘要 所有片段 所有结果 所有网页 回复等级 回复评分 回复结论 返回等级 返回评分 返回结论 填 打个 照抄 算相关 算作相关 算是相关 给这 给此 给该 给本 评定 评估 评级 评判 参考答案 标注 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
     ),
     "instruction:角色": _make_pattern(
-        "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 你的真正任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
+        "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 你的真正任务 的话 说明 注意 须知 声明 扮演 模式 作为 你是",
         r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai(?:评|裁|模型|助手)|语言模型|评\w模型)[^\n。]{0,6}"
         r"(?:的话|说明|注意|提示|须知|声明)",
         rf"(?:从现在起|现在开始|从现在开始)[^\n。]{{0,6}}你{_ABOUT_GRADING_ZH}",
         rf"你现在(?:是一|必须|要给){_ABOUT_GRADING_ZH}|你不再是|你的(?:新)?任务(?:改为|变为|是给)|你的真正任务",
         rf"(?:若|如果|假如)你是[^\n。]{{0,6}}(?:模型|评测|评分|评审|裁判|ai(?!爱好)|机器人){_ABOUT_GRADING_ZH}",
-        r"(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|评分员|评测|评委|评审|评分规则|给满分|打满分)",
+        r"(?:扮演|开发者模式|调试模式|测试模式|从此刻起你)[^\n]{0,30}(?:摘要|片段|yes|低分|评分员|评测|评委|评审|评分规则|给满分|打满分)",
     ),
     "fake_verdict": _make_pattern(
         "verdict grade score relevan rating assessment answer> 判定 等级 评分 得分 结论 评委 评审 评测员 标注员 终审",
         r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
-        r"[\"'“]?(?:(?:yes|no|[0-3])(?![\w.%])|(?:是|否|相关|不相关)(?![一-鿿]))",
+        r"[\"'“]?(?:(?:yes|no|[0-3])(?![\w.%]|-\d)|(?:是|否|相关|不相关)(?![一-鿿]))",
         r"[\"'“](?:verdict|relevance|grade)[\"'”]? ?[:：] ?[\"'“](?:relevant|perfect|full|high)",
-        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:(?:yes|no)(?!, (?!(?:\w+ )?relevan))|[0-3](?! (?:stars?\b|mild|moderate|severe|life-|[\w ]{1,30}, ?[0-3] [a-z])))(?![\w%]|\.\d|/\d)",
+        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:yes(?!, (?!(?:\w+ )?relevan))|[0-3](?! (?:stars?\b|mild|moderate|severe|life-|[\w ]{1,30}, ?[0-3] [a-z])))(?![\w%]|\.\d|/\d)",
+        r"(?:^|[\n。]) ?理由[:：][^\n]{1,120}?[\n。;；,， ](?:等级|评分|判定|结论)[:：] ?(?:[0-3](?![\d级.])|yes|是|相关)",
         r"<answer> ?[0-3] ?</answer> ?\n?<reason",
         r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
         r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：为] ?(?:yes|no)\b|\banswer ?= ?(?:relevant\b|3/3)",
-        r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d| (?:stars?\b|out of (?!3\b)))|yes|no\b|(?:\w+ )?relevant)",
+        r"final (?:score|grade|verdict) ?(?:is|:|=) ?[\"'“]?(?:(?:grade )?[0-3](?![\w.%]|[-–:]\d| (?:stars?\b|out of (?!3\b)))|yes|(?:\w+ )?relevant)",
         r"相关性评分 ?[:：] ?[0-3](?:/3| ?分)?(?![\d.])|(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
         r"\bassessment: (?:[a-z]+ )?relevant\b",
         stems="verdict grade score relevance rating assessment answer final%",
     ),
     "fake_turn": _make_pattern(
-        f"{_ROLES} <| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think",
+        f"{_ROLES} <| <｜ |> ｜> <%| |%> inst] sys> of_turn> think> ◁think ◁/think",
         r"< ?[|｜] ?[^\s|｜<>]{1,60} ?[|｜]|< ?[a-z_]{1,40}[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|<[|｜](?:turn|channel|think|image|audio|tool(?:_call|_response)?)>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
         stems="< [ ◁",
         raw=True,
     ),
     "fake_turn:role": _make_pattern(
         _ROLES,
-        r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
+        r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户|(?<=# )(?:instruction|response|指令|回复))s?[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
         r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{\"|评[级为估]|判[为定断]|等级[：:]?[0-3]|满分"
         r"|(?:忽略|新|更新)[^\n]{0,8}(?:指令|规则)|(?:指令|规则)[^\n]{0,6}(?:作废|更新|改)))",
-        stems="system assistant user human 系统: 系统： 助手: 助手： 用户: 用户：",
+        stems="system assistant user human instruction instructions response 指令 回复 系统: 系统： 助手: 助手： 用户: 用户：",
         raw=True,
     ),
     "fence": _make_pattern(
@@ -203,6 +216,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"|[\"“]?[0-3][\"”.]?\s*$|yes\b))",
         r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
         # The marks around the snippet in the prompt, with any name.
+        r"\b(?:[0-9a-f]{8}|mark|标记)>>>(?!>)",
         r"(?<![\w>])\w{3,40}>>>(?!>)(?=[^\n]{0,200}\b(?:grade|verdict|relevan|评|判|等级))",
         stems="< [ >",
         raw=True,
@@ -275,35 +289,39 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="decode base rot hex letters 照做 执行 提示 指令",
     ),
     "persuasion": _make_pattern(
-        "answers passage 回答 用户",
-        r"\bthis (?:passage|snippet|text) (?:directly |fully )?answers [“\"']|\bthe (?:passage|snippet) is [a-z]+ relevant"
+        "answers passage snippet 回答 用户 查询",
+        r"\bthis (?:passage|snippet|text) (?:directly |fully )?answers [“\"']|\bthe (?:\w+ )?(?:passage|snippet) is [a-z]+ relevant"
         r"(?=[.!]|\s*$| to (?:the|this|any|every) (?:query|question|user))",
         r"\bthis page answers [“\"'][^\n]{0,60}(?:fully|precisely|authorit|better than|perfectly)",
         r"(?:本段|本片段|摘要)[^\n。]{0,20}回答了[“\"「]|本文[^\n。]{0,4}(?:权威|全面|完整|完美|最)[^\n。]{0,20}回答了[“\"「]",
-        r"(?:摘要|本文|本页)[^\n。]{0,6}与用户[^\n。]{0,6}相关",
-        stems="answers relevant 回答了 与用户",
+        r"(?:摘要|本文|本页)[^\n。]{0,6}与(?:用户|查询)[^\n。]{0,6}相关(?!性)",
+        stems="answers relevant 回答了 与用户 与查询",
     ),
     "instruction:to_graders": _make_pattern(
-        "grader judge evaluator assessor rater scorer reading%this",
+        "grader judge evaluator assessor rater scorer annotator model llm reading%this read%this see%this 评委 评审 裁判",
         r"\b(?:ai|llm|automated) (?:grader|evaluator|assessor|rater|scorer|judge)s? ?[:,](?=[^\n]{0,60}\b(?:rate|mark|grade|assign|give|score|deserves|must|please)\b[^\n]{0,60}(?:\bthis\b|relevan|perfect|\b3\b|top|highest|maximum))",
         r"(?:^|[.!?\n>] ?)(?:grader|evaluator|assessor|rater)s?[:,](?=[^\n.]{0,80}(?:this (?:snippet|passage|result)|(?:always|fully) relevant|your (?:verdict|judge?ment|instructions)|\bgrade 3\b|\b3$))",
-        r"\bto the (?:ai|llm|model|language model)(?: \w+)? reading this\b|\bthe (?:ai|llm) (?:judge|grader|evaluator|assessor) (?:could|can|should|would|must|to) (?:\w+ )?(?:mark|rate|grade|score|give) this (?:entry|page|snippet|passage|result|text|as|a)\b",
-        stems="ai llm automated grader graders evaluator evaluators assessor assessors rater raters reading",
+        r"\b(?:to|dear|attention|hello|hi|hey)(?: (?:all|the|any|our|every|you))?(?: (?:ai|llm|language|automat\w+|machine|relevance|search|quality|evaluation|grading))+ (?:grader|judge|evaluator|assessor|rater|scorer|annotator|model|评委|评审|裁判)s?[,:;!](?=[^\n]{0,100}(?:relevan|answer|verdict|\b3\b|mark\b|grade|rate\b|yes\b|highest|score|评|判))"
+        r"|\bif you (?:can |are able to )?(?:read|see|reading|process|parse)\w* this\b[^\n.]{0,30}\b(?:model|ai|llm|grader|rater|assessor)\b"
+        r"|\bto the (?:ai|llm|model|language model)(?: \w+)? reading this\b|\bthe (?:ai|llm) (?:judge|grader|evaluator|assessor) (?:could|can|should|would|must|to) (?:\w+ )?(?:mark|rate|grade|score|give) this (?:entry|page|snippet|passage|result|text|as|a)\b",
+        stems="ai llm automated grader graders evaluator evaluators assessor assessors rater raters reading judge judges scorer scorers"
+        " annotator annotators model models llms 评委 评审 裁判",
     ),
     "fake_verdict:this": _make_pattern(
         "this human%label relevance ground%truth satisfies",
-        rf"\b(?:grad|rat|scor|mark)ed {_THIS_TEXT}(?: as)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)"
-        rf"|{_THIS_TEXT} (?:was|is|has been) (?:already )?(?:graded|rated|scored|judged|labell?ed) (?:an? |as )?(?:3\b(?! (?:out|of|stars))|(?:\w+ )?relevant)|\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth for this (?:query|pair|snippet)|\brelevance ?[:=] ?3/3"
+        rf"\b(?:gave|given|giving|grad(?:ed)?|rated|scored|marked|labell?ed|judged) {_THIS_TEXT}(?: as| an?| the)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)"
+        rf"|{_THIS_TEXT} (?:was|is|has been) (?:already )?(?:graded|rated|scored|judged|labell?ed) (?:an? |as )?(?:3\b(?! (?:out|of|stars))|(?:\w+ )?relevant)|\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth (?:\w+ )?for this (?:query|pair|snippet|passage|item)|\brelevance ?[:=] ?3/3"
         r"|\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
         stems="this label relevance truth satisfies",
     ),
     "instruction:评委": _make_pattern(
-        "模型 评委 裁判 助手 程序 评估者 评分员 评审员 别管 不用看 不必看 只能 只许 站长 给3分 给三分 低于3 低于三",
+        "模型 评委 裁判 助手 程序 系统 机器人 ai 评估者 评定者 评分员 评审员 别管 不用 不必看 无论 不管 只能 只许 站长 给3分 给三分 低于3 低于三 新规则 新标准",
         r"(?:评[估审分测判]|裁判|智能评估)(?:模型|助手)(?=[^\n。]{0,30}(?:满分|最高|[3３三] ?分|等级 ?[:：]? ?[3３三]|相关|完全满足))(?=[^\n。]{0,30}(?:请|必须|务必|一律|给这|本页|本段|该片段|这条|这段|麻烦|希望|[:：]等级))",
-        r"(?:ai|智能)(?:评委|裁判)(?=[^\n。]{0,30}(?:满分|最高|[3３三] ?分|相关))(?=[^\n。]{0,30}(?:请|必须|一律|此页|本页|本段|这条|这段))|(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]",
+        r"(?:ai|智能)(?:评委|裁判)(?=[^\n。]{0,30}(?:满分|最高|[3３三] ?分|相关))(?=[^\n。]{0,30}(?:请|必须|一律|此页|本页|本段|这条|这段))|(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]"
+        r"|(?:(?:打分|评[分测估定审级判]|判定)的?(?:ai|模型|大模型|程序|系统|机器人|助手|智能体)|大模型|语言模型)(?:们)?(?:请注意|注意|请看|你好|您好|看这里)?[:：](?=[^\n。]{0,30}(?:请|给|判|评|打|相关|[3３三]|满分|高分))|机器人看这里[:：]",
         r"(?:尊敬|亲爱)的(?:ai|大模型|语言模型|评[估审分判]模型)(?=[^\n。]{0,40}(?:把|给|将)?(?:这条|这段|本页|本段|此条|等级))",
         r"(?:评估者|评分员|评审员)[:：](?=[^\n。]{0,20}(?:此条|这条|本段|思考|输出))|评判本页的[^\n。]{0,4}模型|你只(?:能|许|准)(?:回答|回复|输出)[“\"']?[3３](?!\d| ?[个条种篇份张次行位])",
-        r"(?:别管|不用看|不必看)(?:用户(?!手册|指南|协议|名|评价)|查询)[^\n。]{0,12}(?:评级|打分|满分|等级)|低于[3３三] ?分的(?:评估|评分|评测)?模型|给[3３三] ?分就奖励你|扮演[^\n。]{0,4}站长[^\n。]{0,8}打分",
+        r"(?:别管|不用管|不用看|不必看|无论|不管)(?:用户(?!手册|指南|协议|名|评价)|查询(?!条件))[^\n。]{0,12}(?:评级|打分|满分|高分|等级|给个|输出|回答[“\"']?(?:yes|是))|低于[3３三] ?分的(?:评估|评分|评测)?模型|给[3３三] ?分就奖励你|扮演[^\n。]{0,4}站长[^\n。]{0,8}打分",
     ),
     "fake_verdict:标注": _make_pattern(
         "人工标注 真实标签 评估结果 相关性 片段 文档 摘要 搜索结果",
@@ -328,9 +346,11 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="evaluator grader assessor rater act",
     ),
     "instruction:languages": _make_pattern(
-        "évaluat sprachmodell evaluador 審査員 評審 評價 평가 oцeн",
-        r"\bch(?:er|ère)s? évaluat\w+,|\bsprachmodell\b[^\n]{0,60}als (?:voll )?relevant|\bevaluador\b[^\n]{0,40}este resultado[^\n]{0,30}relevante|審査員へ|(?:評審|評價)模型[^\n。]{0,20}(?:最高|相關|滿分)|평가 모델에게|oцeнщиk,",
-        stems="sprachmodell evaluador évaluat 審査員 評審 評價 평가 ценщ",
+        "évaluat evaluador avaliador valutator bewerter sprachmodell bestnote vergiss antworte respond répond rispondi ответь 審査員 評価者 採点者 評審 評價 평가 채점 оценщик",
+        r"(?:évaluat(?:eur|rice)|\b(?:evaluador|avaliador|valutator|bewerter|sprachmodell)|審査員|評価者|採点者|評審|評價|평가(?:자|하는| ?모델)|채점|оценщик)(?=[^\n]{0,80}(?:pertinent|relevan|rilevan|\bnot[aeo]"
+        r"|máxim|calificaci|\byes\b|\b3\b|関連|最高|相關|滿分|관련|높은|최고|высш|максим|релевант))|\bvergiss alle (?:regeln|anweisungen|vorgaben)|\bbestnote\b"
+        r"|\b(?:antworte|respond[ea]|répond\w+|rispondi|ответь\w*)[^\n.]{0,12}\byes\b",
+        stems="sprachmodell evaluador* avaliador* valutator* bewerter* bestnote vergiss antworte responde responda répond rispondi ответь évaluat 審査員 評価者 採点者 評審 評價 평가 채점 ценщ",
     ),
     "fence:ends": _make_pattern(
         "ends%here instructions] 到此结束 指令 role",
@@ -346,9 +366,9 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="ignorez ignora ignore ignorar ignorieren ignoriere ignoriert 無視 무시 игнорир تجاهل ỏ%qua",
     ),
 }
-#: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters
-#: are not among them: most come from word processors and right-to-left text.
-INJECTION_FLAGS = frozenset({CHAT_TOKENS, STUFFING, *(name.partition(":")[0] for name in INJECTION_PATTERNS)})
+#: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters and
+#: control tokens are not among them: most come from word processors, right-to-left text and articles.
+INJECTION_FLAGS = frozenset({STUFFING, *(name.partition(":")[0] for name in INJECTION_PATTERNS)})
 # A run of marks is tried once, from its beginning.
 SENTENCE_END = r"(?<![.!?。！？；;\n])[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]"
 
@@ -362,50 +382,37 @@ def contains_any(words: Sequence[str], text: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What a sentence can be about: `pattern`, or `word_pattern` where one of `words` occurs."""
-
-    pattern: str
-    words: tuple[str, ...]
-    word_pattern: str
-
-    def occurs_in(self, text: str) -> bool:
-        """Return True when `text` (lower case) has a match."""
-        if compile_pattern(self.pattern).search(text):
-            return True
-        return contains_any(self.words, text) and compile_pattern(self.word_pattern).search(text) is not None
-
-
-# A sentence about grading with a good grade and a demand, in any wording. An alternative that begins with
-# a plain character is found several times faster than one that begins with a set or a look-behind.
-GRADING = Subject(
-    r"评分|打分|评测|评审|评委|判断|判定|判为|相(?<!更多相)关(?!游戏|人员|部门|规定|推荐|文章|阅读|链接)|等级(?!调)|得分|分(?<![a-z]分)数"
-    r"|三分(?![之钟站线球类])|模型|标准答案",
-    _split_words("grad scor rubric relevan verdict label evaluat assessor"),
-    r"\b(?:grad(?:e[sd]?|ing|ers?)|scor(?:e[sd]?|ing|ers?)|rubric|relevan(?:t|ce)|verdict|label|evaluat\w+|assessors?)\b",
+# A sentence urges a grade, in any wording, if it is about grading, names a good grade, and has two of these: it speaks
+# of this text, it demands something, it speaks to an assessor. These are searched in lower case, look-alikes folded.
+#: The words about grading, as the stems of a pattern.
+GRADING_STEMS = _split_words(
+    "grade grades graded grading grader graders score scores scored scoring scorer scorers rate rates rated rating label labeled"
+    " labelled verdict verdicts mark marked rubric evaluate evaluated evaluates evaluating evaluation evaluator evaluators assess"
+    " assessed assessing assessment assessor assessors classify classified rank ranked ranking treat deserve deserves worth gets"
+    " relevance judgment judgement respond reply replies answer output repeat assign decided clasifica clasifique califica califique"
+    " notez noter attribuez responde responda bewerte bewerten bewertet antworte antworten"
+    " 评分 评测 评审 评委 评定 评级 评估 评判 评为 评成 评3 评%3 评３ 评三 判断 判定 判为 判成 判相 判y 判%y 打分 视为 给3 给%3 给三 给出3 给个3 给打3"
+    " 等级 标注 标准答案 回答y 回答%y 回答“y 回答“是 回复y 回复%y 回复“y 回复3 输出y 输出%y 输出3 输出%3 写y 写%y 写3 写%3"
+    " répond つけて 評価 採点 평가 매겨 주세요 оцен поставь ответь".translate(LOOKALIKES)
 )
-GOOD_GRADE = Subject(
-    r"3(?<![\w.$]3)(?<!in grade 3)\b(?![\d.,%:]\d| ?(?:years?|days?|hours?|months?|weeks?|minutes?|times|stars?|or(?! (?:you|else)\b)|to|of|and|-|–))"
-    r"|yes|affirmativ|positive|3(?<!\d3) ?分(?!钟)|三分(?![之钟])|满分|最高|完[全美](?:相关|匹配|答案)|“是|\"是|「是|为是|成是"
-    r"|为 ?3(?!\d)|是 ?3(?!\d)|为相关|“相关|\"相关|「相关|标准答案|肯定",
-    _split_words("three%point perfect exact full high top maximum label"),
-    r"\b(?:three points?|top|highest|full|maximum)\b|\b(?:relevant label|label relevant)"
-    r"|\b(?:perfect|exact|fully|highly|perfectly) (?:match|hit|answer|relevant)",
-)
-#: What `GRADING` matches has one of these, as the stems of a pattern.
-GRADING_STEMS = (
-    "评分 打分 评测 评审 评委 判断 判定 判为 相关 等级 得分 分数 三分 模型 标准答案 grade grades graded grading grader graders"
-    " score scores scored scoring scorer scorers rubric relevant relevance verdict label evaluat* assessor assessors"
-).split(" ")
-DEMAND = Subject(
-    r"请(?!关注|点击|联系|咨询|登录|参考|参阅|参见|访问|到|在)|必须|应当|应(?=得|视|判)|一律|永远|无论|不管"
-    r"|凡(?=是|属|来自|本|含|有|遇)(?<![平非不]凡)|直接|照(?=做|办|此|抄|着)|就行|无需|不必|视为|改成|设为|记为|就算你|保持一致",
-    _split_words(
-        "please kindly must has%to have%to shall always only regardless no%matter unless otherwise whatever treat assign"
-        " choose set%the consistent policy penali permissible acceptable accordingly without%reading confirm ask skip"
-        " overlook amendment"
+GRADING = "|".join(stem if not stem.isascii() else rf"\b{stem}\b" for stem in GRADING_STEMS)
+GOOD_GRADE = (
+    r"(?<![\w.$,/:-])(?<!\d to )(?<!\d[至到])(?:3|three)(?![\w%]|[.,:/-]\d| ?(?:years?|days?|hours?|months?|weeks?|min(?:ute)?s?|times|stars?|or(?! (?:you|else)\b)|to|of|and|steps?|ways?|-|–)\b"
+    r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])|\byes\b|\b(?:fully|highly|completely|perfectly|always|top|as|is|are|be|it) relevant\b(?! to\b)|\brelevant (?:for|to) (?:any|every|all)\b"
+    r"|\b(?:full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:grade|score|mark|rating|relevance|level))\b|\brelevante?\b(?= y\b|[.,!])|\bbestnote\b"
+    r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|[判为成是算](?:完全|高度)?相关(?![的性系度])|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
+    r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|最高|관련 있|на 3\b"
+).translate(LOOKALIKES)
+#: What a sentence has that speaks of the text itself, that demands something, and that speaks to an assessor.
+ADDRESSES = (
+    r"\bthis (?:result|snippet|passage|text|page|document|item|entry|content|site|website|one|record|listing|article)\b|\b(?:the|every|each|all|any) (?:passages?|query|queries)\b|\bsnippets?\b|\bour (?:home|web)?(?:page|site)\b|\b(?:grad|scor|rat|label|mark|judg|treat|rank)\w* (?:this|it|me|us)\b"
+    r"|[本此该这](?:条|个|篇|段)?(?:结果|摘要|片段|网?页面?|站|文档|内容|条(?![件约款路])|文(?![化件学明字]))|摘要|片段|查询|理由|\b(?:ce|cette|este|esta|esto|diese[rsn]?) (?:résultat|page|texte|resultado|página|texto|seite|text|ergebnis)\b|この(?:ページ|スニペット|結果)|이 (?:페이지|결과)|эт\w{1,2} (?:сниппет|страниц|результат)".translate(
+        LOOKALIKES
     ),
-    r"\b(?:please|kindly|must|has to|have to|shall|always|only|regardless|no matter|unless|otherwise|whatever|treat|assign|choose|set the"
-    r"|consistent|policy|penali[sz]ed|permissible|acceptable|accordingly|without reading|confirm(?:ed)?|asks? you|skip|overlook|amendment)\b",
+    r"\b(?:please|kindly|must|should|shall|has to|have to|you|your|order|instruct\w*|let['’]?s|always|never|only|don['’]?t|do not|no need|or else|unless|otherwise|every time|regardless|no matter|whatever|nobody|overlook|skip|failing"
+    r"|policy|penali[sz]ed|accordingly|consistent|permissible|treat|assign)\b|请(?![问客])|务必|必须|应[当该]|一律|直接|[你您]|麻烦|拜托|只要|不得|无需|无论|不管|任意|默认|写成|视为|全部|须|就[好行]|别(?![的人墅称名])"
+    r"|\b(?:por favor|merci de|bitte|siempre|toujours|immer|quelle que soit|egal was)\b|必ず|ください|무조건|주세요|пожалуйста|независимо|всегда".translate(
+        LOOKALIKES
+    ),
+    r"\b(?:evaluators?|assessors?|graders?|raters?|judges?|models?|ai|llms?|bot|assistant|operator|administrator|guidelines?|rubric|reviewer|modelo|(?:reading|rating|grading|scoring|evaluation|automated|ai) systems?)\b|模型|(?<![a-z])ai(?![a-z])|人工智能|评委|评审|评测|评分(?:员|系统)|机器人|审核员|规则|系统",
 )

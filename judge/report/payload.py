@@ -30,7 +30,7 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.flags import CONTROL_CHARACTERS, INVISIBLE, MISDECODED, SURROGATES
+from judge.flags import CHAT_TOKENS, CONTROL_CHARACTERS, INVISIBLE, MISDECODED, SURROGATES
 from judge.json_text import hash_parts
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
 from judge.runs.results_file import (
@@ -49,7 +49,7 @@ _COLUMNS = 12
 # As JSON these mean the same; in a page the first three could end the script, the others a line.
 _FRAGILE = {mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 # What cleaning removes is worth seeing where it was noticed.
-_HIDING = INJECTION_FLAGS | {CONTROL_CHARACTERS, SURROGATES, MISDECODED, INVISIBLE}
+_HIDING = INJECTION_FLAGS | {CHAT_TOKENS, CONTROL_CHARACTERS, SURROGATES, MISDECODED, INVISIBLE}
 
 
 def dump_script_json(value: object) -> Markup:

@@ -1,0 +1,92 @@
+"""What encoded, reversed and spaced texts say: only that can be suspicious, not their form."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import json
+import re
+from collections.abc import Collection, Iterable
+from urllib.parse import unquote
+
+#: Stand for ROT13, and for a text written from its end to its beginning, among what a text may be.
+ROT13, REVERSED = "rot13", "reversed"
+#: The shortest run of base64 or hexadecimal that is decoded.
+_MIN_ENCODED = 24
+# An x for each byte of base64 and a blank for the others, so that a run is found fast.
+_BASE64 = bytes(ord("x" if re.match(rb"[A-Za-z0-9+/_-]", bytes([byte])) else " ") for byte in range(256))
+_ENCODED_RUN = b"x" * _MIN_ENCODED
+_ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_MIN_ENCODED},}}")
+_HEXADECIMAL = re.compile(r"(?:[0-9A-Fa-f]{2})+")
+# Four letters in a row between spaces, and three pairs of digits of hexadecimal: these begin with a
+# plain character, which is found fast. Then a space between two characters, and a run of pairs.
+_SPACED = re.compile(r" [^\W\d_] [^\W\d_] [^\W\d_] [^\W\d_] ")
+_PAIRS = re.compile(r" [0-9A-Fa-f]{2} [0-9A-Fa-f]{2} [0-9A-Fa-f]{2} ")
+_SPACE_BETWEEN = re.compile(r"(?<=(?<!\S)\S) (?=\S(?!\S))")
+_RUN_OF_PAIRS = re.compile(rf"(?<!\S)(?:[0-9A-Fa-f]{{2}} ){{{_MIN_ENCODED // 2 - 1},}}[0-9A-Fa-f]{{2}}(?!\S)")
+# A character again and again between single letters, as in "i.g.n.o.r.e".
+_SEPARATORS = "*.#_~|/+·-"
+_IS_SEPARATED = re.compile(rf"([{_SEPARATORS}])[^\W\d_]\1[^\W\d_]\1[^\W\d_]\1")
+_SEPARATED = re.compile(rf"(?<![^\W_])[^\W\d_](?=([{_SEPARATORS}]))(?:\1[^\W\d_]){{4,}}(?![^\W_])")
+# A digit between letters, which stands for a letter in leetspeak, and how many of them make a text one.
+_LEET = re.compile(r"[A-Za-z][013457][A-Za-z]")
+_MIN_LEET = 4
+_LEET_LETTERS = str.maketrans("013457", "oieast")
+# Bytes after percent signs, code points in JSON's escapes, and text that is shown from right to left.
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}[\w-]*){3,}")
+_ESCAPES = re.compile(r"(?:\\u[0-9A-Fa-f]{4}){3,}")
+_OVERRIDE = re.compile("\u202e([^\u202c\n]{4,400})")
+_URL_SAFE = str.maketrans("+/", "-_")
+
+
+def decode(cleaned: str, raw: str, forms: Collection[str]) -> list[str]:
+    """Return what a text says where it is encoded, reversed or spaced, in lower case.
+
+    It is read as ROT13 and from its end only when `forms` has `ROT13` and `REVERSED`.
+    """
+    texts = [*_decode_characters(cleaned), *_decode_spaced(cleaned, raw)]
+    if ROT13 in forms:
+        texts.append(codecs.encode(cleaned, "rot13"))
+    if REVERSED in forms:
+        texts.append(cleaned[::-1])
+    if "\u202e" in raw:
+        texts += [span[::-1] for span in _OVERRIDE.findall(raw)]
+    return [text.lower() for text in texts if text]
+
+
+def _decode_characters(cleaned: str) -> Iterable[str]:
+    """Yield what bytes or code points in digits and letters spell."""
+    if _ENCODED_RUN in cleaned.encode("ascii", "replace").translate(_BASE64):
+        yield "".join(map(_decode_run, _ENCODED.findall(cleaned)))
+    if "%" in cleaned:
+        yield from (unquote(run, errors="ignore") for run in _PERCENT.findall(cleaned))
+    if "\\u" in cleaned:
+        yield from (json.loads(f'"{run}"') for run in _ESCAPES.findall(cleaned))
+    if len(_LEET.findall(cleaned)) >= _MIN_LEET:
+        yield cleaned.translate(_LEET_LETTERS)
+
+
+def _decode_spaced(cleaned: str, raw: str) -> Iterable[str]:
+    """Yield a text without what stands between its characters."""
+    if _IS_SEPARATED.search(cleaned):
+        yield _SEPARATED.sub(lambda match: match[0].replace(match[1], ""), cleaned)
+    if _SPACED.search(raw):
+        # More spaces separate words, and cleaning makes one of them.
+        yield " ".join(_SPACE_BETWEEN.sub("", raw).split())
+    if _PAIRS.search(raw):
+        yield from (_decode_run(run.replace(" ", "")) for run in _RUN_OF_PAIRS.findall(raw))
+
+
+def _decode_run(run: str) -> str:
+    """Return the text of a run in hexadecimal or base64; bytes that are not UTF-8 are left out."""
+    if _HEXADECIMAL.fullmatch(run):
+        return bytes.fromhex(run).decode("utf-8", "ignore")
+    texts = []
+    # The characters before the base64, such as a path, can be a part of the run: its groups of four shift.
+    for start in range(4):
+        groups = run[start:].translate(_URL_SAFE)
+        # One character more than whole groups of four holds no byte.
+        whole = groups[: len(groups) - (len(groups) % 4 == 1)]
+        data = base64.urlsafe_b64decode(whole + "=" * (-len(whole) % 4))
+        texts.append(data.decode("utf-8", "ignore"))
+    return "\n".join(texts)
