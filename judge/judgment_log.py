@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -18,8 +18,8 @@ from judge.stored_records import StoredRecords, TemporaryLines, decode_line
 
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
-#: Lines that are read together, and the most bytes from the first to the last one of them in the file.
-_BLOCK, _LONGEST_RANGE = 1 << 10, 1 << 24
+#: Judgments that are stored together.
+_BLOCK = 1 << 10
 #: Indices of assignments, which are those of their judgments.
 Indices = npt.NDArray[np.int64]
 _judgment_decoder = msgspec.json.Decoder(Judgment)
@@ -51,66 +51,49 @@ def _encode(value: object) -> str:
 class JudgmentLog(StoredRecords[Judgment]):
     """Judgments in a temporary file in `folder`, each at an index below `size`; iteration is in this order.
 
-    `graded` counts those with a grade. Judgments wait in memory until there is a block of them, or until they
-    are read; then they are written, or StoreError is raised when the disk is full. The file is removed with
-    the log, or with the process.
+    StoreError is raised when the disk is full. The file is removed with the log, or with the process.
     """
 
     def __init__(self, size: int, folder: Path) -> None:
         super().__init__(lambda: self._load(self._list_indices()), 0)
-        self.graded = 0
         self._lines = TemporaryLines(folder)
-        #: The judgments that are not written yet, and their indices.
-        self._waiting: list[Judgment] = []
-        self._waiting_indices: list[int] = []
-        self._starts = np.zeros(size, np.int64)
-        #: The length of the line of each index, 0 without a judgment.
-        self._sizes = np.zeros(size, np.int32)
+        #: The number of the line of each index, -1 without a judgment.
+        self._line = np.full(size, -1, np.int32)
         self._has_grade = np.zeros(size, bool)
         #: The number of the query of each index.
         self._query = np.full(size, -1, np.int32)
         self._query_numbers: dict[str, int] = {}
 
+    @property
+    def graded(self) -> int:
+        """The number of judgments with a grade."""
+        return int(self._has_grade.sum())
+
     def add(self, indices: Iterable[int], judgments: Collection[Judgment]) -> None:
         """Add the judgments at `indices`, which have none."""
-        self._length += len(judgments)
-        self._waiting += judgments
-        self._waiting_indices += indices
-        self.graded += sum(judgment.grade is not None for judgment in judgments)
-        if len(self._waiting) >= _BLOCK:
-            self._write()
-
-    def _write(self) -> None:
-        indices, judgments = self._waiting_indices, self._waiting
-        lines = [line.encode() for line in dump_judgments(judgments)]
-        sizes = np.array(list(map(len, lines)), np.int64)
-        ends = self._lines.size + np.cumsum(sizes)
-        self._lines.append(lines)
-        self._starts[indices], self._sizes[indices] = ends - sizes, sizes
+        indices = list(indices)
+        self._lines.append(line.encode() for line in dump_judgments(judgments))
+        self._line[indices] = range(self._length, len(self._lines))
+        self._length = len(self._lines)
         self._has_grade[indices] = [judgment.grade is not None for judgment in judgments]
         numbers = self._query_numbers
         self._query[indices] = [numbers.setdefault(judgment.query_id, len(numbers)) for judgment in judgments]
-        judgments.clear()
-        indices.clear()
 
     def _list_indices(self) -> Indices:
-        """Write what waits, and return the indices with a judgment."""
-        if self._waiting:
-            self._write()
-        return np.flatnonzero(self._sizes)
+        """Return the indices with a judgment."""
+        return np.flatnonzero(self._line >= 0)
 
     def find_missing_indices(self) -> Indices:
         """Return the indices without a judgment."""
-        return np.delete(np.arange(len(self._sizes)), self._list_indices())
+        return np.flatnonzero(self._line < 0)
 
     def read_lines(self) -> Iterator[bytes]:
-        """Yield the lines of all judgments in blocks, as judgments.jsonl has them."""
-        return self._read_blocks(self._list_indices())
+        """Yield the lines of all judgments, as judgments.jsonl has them."""
+        return self._lines.read_lines(self._line[self._list_indices()].tolist())
 
     def read_failures(self) -> Iterator[Judgment]:
         """Yield the judgments without a grade."""
-        indices = self._list_indices()
-        return self._load(indices[~self._has_grade[indices]])
+        return self._load(np.flatnonzero((self._line >= 0) & ~self._has_grade))
 
     def read_query(self, query_id: str) -> list[Judgment]:
         """Return the judgments of a query; call it when all judgments are there."""
@@ -127,25 +110,8 @@ class JudgmentLog(StoredRecords[Judgment]):
         return order, starts.tolist()
 
     def _load(self, indices: Indices) -> Iterator[Judgment]:
-        # JSON escapes every line end inside a judgment.
-        lines = chain.from_iterable(block.splitlines() for block in self._read_blocks(indices))
+        lines = self._lines.read_lines(self._line[indices].tolist())
         return (decode_line(_judgment_decoder, line) for line in lines)
-
-    def _read_blocks(self, indices: Indices) -> Iterator[bytes]:
-        """Yield the lines at `indices`, in blocks."""
-        for first in range(0, len(indices), _BLOCK):
-            block = indices[first : first + _BLOCK]
-            starts, ends = self._starts[block], self._starts[block] + self._sizes[block]
-            low, high = int(starts.min()), int(ends.max())
-            if high - low > _LONGEST_RANGE:  # they were added at very different times
-                yield b"".join(map(self._lines.read, starts.tolist(), ends.tolist()))
-                continue
-            content = self._lines.read(low, high)
-            if np.array_equal(starts[1:], ends[:-1]):
-                yield content
-            else:
-                lines = zip((starts - low).tolist(), (ends - low).tolist(), strict=True)
-                yield b"".join([content[start:end] for start, end in lines])
 
 
 def store_judgments(judgments: Sequence[Judgment], folder: Path) -> JudgmentLog:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import weakref
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import accumulate, chain, groupby, islice, pairwise
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from threading import Lock
@@ -24,6 +25,8 @@ Columns = TypeVar("Columns")
 _CHUNK = 1 << 20
 #: Temporary lines with fewer bytes have no file.
 _IN_MEMORY = 1 << 20
+#: The most lines that are read at once by their numbers.
+_BLOCK = 1 << 10
 _encode = msgspec.json.Encoder().encode
 
 
@@ -63,16 +66,21 @@ def _close(file: IO[bytes]) -> None:
 class TemporaryLines(StoredLines):
     """Lines in a temporary file in `folder`, which is removed with this object or with the process.
 
-    Without a folder it is in that of temporary files.
+    Without a folder it is in that of temporary files. Lines are numbered from 0.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         file = SpooledTemporaryFile(_IN_MEMORY, dir=str(folder) if folder else None)  # noqa: SIM115  # closed with this object
         super().__init__(file, 0)
+        self._ends = array("q", [0])
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Write `lines`, which end with line feeds, at the end; raise StoreError where that fails."""
+        lines = list(lines)
         content = b"".join(lines)
         try:
             with self._lock:
@@ -85,7 +93,19 @@ class TemporaryLines(StoredLines):
                 file=self._folder or Message("the folder of temporary files"),
                 error=explain_error(error),
             ) from error
+        sizes = map(len, lines)
+        self._ends.extend(islice(accumulate(sizes, initial=self.size), 1, None))
         self.size += len(content)
+
+    def read_lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
+        """Yield the lines with these `numbers`; the file is read once for lines in a row."""
+        numbers = iter(numbers)
+        while block := list(islice(numbers, _BLOCK)):
+            for _, in_row in groupby(enumerate(block), lambda place: place[1] - place[0]):
+                (_, first), *others = in_row
+                ends = self._ends[first : first + len(others) + 2]
+                content = self.read(ends[0], ends[-1])
+                yield from (content[start - ends[0] : end - ends[0]] for start, end in pairwise(ends))
 
 
 def encode_line(record: object) -> bytes:

@@ -1,7 +1,7 @@
 """Rows of a dataset whose fields are parsed, and a temporary file that groups them by query.
 
-The rows of one query can stand anywhere in a dataset. So each is parsed alone and stored with the other rows
-of some queries, and the queries are made from the stored rows, a few hundred at a time.
+The rows of one query can stand anywhere in a dataset. So each is parsed alone and stored, and the queries are
+made from the stored rows, one at a time.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import datetime
 import json
 import re
 import unicodedata
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Number
@@ -37,10 +38,6 @@ from judge.stored_records import TemporaryLines, decode_line, encode_line
 ONLY_ENGINE = "engine"
 #: A larger rank is taken as a mistake.
 _MAX_RANK = 1_000_000
-#: Queries whose rows are in memory together.
-_QUERIES = 200
-#: Bytes of rows that are not written yet.
-_WAITING = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,53 +81,25 @@ class RowsByQuery:
     def __init__(self, rows: Iterable[InputRow], folder: Path | None) -> None:
         self.error: InputError | None = None
         self._lines = TemporaryLines(folder)
-        #: The number of each query, by its id.
-        self._queries: dict[str, int] = {}
-        #: For each group of queries: its rows that are not written yet, and the ranges of those that are.
-        self._waiting: list[list[bytes]] = []
-        self._ranges: list[list[tuple[int, int]]] = []
-        self._size = 0
+        #: The numbers of the rows of each query, which are those of their lines.
+        self._numbers: dict[str, array[int]] = {}
         checks = _BlankChecks()
         try:
             for number, row in enumerate(rows):
                 parsed = parse_row(number, row)
                 checks.check_blanks(row)
-                if parsed.query_id not in self._queries:
+                if parsed.query_id not in self._numbers:
                     checks.check_new_query(parsed, row)
-                self._add(parsed)
+                    self._numbers[parsed.query_id] = array("q")
+                self._lines.append([encode_line(parsed)])
+                self._numbers[parsed.query_id].append(number)
         except InputError as error:
             self.error = error
-        self._write()
 
-    def _add(self, row: ParsedRow) -> None:
-        query = self._queries.setdefault(row.query_id, len(self._queries))
-        group = query // _QUERIES
-        if group == len(self._waiting):
-            self._waiting.append([])
-            self._ranges.append([])
-        line = encode_line(row)
-        self._waiting[group].append(line)
-        self._size += len(line)
-        if self._size > _WAITING:
-            self._write()
-
-    def _write(self) -> None:
-        for group, lines in enumerate(self._waiting):
-            if lines:
-                start = self._lines.size
-                self._lines.append(lines)
-                self._ranges[group].append((start, self._lines.size))
-                lines.clear()
-        self._size = 0
-
-    def read_groups(self) -> Iterator[Iterator[ParsedRow]]:
-        """Yield the rows of some queries, in the order of the dataset; the queries are in this order, too."""
-        for ranges in self._ranges:
-            yield (
-                decode_line(_row_decoder, line)
-                for start, end in ranges
-                for line in self._lines.read(start, end).split(b"\n")[:-1]
-            )
+    def read_queries(self) -> Iterator[Iterator[ParsedRow]]:
+        """Yield the rows of each query, in the order of the dataset; the queries are in this order, too."""
+        for numbers in self._numbers.values():
+            yield (decode_line(_row_decoder, line) for line in self._lines.read_lines(numbers))
 
 
 class _BlankChecks:

@@ -46,21 +46,19 @@ class QueryReader:
         remarks = DatasetRemarks()
         stored = RowsByQuery(self.rows, folder)
         error, last = stored.error, math.inf
-        for rows in stored.read_groups():
-            queries: dict[str, QueryRows] = {}
+        for rows in stored.read_queries():
+            query_rows = None
             for row in rows:
                 if row.number >= last:
                     break
                 try:
-                    if row.query_id not in queries:
-                        queries[row.query_id] = QueryRows(row, self.options)
-                    queries[row.query_id].add(row)
+                    query_rows = query_rows or QueryRows(row, self.options)
+                    query_rows.add(row)
                 except InputError as row_error:
                     error, last = row_error, row.number
-            if error is None:
-                for query_rows in queries.values():
-                    remarks.add(query_rows)
-                    yield query_rows.make_query(), query_rows.make_rankings()
+            if query_rows and error is None:
+                remarks.add(query_rows)
+                yield query_rows.make_query(), query_rows.make_rankings()
         if error is not None:
             raise error
         if not remarks.queries:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
@@ -107,14 +107,12 @@ def store_dataset(reader: QueryReader, depth: int, folder: Path | None) -> Poole
     lines = TemporaryLines(folder)
     remarks = PoolRemarks(depth, dates=reader.options.dates)
     queries: list[Query] = []
-    starts = [0]
     for query, rankings in reader.read(folder):
         lines.append([encode_line(_make_stored_query(query, rankings, depth))])
         remarks.add(rankings)
         queries.append(query)
-        starts.append(lines.size)
-    ranges = {query.id: places for query, places in zip(queries, pairwise(starts), strict=True)}
-    in_order = (decode_line(_query_decoder, lines.read(*ranges[query_id])) for query_id in sorted(ranges))
+    by_id = sorted(range(len(queries)), key=lambda number: queries[number].id)
+    in_order = (decode_line(_query_decoder, line) for line in lines.read_lines(by_id))
     # As plain texts, because msgspec encodes no messages.
     warnings = tuple(map(str, (*reader.warnings, *remarks.describe(reader.texts_file))))
     footer = _Footer(_hash_dataset(queries, in_order), warnings, reader.options.dates)

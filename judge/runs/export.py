@@ -6,13 +6,10 @@ import csv
 import hashlib
 import io
 import json
-from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-
-import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
@@ -77,18 +74,14 @@ def write_tables(folder: RunFolder, result: RunResult, entries: Iterable[QueryEn
     names = make_trec_file_names(result.data.engines)
     qrels: dict[str, str] = {}
     # The lists of all engines are in one file, because there can be more engines than a process can open.
-    lists, sizes = TemporaryLines(folder.path), array("q", [0])
+    lists = TemporaryLines(folder.path)
     for entry in entries:
         qrels[entry.query_id] = format_qrels(entry, unreturned.get(entry.query_id, ()))
-        texts = [_format_trec_list(engine, entry).encode() for engine in names]
-        lists.append(texts)
-        sizes.extend(map(len, texts))
+        lists.append(_format_trec_list(engine, entry).encode() for engine in names)
     paths.append(folder.write("qrels.txt", (text for _, text in sorted(qrels.items()))))
-    ends = np.cumsum(sizes)
-    # A row for each query, a column for each engine.
-    starts, stops = (offsets.reshape(-1, len(names)).T for offsets in (ends[:-1], ends[1:]))
-    for name, *ranges in zip(names.values(), starts.tolist(), stops.tolist(), strict=True):
-        paths.append(folder.write(name, map(lists.read, *ranges)))
+    for number, name in enumerate(names.values()):
+        of_engine = range(number, len(lists), len(names))
+        paths.append(folder.write(name, lists.read_lines(of_engine)))
     return paths
 
 
