@@ -127,10 +127,6 @@ class Assessor:
             for repeat in range(1, repeats + 1)
         ]
 
-    def render_prompt(self, pair: Pair) -> Prompt:
-        """Return the prompt for `pair`; the same bytes each time."""
-        return self.prompts.render(pair)
-
     def make_key_info(self, assignment: Assignment) -> VerdictKeyInfo:
         """Return what the store shows beside the key of `assignment`."""
         return VerdictKeyInfo(

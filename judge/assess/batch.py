@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryFile
 from typing import TypeVar
@@ -66,18 +66,6 @@ class _RequestLine:
     usd: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Submission:
-    """The result of submitting assignments.
-
-    The keys in `left_out` get no batch in this process: they fit into none, or another process judges them.
-    `is_short` says that the budget does not cover all the others.
-    """
-
-    left_out: Sequence[str]
-    is_short: bool
-
-
 @dataclass(slots=True)
 class BatchRunner:
     """Gets replies to the assignments of one assessor in batches.
@@ -114,12 +102,10 @@ class BatchRunner:
             in_batch = self.table.find(waiting)
             free = [key for key in waiting if key not in in_batch]
             if free and (may_submit or not in_batch):
-                submission = await self._submit({key: waiting[key] for key in free})
-                for key in submission.left_out:
-                    del waiting[key]
+                is_covered = await self._submit(waiting, free)
                 in_batch = self.table.find(waiting)
                 may_submit, interval = False, _POLL_INTERVAL
-                if submission.is_short and not in_batch:
+                if not is_covered and not in_batch:
                     raise LimitReached(
                         "the budget or --max-calls does not cover the {count:,} requests that are left, if"
                         " each reply is as long as --max-tokens allows; raise it and run again",
@@ -171,42 +157,42 @@ class BatchRunner:
 
     # --- submitting
 
-    async def _submit(self, assignments: Mapping[str, Assignment]) -> _Submission:
-        """Submit batches of `assignments`, as many as the budget covers."""
+    async def _submit(self, waiting: dict[str, Assignment], keys: Sequence[str]) -> bool:
+        """Submit batches of `keys`, as many as the budget covers; return whether it covers all.
+
+        Keys that fit into no batch, and those that another process judges, are removed from `waiting`.
+        """
         params, terms = self.api.params, self.api.terms
         lines: dict[str, _RequestLine] = {}
-        left_out: list[str] = []
         size = 0
-        for number, (key, assignment) in enumerate(assignments.items()):
+        for number, key in enumerate(keys):
             if number % _LINES_AT_ONCE == 0:  # a signal must not wait for all lines
                 await asyncio.sleep(0)
                 self.client.cancel_token.raise_if_cancelled()
-            prompt = self.assessor.render_prompt(assignment.pair)
+            prompt = self.assessor.prompts.render(waiting[key].pair)
             try:
                 content = self.api.make_line(key, prompt, params)
             except RequestRejected:
                 content = b""
             if not 0 < len(content) <= terms.line_bytes:
-                left_out.append(key)
+                del waiting[key]
                 continue
             if len(lines) == self._most_requests or size + len(content) > terms.file_bytes:
-                submission = await self._submit_batch(lines, params)
-                left_out += submission.left_out
-                if submission.is_short:
-                    return _Submission(left_out, is_short=True)
+                if not await self._submit_batch(waiting, lines, params):
+                    return False
                 lines, size = {}, 0
             most = bound_cost(prompt, params.params, self.client.price, in_batch=True)
             lines[key] = _RequestLine(content, most)
             size += len(content)
-        if not lines:
-            return _Submission(left_out, is_short=False)
-        submission = await self._submit_batch(lines, params)
-        return replace(submission, left_out=[*left_out, *submission.left_out])
+        return not lines or await self._submit_batch(waiting, lines, params)
 
-    async def _submit_batch(self, lines: Mapping[str, _RequestLine], params: RequestParams) -> _Submission:
-        """Submit `lines`, by key, as one batch."""
+    async def _submit_batch(
+        self, waiting: dict[str, Assignment], lines: Mapping[str, _RequestLine], params: RequestParams
+    ) -> bool:
+        """Submit `lines`, by key, as one batch, as `_submit` does."""
         batch_id, planned = await self.table.plan(list(lines), params.to_json())
-        left_out = list(lines.keys() - set(planned))
+        for key in lines.keys() - set(planned):
+            del waiting[key]
         # A server can count more tokens than the estimate.
         price = self.client.price
         least = self.client.spend_limit.highest_cost * price.batch_share if price else 0.0
@@ -217,7 +203,7 @@ class BatchRunner:
             count = 0
         await self.table.remove(batch_id, planned[count:])
         if not count:
-            return _Submission(left_out, is_short=bool(planned))
+            return not planned
         self._costs[batch_id] = reserved[:count]
         self.status = Message("submitting a batch of {count:,} requests", count=count)
         may_be_charged = False  # not before the file is at the server, nor for a batch that it refuses
@@ -241,7 +227,7 @@ class BatchRunner:
                 await self.table.remove(batch_id)
                 self.client.spend_limit.settle_batch(self._costs.pop(batch_id), (), None)
         await self.table.record_creation(batch_id, batch_status.id)
-        return _Submission(left_out, is_short=count < len(planned))
+        return count == len(planned)
 
     async def _create(self, batch_id: str, file_id: str) -> BatchStatus:
         """Create the batch; after an answer that does not say whether it is there, look for it first."""

@@ -60,7 +60,7 @@ class ReplyReader:
                 unprocessed.add(line.custom_id)
                 continue
             try:
-                prompt = self.assessor.render_prompt(assignment.pair)
+                prompt = self.assessor.prompts.render(assignment.pair)
                 replies[line.custom_id] = self.api.read_reply(line, prompt, self.params)
             except CallError as error:
                 replies[line.custom_id] = error

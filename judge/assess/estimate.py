@@ -232,7 +232,7 @@ def estimate_run(
         if assignment.key not in in_batch:
             versions[assignment.prompt_version] += 1
             if assignment.prompt_version not in learned:
-                by_rule += _estimate_by_rule(assessor.render_prompt(assignment.pair), reply_tokens)
+                by_rule += _estimate_by_rule(assessor.prompts.render(assignment.pair), reply_tokens)
     calls = versions.total()
     by_history, again = _estimate_from_history(learned, versions)
     usage = by_history + by_rule
@@ -280,7 +280,7 @@ def _compare_examples(
         return None
     with_examples, without = Usage(), Usage()
     for request in requests:
-        prompt = assessor.render_prompt(request.assignment.pair)
+        prompt = assessor.prompts.render(request.assignment.pair)
         with_examples += _estimate_by_rule(prompt, reply_tokens)
         system = prompt.system.removesuffix(prompts.templates[prompt.lang].examples_text)
         without += _estimate_by_rule(replace(prompt, system=system), reply_tokens)

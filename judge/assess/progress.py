@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
-from itertools import takewhile
 from typing import Protocol
 
 from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
@@ -52,8 +51,9 @@ class RepeatCounter:
 
     def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
         self._pairs = pairs
-        self._scale = scale
-        self._repeats = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
+        self._relevant_from = scale.relevant_from
+        #: The judgments of each repeat, by outcome.
+        self._counts = [Counter[str]() for _ in range(repeats)]
         self._ended = 0
 
     def count_judgments(self, judgments: Iterable[Judgment]) -> list[RepeatProgress]:
@@ -61,19 +61,20 @@ class RepeatCounter:
 
         A repeat whose last judgment comes before that of an earlier one ends with the earlier one.
         """
-        if len(self._repeats) == 1:
+        repeats = len(self._counts)
+        if repeats == 1:
             return []
         for judgment in judgments:
-            repeat, grade = self._repeats[judgment.repeat - 1], judgment.grade
-            self._repeats[judgment.repeat - 1] = replace(
-                repeat,
-                judged=repeat.judged + (grade is not None),
-                failed=repeat.failed + (grade is None),
-                relevant=repeat.relevant + (grade is not None and grade >= self._scale.relevant_from),
-            )
-        following = self._repeats[self._ended :]
-        ended = list(takewhile(lambda repeat: repeat.judged + repeat.failed == self._pairs, following))
-        self._ended += len(ended)
+            counts, grade = self._counts[judgment.repeat - 1], judgment.grade
+            counts["failed" if grade is None else "judged"] += 1
+            counts["relevant"] += grade is not None and grade >= self._relevant_from
+        ended = []
+        for counts in self._counts[self._ended :]:
+            if counts["judged"] + counts["failed"] < self._pairs:
+                break
+            self._ended += 1
+            outcomes = (counts[name] for name in ("judged", "failed", "relevant"))
+            ended.append(RepeatProgress(self._ended, repeats, *outcomes))
         return ended
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from statistics import fmean
 
@@ -68,19 +68,17 @@ class CanaryGrades:
 class CanaryCheck:
     """What this night's canaries show: the last run of them, and how it compares with the baseline.
 
-    `reasons` say why the assessor is another one than at the baseline, by any run of the night; empty when
-    it is not. `accepted` are new served model names that the options accept. `earlier` are the summaries of
-    the night's runs before it. `shares_canaries` tells whether a canary has a grade both tonight and at the
-    baseline.
+    The `reasons` of the `results` are of any run of the night. `accepted` are new served model names that the
+    options accept. `earlier` are the summaries of the night's runs before it. `shares_canaries` tells whether
+    a canary has a grade both tonight and at the baseline.
     """
 
     run: RunResult
     earlier: tuple[Summary, ...]
     canary_grades: CanaryGrades
-    comparison: GradeComparison
-    reasons: tuple[str, ...]
-    accepted: tuple[str, ...] = ()
-    shares_canaries: bool = False
+    results: CanaryResults
+    accepted: tuple[str, ...]
+    shares_canaries: bool
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
@@ -154,19 +152,19 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: Nigh
     past = [load_canary_grades(folder) for folder in earlier if read_config(folder).identity == identity]
     before = at_baseline or next(iter(past), None)
     summaries = tuple(map(load_summary, earlier))
-    if before is None:
-        return CanaryCheck(run, summaries, tonight, GradeComparison(), reasons=())
-    reasons: dict[str, None] = {}
-    for grades in (*past, tonight):
-        reasons |= dict.fromkeys(find_assessor_changes(grades, before, rules))
-    comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
+    reasons: tuple[str, ...] = ()
+    comparison, accepted = GradeComparison(), frozenset[str]()
+    if before is not None:
+        runs = (find_assessor_changes(grades, before, rules) for grades in (*past, tonight))
+        reasons = tuple(dict.fromkeys(chain.from_iterable(runs)))
+        comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
+        accepted = tonight.served - before.served if before.served and not reasons else accepted
     return CanaryCheck(
         run,
         summaries,
         tonight,
-        comparison,
-        reasons=tuple(reasons),
-        accepted=tuple(sorted(tonight.served - before.served)) if before.served and not reasons else (),
+        _summarise_canaries(run, tonight, comparison, reasons),
+        tuple(sorted(accepted)),
         shares_canaries=at_baseline is not None and comparison.compared > 0,
     )
 
@@ -304,10 +302,11 @@ def _compute_mean_change(grades: Floats, tonight: int) -> Floats:
     return change
 
 
-def summarise_canaries(check: CanaryCheck) -> CanaryResults:
+def _summarise_canaries(
+    run: RunResult, tonight: CanaryGrades, comparison: GradeComparison, reasons: tuple[str, ...]
+) -> CanaryResults:
     """Return the results of this night's canaries as night.json holds them."""
-    run, canary_grades = check.run, check.canary_grades
-    by_pair = canary_grades.grades.values()
+    by_pair = tonight.grades.values()
     means = [fmean(grades) for grades in by_pair]
     differs = [one != other for grades in by_pair for one, other in combinations(grades, 2)]
     # The set of pairs identifies the canaries: another version of judge may have other ones.
@@ -316,11 +315,11 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
         id=hash_parts([part for pair in pair_keys for part in pair], 8),
         pairs=len(run.pool.pairs),
         repeats=run.summary.repeats,
-        judged=canary_grades.judged,
-        failed=canary_grades.requested - canary_grades.judged,
+        judged=tonight.judged,
+        failed=tonight.requested - tonight.judged,
         mean_grade=fmean(means) if means else None,
         flips=fmean(differs) if differs else None,
-        **asdict(check.comparison),
-        drift=bool(check.reasons),
-        reasons=check.reasons,
+        **asdict(comparison),
+        drift=bool(reasons),
+        reasons=reasons,
     )

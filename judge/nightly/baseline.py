@@ -40,7 +40,7 @@ from judge.nightly.record import (
     read_record,
     read_record_if_there,
 )
-from judge.runs.folder import RunFolder
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config
 from judge.runs.record_json import from_json, to_json
 
@@ -237,13 +237,13 @@ def load_baseline(nights: Path) -> Baseline | None:
         return None
     folder = nights / _BASELINE_FOLDER
     try:
-        return _load_baseline(folder, pointer)
+        with translate_run_errors(folder / pointer.id):
+            return _load_baseline(folder, pointer)
     except InputError as error:
-        problem: object = error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        problem = Message("{folder}: is damaged ({error!r})", folder=folder / pointer.id, error=error)
-    command = _format_set_command(nights)
-    raise InputError("{error}; set the baseline again: {command}", error=problem, command=command)
+        command = _format_set_command(nights)
+        raise InputError(
+            "{error}; set the baseline again: {command}", error=error, command=command
+        ) from error
 
 
 def _format_set_command(nights: Path) -> str:

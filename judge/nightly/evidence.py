@@ -67,7 +67,7 @@ def gather_evidence(
         has_baseline=baseline is not None,
         are_settings_changed=bool(assessor_setting_changes),
         set_baseline_command=command,
-        assessor_changes=[*assessor_setting_changes, *(check.reasons if check else ())],
+        assessor_changes=[*assessor_setting_changes, *(check.results.reasons if check else ())],
         missing=missing,
         engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
@@ -138,7 +138,7 @@ def _compare(
         return evidence
     outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
     if evidence.assessor_changes:
-        moved = check.comparison.shift if check else None
+        moved = check.results.shift if check else None
         if shift is not None and shift.p < rules.canary_alpha:
             moved = shift.by  # of the pool itself
         drops = tuple(regression_test.find_possible_drops(outcomes, moved, context.config.grading.top))
@@ -169,7 +169,7 @@ def _find_new_models(
     """Return a sentence when models graded tonight whose names are not in the baseline."""
     served = baseline.reference.served
     new = list_served_models(summary).difference(served)
-    if check and not check.reasons:
+    if check and not check.results.drift:
         new = frozenset(name for name in new if not rules.accepts(name))
     if not new or not served:
         return []

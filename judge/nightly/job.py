@@ -178,7 +178,7 @@ def run_night(
     # The limits are for the canaries and the run together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
     check = None if missing else _judge_canaries(context, spend_limit, canary_progress)
-    drifted = bool(assessor_setting_changes or (check and check.reasons))
+    drifted = bool(assessor_setting_changes or (check and check.results.drift))
     missing += explain_unanswered_canaries(check, rules)
     # A user who changes the options needs a night that can be the baseline, so such a night is judged.
     stopped = drifted and not assessor_setting_changes and not missing and rules.judge_on_drift == "stop"
@@ -311,7 +311,7 @@ def _make_record(
         engines=_select_engine_results(summary) if summary else {},
         baseline=context.baseline.reference if context.baseline else None,
         regression_test=test if evidence.query_drift else None,
-        canaries=assessor_drift.summarise_canaries(check) if check else None,
+        canaries=check.results if check else None,
         query_drift=evidence.query_drift,
         engine_settings=context.collection.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
