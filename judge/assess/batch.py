@@ -7,47 +7,35 @@ A batch takes these steps, and the store keeps each of them, so that a process c
     create    `BatchApi.create`: from here on the provider charges for the batch
     wait      `BatchApi.retrieve`, at growing intervals
     read      `BatchApi.read_lines`; each reply leaves the batch when its call is in the ledger
-
-When the process ends between the upload and the answer to the creation, the next one looks for a batch of the
-uploaded file at the server, and only creates one when there is none.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryFile
-from typing import TypeVar
 
 from judge.assess.assessor import Assessor, Assignment
 from judge.assess.batch_replies import MIN_FAILED, ReplyReader, is_final, make_batch_call
+from judge.assess.batch_server import BatchServer
 from judge.client.budget import bound_cost
 from judge.client.client import ModelClient
-from judge.client.retry import make_retry_policy
 from judge.errors import (
     AccountError,
     CallError,
-    ConnectionFailed,
     LimitReached,
     RequestRejected,
-    RetryableError,
     RunIncomplete,
     StoreError,
 )
 from judge.messages import Message
-from judge.models.batch_api import BatchApi, BatchReply, BatchStatus
+from judge.models.batch_api import BatchReply, BatchStatus
 from judge.models.negotiation import RequestParams
-from judge.store.batches import BatchTable, StoredBatch
+from judge.store.batches import BatchTable
 
-T = TypeVar("T")
 #: Seconds between two looks at a batch: at first, the factor from one to the next, and at most.
 _POLL_INTERVAL, _POLL_GROWTH, _MAX_POLL_INTERVAL = 1.0, 1.5, 60.0
-#: For so long after its upload, the creation of a batch may still be on its way to the server.
-_MAX_CREATION = timedelta(seconds=30)
-#: Providers keep the files of a batch for a month; a batch that is not there later is lost.
-_MAX_AGE = timedelta(days=30)
 #: What a provider says when the requests of an account that wait have too many tokens.
 _QUEUE_IS_FULL = "token_limit"
 #: The fewest requests for which a smaller batch is tried when the queue is full.
@@ -70,20 +58,26 @@ class _RequestLine:
 class BatchRunner:
     """Gets replies to the assignments of one assessor in batches.
 
-    `status` says what the run waits for. `table` is that of the store, `client` that of the assessor.
     `warnings` name the batches with requests that failed.
     """
 
-    api: BatchApi
+    server: BatchServer
     assessor: Assessor
-    client: ModelClient
-    table: BatchTable
-    status: str = ""
     warnings: list[Message] = field(default_factory=list)
     #: The reserved costs of the batches that this process submitted.
     _costs: dict[str, Sequence[float]] = field(default_factory=dict)
     _ended: int = 0
     _most_requests: int = 0
+
+    @property
+    def client(self) -> ModelClient:
+        """The client of the model."""
+        return self.server.client
+
+    @property
+    def table(self) -> BatchTable:
+        """The batches in the store."""
+        return self.server.table
 
     async def collect(
         self, assignments: Mapping[str, Assignment]
@@ -95,7 +89,7 @@ class BatchRunner:
         refuses a batch, one is cancelled there, or the budget covers no further request; what `judge.client`
         raises for a server that gives no answer; Cancelled.
         """
-        self._most_requests = self.api.terms.requests
+        self._most_requests = self.server.api.terms.requests
         waiting = dict(assignments)
         may_submit, interval = True, _POLL_INTERVAL
         while waiting:
@@ -118,7 +112,7 @@ class BatchRunner:
                 if replies is None:
                     continue
                 self._ended += 1
-                self.status = ""
+                self.server.status = ""
                 yield replies
                 for key in replies:
                     del waiting[key]
@@ -141,7 +135,7 @@ class BatchRunner:
             if batch is None:
                 await self.table.remove(batch_id)
                 continue
-            status = await self._retrieve_status(batch)
+            status = await self.server.retrieve_status(batch)
             if status is not None and status.has_ended:
                 ended.append((batch_id, status))
             elif status is not None and not progress:
@@ -152,7 +146,7 @@ class BatchRunner:
                     done=status.done,
                     total=status.total or batch.requests,
                 )
-        self.status = progress
+        self.server.status = progress
         return ended
 
     # --- submitting
@@ -162,7 +156,7 @@ class BatchRunner:
 
         Keys that fit into no batch, and those that another process judges, are removed from `waiting`.
         """
-        params, terms = self.api.params, self.api.terms
+        params, terms = self.server.api.params, self.server.api.terms
         lines: dict[str, _RequestLine] = {}
         size = 0
         for number, key in enumerate(keys):
@@ -171,7 +165,7 @@ class BatchRunner:
                 self.client.cancel_token.raise_if_cancelled()
             prompt = self.assessor.prompts.render(waiting[key].pair)
             try:
-                content = self.api.make_line(key, prompt, params)
+                content = self.server.api.make_line(key, prompt, params)
             except RequestRejected:
                 content = b""
             if not 0 < len(content) <= terms.line_bytes:
@@ -205,135 +199,25 @@ class BatchRunner:
         if not count:
             return not planned
         self._costs[batch_id] = reserved[:count]
-        self.status = Message("submitting a batch of {count:,} requests", count=count)
+        self.server.status = Message("submitting a batch of {count:,} requests", count=count)
         may_be_charged = False  # not before the file is at the server, nor for a batch that it refuses
         try:
             with TemporaryFile() as file:
                 file.writelines(lines[key].content for key in planned[:count])
 
-                async def upload() -> str:
-                    file.seek(0)
-                    return await self.api.upload(batch_id, file)
-
-                file_id = await self._retry(upload)
+                file_id = await self.server.upload(batch_id, file)
             may_be_charged = True
             await self.table.record_upload(batch_id, file_id)
-            batch_status = await self._retry(lambda: self._create(batch_id, file_id))
+            batch_status = await self.server.create(batch_id, file_id)
         except (AccountError, RequestRejected) as error:
             may_be_charged = False
-            raise _explain_refusal(error, self.client.model.endpoint) from error
+            raise self.server.explain_refusal(error) from error
         finally:
             if not may_be_charged:
                 await self.table.remove(batch_id)
                 self.client.spend_limit.settle_batch(self._costs.pop(batch_id), (), None)
         await self.table.record_creation(batch_id, batch_status.id)
         return count == len(planned)
-
-    async def _create(self, batch_id: str, file_id: str) -> BatchStatus:
-        """Create the batch; after an answer that does not say whether it is there, look for it first."""
-        try:
-            return await self.api.create(batch_id, file_id)
-        except ConnectionFailed:
-            raise
-        except RetryableError as error:
-            if error.kind == "rate_limit":
-                raise
-            try:
-                batch_status = await self._find(file_id, datetime.now(UTC))
-            except AccountError as refusal:  # the batch may be there
-                raise self._make_lookup_error(refusal) from refusal
-            if batch_status is None:
-                raise
-            return batch_status
-
-    async def _find(self, file_id: str, since: datetime) -> BatchStatus | None:
-        """Return the batch of the uploaded file, None when no creation can be on its way any more."""
-        time = asyncio.get_running_loop().time
-        end = time() + (since + _MAX_CREATION - datetime.now(UTC)).total_seconds()
-        while True:
-            is_late = time() > end
-            try:
-                batch_status = await self._retry(lambda: self.api.find(file_id, since))
-            except RequestRejected as error:
-                raise self._make_lookup_error(error) from error
-            if batch_status is not None or is_late:
-                return batch_status
-            await self.client.cancel_token.sleep(_POLL_INTERVAL)
-
-    def _make_lookup_error(self, error: CallError) -> RunIncomplete:
-        """Return why a run ends when the server refuses to say what became of a batch."""
-        return RunIncomplete(
-            "{endpoint} refuses a request about batches: {error}; run the same command again later, or"
-            " without --batch",
-            endpoint=self.client.model.endpoint,
-            error=error,
-        )
-
-    # --- waiting
-
-    async def _retrieve_status(self, batch: StoredBatch) -> BatchStatus | None:
-        """Return the state of a batch at the server, None when it is not there."""
-        if not batch.server_id:
-            await self._resume_creation(batch)
-            return None
-        try:
-            return await self._retry(lambda: self.api.retrieve(batch.server_id))
-        except (AccountError, RequestRejected) as error:
-            await self._remove_lost(batch, error)
-            return None
-
-    async def _remove_lost(self, batch: StoredBatch, error: AccountError | RequestRejected) -> None:
-        """Remove a batch that counts as lost; raise RunIncomplete for a younger one."""
-        may_be_lost = error.kind == "not_found" or isinstance(error, RequestRejected)
-        if not may_be_lost or datetime.now(UTC) - batch.changed_at <= _MAX_AGE:
-            raise RunIncomplete(
-                "the batch {batch} of {day} cannot be read ({error}); use the key of the account that"
-                " submitted it. {days} days after its submission it counts as lost",
-                batch=batch.server_id,
-                day=batch.changed_at.date(),
-                error=error,
-                days=_MAX_AGE.days,
-            ) from error
-        await self.table.remove(batch.id)
-
-    async def _resume_creation(self, batch: StoredBatch) -> None:
-        """Find the batch of a process that ended before it had an answer, or free its keys."""
-        if not await self.table.take_over(batch.id):
-            return  # its process lives
-        batch_status = await self._find(batch.file_id, batch.changed_at) if batch.file_id else None
-        if batch_status is None:
-            await self.table.remove(batch.id)
-        else:
-            await self.table.record_creation(batch.id, batch_status.id)
-
-    async def _retry(self, send: Callable[[], Awaitable[T]]) -> T:
-        """Return what `send` does; raise RunIncomplete when the server gives no answer for `max_wait`."""
-        limits, token = self.client.limits, self.client.cancel_token
-        since = asyncio.get_running_loop().time()
-        while True:
-            token.raise_if_cancelled()
-            try:
-                async for attempt in make_retry_policy(limits, token.sleep, lambda: True):
-                    with attempt:
-                        return await self._send(send)
-            except RetryableError as error:
-                if asyncio.get_running_loop().time() - since >= limits.max_wait:
-                    raise RunIncomplete(
-                        "no request about a batch to {endpoint} succeeded for {seconds:.0f} s, last error:"
-                        " {error}; the same command goes on from here",
-                        endpoint=self.client.model.endpoint,
-                        seconds=limits.max_wait,
-                        error=error,
-                    ) from error
-                await token.sleep(_MAX_POLL_INTERVAL)
-
-    async def _send(self, send: Callable[[], Awaitable[T]]) -> T:
-        """Return what `send` does; the status says why it fails."""
-        try:
-            return await send()
-        except RetryableError as error:
-            self.status = Message("a request about a batch failed ({error}); trying again", error=error)
-            raise
 
     # --- reading
 
@@ -351,11 +235,11 @@ class BatchRunner:
             params = RequestParams.from_json(batch.params)
         except ValueError as error:
             raise StoreError("batch {name} of the store: {error}", name=batch_id, error=error) from error
-        reader = ReplyReader(self.api, self.assessor, assignments, params)
+        reader = ReplyReader(self.server.api, self.assessor, assignments, params)
         try:
-            replies = await self._retry(lambda: reader.read(status))
+            replies = await self.server.retry(lambda: reader.read(status))
         except (AccountError, RequestRejected) as error:
-            await self._remove_lost(batch, error)
+            await self.server.remove_lost(batch, error)
             return None
         calls = [make_batch_call(reply) for reply in replies.values()]
         if batch_id in self._costs:  # else an earlier command submitted it, and paid for it
@@ -406,21 +290,3 @@ class BatchRunner:
             requests=requests,
             reason=Message(": {error}", error=status.error) if status.error else "",
         )
-
-
-def _explain_refusal(error: CallError, endpoint: str) -> RunIncomplete | CallError:
-    """Return the error of a batch that the server refused, with what to do."""
-    if isinstance(error, AccountError) and error.kind != "not_found":
-        return error
-    if error.kind == "not_found":
-        return RunIncomplete(
-            "{endpoint} has no Batch API ({error}); omit --batch, or use a server that has one",
-            endpoint=endpoint,
-            error=error,
-        )
-    return RunIncomplete(
-        "{endpoint} refuses the batch ({error}); omit --batch, or use a model that the provider judges in"
-        " batches",
-        endpoint=endpoint,
-        error=error,
-    )

@@ -69,7 +69,6 @@ class LeaseScheduler:
         most = max(_MIN_PAIRS, 4 * self._limits.concurrency)
         # A few at first: the first requests do not wait until all of these are leased.
         size = max(_MIN_PAIRS, self._limits.concurrency // 4)
-        self._window.expect_leases(is_expected=True)
         async with asyncio.TaskGroup() as group:
             with self._token.cancel_on_error():
                 while self._token.reason is None:
@@ -83,7 +82,6 @@ class LeaseScheduler:
                         await self._wait_for_other_processes()
                         await self._lease_next(group, self._leased_elsewhere, len(self._leased_elsewhere))
                     elif self._in_progress:
-                        self._window.expect_leases(is_expected=False)
                         await self._wait_for_pair()
                     elif self._in_batches:
                         raise RunIncomplete(

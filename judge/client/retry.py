@@ -1,7 +1,7 @@
 """When a request is made again, and the limits of requests.
 
-`judge.client` and `judge.assess.batch` retry requests to models by this policy; adapters and their libraries
-retry nothing.
+`judge.client` and `judge.assess.batch_server` retry requests to models by this policy; adapters and their
+libraries retry nothing.
 """
 
 from __future__ import annotations

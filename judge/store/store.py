@@ -300,9 +300,9 @@ class VerdictStore:
         """End the lease without a verdict, and store the calls that were made for its key."""
         await self._writer.commit(partial(self._release, key=lease.key, calls=calls))
 
-    def adapt_commit_interval(self, count: int, answer_seconds: float = 0.0) -> None:
-        """Adapt the interval of commits to a run of up to `count` leases and to the time of its answers."""
-        self._writer.adapt_commit_interval(count, answer_seconds)
+    def adapt_commit_interval(self, answer_seconds: float) -> None:
+        """Adapt the interval of commits to the time of the answers of a run, 0 where that is unknown."""
+        self._writer.adapt_commit_interval(answer_seconds)
 
     def log_calls(self, lease: Lease, calls: Sequence[Call]) -> None:
         """Store calls soon; an error is raised by the next write."""

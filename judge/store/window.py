@@ -28,10 +28,9 @@ class LeaseWindow:
         self.store = store
         self.sleep = sleep
         self._size = self._free_slots = size
-        self._expects_leases = True
         #: The shortest time of an answer, in seconds.
         self._shortest_answer = math.inf
-        store.adapt_commit_interval(size)
+        store.adapt_commit_interval(0.0)
         self._freed = asyncio.Event()
 
     async def acquire(self, keys: Sequence[str]) -> list[VerdictOrFailure | PairLease | Busy]:
@@ -61,13 +60,7 @@ class LeaseWindow:
         """Adapt the store's commits to an answer that took `seconds`, if it is the shortest one."""
         if seconds < self._shortest_answer:
             self._shortest_answer = seconds
-            self.expect_leases(is_expected=self._expects_leases)
-
-    def expect_leases(self, *, is_expected: bool) -> None:
-        """Say whether more leases are expected: after the last one, each verdict is committed at once."""
-        self._expects_leases = is_expected
-        answer = self._shortest_answer if self._shortest_answer < math.inf else 0.0
-        self.store.adapt_commit_interval(self._size if is_expected else 0, answer)
+            self.store.adapt_commit_interval(seconds)
 
     def free(self, count: int = 1) -> None:
         """Free the slots of `count` leases that ended."""

@@ -19,11 +19,7 @@ from judge.store import schema
 
 T = TypeVar("T")
 #: Seconds from the beginning of a commit to that of the next one: a fast disk would give each write its own.
-_MIN_INTERVAL, _MAX_INTERVAL = 0.01, 0.02
-#: The longest interval of a run whose answers take long.
-_MAX_SLOW_INTERVAL = 0.1
-#: Pairs that a run judges in a second, at most: each takes a sixth of a millisecond of CPU time.
-_MAX_RATE = 6_000
+_MIN_INTERVAL, _MAX_INTERVAL = 0.01, 0.1
 #: A write, and what its caller waits for.
 _Job = tuple[Callable[[sqlite3.Connection], Any], asyncio.Future[Any] | None]
 _Result = tuple[asyncio.Future[Any] | None, Any]
@@ -65,18 +61,14 @@ class GroupCommitWriter:
         """Commit `write` soon; when that fails, the next `commit` raises its error."""
         self._jobs.put((write, None))
 
-    def adapt_commit_interval(self, leases: int, answer_seconds: float = 0.0) -> None:
-        """Set the interval for a run that holds up to `leases` at a time, and whose answers take this long.
+    def adapt_commit_interval(self, answer_seconds: float) -> None:
+        """Set the interval for a run whose answers take this long, 0 where that is unknown.
 
-        Half of the leases are those of requests in flight. Each pair waits for two commits: that of its lease
-        and that of its verdict. A longer interval slows nothing as long as two commits take less time than
-        the run needs for the other half of its leases. With 0 leases, only the end of the run waits for a
-        commit, and there is no interval.
+        Half of the leases of a run are those of requests in flight. Each pair waits for two commits: that of
+        its lease and that of its verdict. A longer interval slows nothing as long as two commits take less
+        time than the run needs for the other half of its leases.
         """
-        # The other half, leases / 2 pairs at `_MAX_RATE` a second, is there for two commits.
-        by_rate = min(leases / 2 / _MAX_RATE / 2, _MAX_INTERVAL)
-        by_answers = min(answer_seconds / 4, _MAX_SLOW_INTERVAL)
-        self.interval = max(_MIN_INTERVAL, by_rate, by_answers) if leases else 0.0
+        self.interval = max(_MIN_INTERVAL, min(answer_seconds / 4, _MAX_INTERVAL))
 
     def close(self) -> None:
         """Commit what is queued, then end the thread."""

@@ -69,9 +69,9 @@ class _RecordingStore(VerdictStore):
         self.answer_seconds: list[float] = []
         super().__init__(path)
 
-    def adapt_commit_interval(self, count: int, answer_seconds: float = 0.0) -> None:
+    def adapt_commit_interval(self, answer_seconds: float) -> None:
         self.answer_seconds.append(answer_seconds)
-        super().adapt_commit_interval(count, answer_seconds)
+        super().adapt_commit_interval(answer_seconds)
 
 
 def test_the_store_learns_the_time_of_the_shortest_answer(tmp_path: Path) -> None:

@@ -1,0 +1,182 @@
+"""The requests about batches: each with retries, and each so that no batch is created or paid for twice.
+
+When the process ends between the upload and the answer to the creation, the next one looks for a batch of the
+uploaded file at the server, and only creates one when there is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import IO, TypeVar
+
+from judge.client.client import ModelClient
+from judge.client.retry import make_retry_policy
+from judge.errors import (
+    AccountError,
+    CallError,
+    ConnectionFailed,
+    RequestRejected,
+    RetryableError,
+    RunIncomplete,
+)
+from judge.messages import Message
+from judge.models.batch_api import BatchApi, BatchStatus
+from judge.store.batches import BatchTable, StoredBatch
+
+T = TypeVar("T")
+#: Seconds between two looks for a batch, and between two rounds of attempts.
+_POLL_INTERVAL, _RETRY_INTERVAL = 1.0, 60.0
+#: For so long after its upload, the creation of a batch may still be on its way to the server.
+_MAX_CREATION = timedelta(seconds=30)
+#: Providers keep the files of a batch for a month; a batch that is not there later is lost.
+_MAX_AGE = timedelta(days=30)
+
+
+@dataclass(slots=True)
+class BatchServer:
+    """The Batch API of a model, with the table of batches in the store.
+
+    `status` says what the run waits for.
+    """
+
+    api: BatchApi
+    client: ModelClient
+    table: BatchTable
+    status: str = ""
+
+    async def upload(self, batch_id: str, file: IO[bytes]) -> str:
+        """Upload the requests of a batch; return the id of the file."""
+
+        async def send() -> str:
+            file.seek(0)
+            return await self.api.upload(batch_id, file)
+
+        return await self.retry(send)
+
+    async def create(self, batch_id: str, file_id: str) -> BatchStatus:
+        """Create the batch of an uploaded file."""
+        return await self.retry(lambda: self._create(batch_id, file_id))
+
+    async def _create(self, batch_id: str, file_id: str) -> BatchStatus:
+        """Create the batch; after an answer that does not say whether it is there, look for it first."""
+        try:
+            return await self.api.create(batch_id, file_id)
+        except ConnectionFailed:
+            raise
+        except RetryableError as error:
+            if error.kind == "rate_limit":
+                raise
+            try:
+                batch_status = await self._find(file_id, datetime.now(UTC))
+            except AccountError as refusal:  # the batch may be there
+                raise self._make_lookup_error(refusal) from refusal
+            if batch_status is None:
+                raise
+            return batch_status
+
+    async def _find(self, file_id: str, since: datetime) -> BatchStatus | None:
+        """Return the batch of the uploaded file, None when no creation can be on its way any more."""
+        time = asyncio.get_running_loop().time
+        end = time() + (since + _MAX_CREATION - datetime.now(UTC)).total_seconds()
+        while True:
+            is_late = time() > end
+            try:
+                batch_status = await self.retry(lambda: self.api.find(file_id, since))
+            except RequestRejected as error:
+                raise self._make_lookup_error(error) from error
+            if batch_status is not None or is_late:
+                return batch_status
+            await self.client.cancel_token.sleep(_POLL_INTERVAL)
+
+    def _make_lookup_error(self, error: CallError) -> RunIncomplete:
+        """Return why a run ends when the server refuses to say what became of a batch."""
+        return RunIncomplete(
+            "{endpoint} refuses a request about batches: {error}; run the same command again later, or"
+            " without --batch",
+            endpoint=self.client.model.endpoint,
+            error=error,
+        )
+
+    async def retrieve_status(self, batch: StoredBatch) -> BatchStatus | None:
+        """Return the state of a batch at the server, None when it is not there."""
+        if not batch.server_id:
+            await self._resume_creation(batch)
+            return None
+        try:
+            return await self.retry(lambda: self.api.retrieve(batch.server_id))
+        except (AccountError, RequestRejected) as error:
+            await self.remove_lost(batch, error)
+            return None
+
+    async def remove_lost(self, batch: StoredBatch, error: AccountError | RequestRejected) -> None:
+        """Remove a batch that counts as lost; raise RunIncomplete for a younger one."""
+        may_be_lost = error.kind == "not_found" or isinstance(error, RequestRejected)
+        if not may_be_lost or datetime.now(UTC) - batch.changed_at <= _MAX_AGE:
+            raise RunIncomplete(
+                "the batch {batch} of {day} cannot be read ({error}); use the key of the account that"
+                " submitted it. {days} days after its submission it counts as lost",
+                batch=batch.server_id,
+                day=batch.changed_at.date(),
+                error=error,
+                days=_MAX_AGE.days,
+            ) from error
+        await self.table.remove(batch.id)
+
+    async def _resume_creation(self, batch: StoredBatch) -> None:
+        """Find the batch of a process that ended before it had an answer, or free its keys."""
+        if not await self.table.take_over(batch.id):
+            return  # its process lives
+        batch_status = await self._find(batch.file_id, batch.changed_at) if batch.file_id else None
+        if batch_status is None:
+            await self.table.remove(batch.id)
+        else:
+            await self.table.record_creation(batch.id, batch_status.id)
+
+    async def retry(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Return what `send` does; raise RunIncomplete when the server gives no answer for `max_wait`."""
+        limits, token = self.client.limits, self.client.cancel_token
+        since = asyncio.get_running_loop().time()
+        while True:
+            token.raise_if_cancelled()
+            try:
+                async for attempt in make_retry_policy(limits, token.sleep, lambda: True):
+                    with attempt:
+                        return await self._send(send)
+            except RetryableError as error:
+                if asyncio.get_running_loop().time() - since >= limits.max_wait:
+                    raise RunIncomplete(
+                        "no request about a batch to {endpoint} succeeded for {seconds:.0f} s, last error:"
+                        " {error}; the same command goes on from here",
+                        endpoint=self.client.model.endpoint,
+                        seconds=limits.max_wait,
+                        error=error,
+                    ) from error
+                await token.sleep(_RETRY_INTERVAL)
+
+    async def _send(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Return what `send` does; the status says why it fails."""
+        try:
+            return await send()
+        except RetryableError as error:
+            self.status = Message("a request about a batch failed ({error}); trying again", error=error)
+            raise
+
+    def explain_refusal(self, error: CallError) -> RunIncomplete | CallError:
+        """Return the error of a batch that the server refused, with what to do."""
+        if isinstance(error, AccountError) and error.kind != "not_found":
+            return error
+        if error.kind == "not_found":
+            return RunIncomplete(
+                "{endpoint} has no Batch API ({error}); omit --batch, or use a server that has one",
+                endpoint=self.client.model.endpoint,
+                error=error,
+            )
+        return RunIncomplete(
+            "{endpoint} refuses the batch ({error}); omit --batch, or use a model that the provider judges in"
+            " batches",
+            endpoint=self.client.model.endpoint,
+            error=error,
+        )
