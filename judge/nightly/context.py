@@ -33,8 +33,9 @@ from judge.nightly.baseline import COLLECTION_FILE, Baseline, CollectionInfo, re
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
-from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there
+from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
 from judge.runs.record_json import to_json
+from judge.runs.run_result import RunResult
 
 if TYPE_CHECKING:
     from judge.config.collect import CollectConfig
@@ -45,6 +46,10 @@ _SECRET = re.compile(r"keys?$|token|secret|password|authorization|cookie", re.IG
 _TREC_FILES = ("topics", "docs", "trec_runs")
 #: Options that may differ between nights of one assessor; canaries show whether the endpoint changed it.
 _FREE_OPTIONS = frozenset({"dataset", "labels", "depth", "endpoint", "repeats", "as_of"})
+#: Parts of a run's identity that change no request to a model.
+_NOT_IN_REQUESTS = frozenset(
+    {"dataset", "labels", "depth", "repeats", "relevant_from", "rerank_thresholds", "near_duplicates"}
+)
 _FIRST_TOML = Message(
     'write two lines into it to begin: model = "openai:NAME" and data = "results.jsonl" (or a table'
     " [collect] with queries and engine, to ask engines every night)"
@@ -256,6 +261,43 @@ def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -
     if not changed:
         return []
     return [Message("the assessor settings changed: {changes}", changes=join_messages(changed))]
+
+
+def describe_unused_verdicts(
+    context: NightContext, identity: RunIdentity, run: RunResult, calls: int
+) -> Iterator[Message]:
+    """Yield that options of the requests changed since the run before, so that its pairs were paid again.
+
+    `calls` are those of the run of this night. Where they are fewer than the judgments of both nights, stored
+    verdicts were used.
+    """
+    days = sorted(path.parent.name for path in context.nights.glob("????-??-??/results.json"))
+    day = next((day for day in reversed(days) if is_day(day) and day < context.day), "")
+    before = RunFolder(context.nights / day)
+    with suppress(InputError):  # an earlier night that is damaged is no reason to end this one
+        config = read_config_if_there(before) if day else None
+        changes = (
+            [*run_identity.describe_identity_changes(config.identity, identity, _NOT_IN_REQUESTS)]
+            if config
+            else []
+        )
+        if not changes:
+            return
+        judged = {(*judgment.key, judgment.repeat) for judgment in read_judgments(before) if judgment.reply}
+        again = [
+            judgment.key
+            for judgment in run.judgments
+            if judgment.reply
+            and judgment.judged_snippet_id is None
+            and (*judgment.key, judgment.repeat) in judged
+        ]
+        if 0 < len(again) <= calls:
+            yield Message(
+                "{changes} (since {day}), so no stored verdict was used: {count:,} pairs were judged again",
+                changes=join_messages(changes),
+                day=day,
+                count=len(set(again)),
+            )
 
 
 def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> list[str]:

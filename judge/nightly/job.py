@@ -37,6 +37,7 @@ from judge.nightly.context import (
     NightContext,
     collect_dataset,
     describe_ignored_changes,
+    describe_unused_verdicts,
     find_assessor_setting_changes,
     find_identity,
     load_context,
@@ -200,7 +201,7 @@ def run_night(
             stores.keep_verdicts(night_stores, check, is_changed=bool(evidence.assessor_changes))
         canary_costs = [summary.cost for summary in check.summaries if summary.cost] if check else []
         calls = paid.cost_total.calls - sum(cost.calls for cost in canary_costs)
-        unused = stores.describe_unused_verdicts(context, identity, run.result, calls)
+        unused = describe_unused_verdicts(context, identity, run.result, calls)
         evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
     record = _make_record(context, identity, run, evidence, check, paid.cost_total)
     record = replace(record, banner=make_banner(record))

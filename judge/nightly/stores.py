@@ -19,14 +19,12 @@ compared with the baseline, a night can show the drift only by its own verdicts.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from judge.config.option_checks import is_day
 from judge.errors import InputError, StoreError
-from judge.messages import Message, join_messages
 from judge.nightly.assessor_drift import (
     CanaryCheck,
     find_assessor_changes,
@@ -36,18 +34,13 @@ from judge.nightly.assessor_drift import (
 from judge.nightly.baseline import BaselinePointer
 from judge.nightly.context import NightContext, find_assessor_setting_changes
 from judge.nightly.record import QUARANTINED_STORE, NightRecord
-from judge.run_identity import choose_store_path, describe_identity_changes
+from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
-from judge.runs.load import RunIdentity, read_config_if_there, read_judgments
-from judge.runs.run_result import RunResult
+from judge.runs.load import RunIdentity, read_config_if_there
 from judge.store import store_files
 from judge.store.store import VerdictStore
 
 _QUARANTINED = ".drifted-"
-#: Parts of a run's identity that change no request to a model.
-_NOT_IN_REQUESTS = frozenset(
-    {"dataset", "labels", "depth", "repeats", "relevant_from", "rerank_thresholds", "near_duplicates"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,36 +180,3 @@ def _has_same_assessor(
         if any(find_assessor_changes(check.canary_grades, grades, context.rules)):
             return False
     return True
-
-
-def describe_unused_verdicts(
-    context: NightContext, identity: RunIdentity, run: RunResult, calls: int
-) -> Iterator[Message]:
-    """Yield that options of the requests changed since the run before, so that its pairs were paid again.
-
-    `calls` are those of the run of this night. Where they are fewer than the judgments of both nights, stored
-    verdicts were used.
-    """
-    days = sorted(path.parent.name for path in context.nights.glob("????-??-??/results.json"))
-    day = next((day for day in reversed(days) if is_day(day) and day < context.day), "")
-    before = RunFolder(context.nights / day)
-    with suppress(InputError):  # an earlier night that is damaged is no reason to end this one
-        config = read_config_if_there(before) if day else None
-        changes = [*describe_identity_changes(config.identity, identity, _NOT_IN_REQUESTS)] if config else []
-        if not changes:
-            return
-        judged = {(*judgment.key, judgment.repeat) for judgment in read_judgments(before) if judgment.reply}
-        again = [
-            judgment.key
-            for judgment in run.judgments
-            if judgment.reply
-            and judgment.judged_snippet_id is None
-            and (*judgment.key, judgment.repeat) in judged
-        ]
-        if 0 < len(again) <= calls:
-            yield Message(
-                "{changes} (since {day}), so no stored verdict was used: {count:,} pairs were judged again",
-                changes=join_messages(changes),
-                day=day,
-                count=len(set(again)),
-            )
