@@ -132,10 +132,12 @@ def make_header_error(location: str, missing: str, cells: Sequence[str], advice:
     """Return the error of a header without a column, with `advice` unless another cause is likely."""
     if any(re.search("[，；]", cell) for cell in cells):
         advice = Message("Separate the columns with half-width commas")
-    elif len(list(filter(None, cells))) == 1:
-        advice = Message(
-            "The first row must be the header, with a column for each field; in CSV, commas, semicolons, tabs"
-            " or bars separate the columns"
+    elif len(names := list(filter(None, cells))) == 1:
+        has_other_separator = any(name in names[0] for name in re.findall("'(.+?)'", str(missing)))
+        advice = (
+            Message("Separate the columns with commas, semicolons, tabs or bars")
+            if has_other_separator
+            else Message("The first row must be the header, with a column for each field")
         )
     return InputError(
         "{place}: the header lacks {missing}; its columns are {columns}. {advice}",

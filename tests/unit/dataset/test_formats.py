@@ -250,7 +250,7 @@ def test_columns_reach_into_nested_rows(tmp_path: Path) -> None:
         ("a,b\n", "lacks 'q', 'text' and 'place'; its columns are 'a', 'b'. Rename"),
         ("a,b\n", "--columns query=NAME,snippet=NAME,rank=NAME"),
         ("Results of May\nq,text,place\n", "'Results of May'. The first row must be the header"),
-        ("q^text^place\n", "in CSV, commas, semicolons, tabs or bars separate the columns"),
+        ("q^text^place\n", "'q^text^place'. Separate the columns with commas, semicolons, tabs or bars"),
         ("q，text，place\ntea,green,1\n", "'q，text，place'. Separate the columns with half-width commas"),
         ("q,text，place\n", "'q', 'text，place'. Separate the columns with half-width commas"),
         ("q|text|place\ntea|green|1|2\n", "d.csv:2: has 4 cells for 3 columns of the header"),
