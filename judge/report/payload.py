@@ -136,8 +136,8 @@ def _pack_judgments(judgments: Sequence[JudgmentEntry], snippet_flags: Sequence[
     for index, judgment in enumerate(judgments):
         words = judgment.reason
         if judgment.members:
-            words = " ‖ ".join(
-                f"{member.assessor}: {member.error or member.grade}. {member.reason}"
+            words = "\n".join(
+                f"{member.assessor}: {member.error or f'{member.grade}. {member.reason}'}"
                 for member in judgment.members
             )
         first = first_indices.setdefault(words, index)

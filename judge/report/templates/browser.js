@@ -135,9 +135,8 @@ function showCount() {
   const total = QUERIES.length.toLocaleString("en");
   const count = LISTED.queries.length.toLocaleString("en");
   const parts = [count === total ? t("allQueries", total) : t("someQueries", count, total)];
-  if (!LISTED.queries.length && QUERIES.length) parts.push(t("noQueries"));
   if (FILTER.q && !QUERIES.some((query) => query.id === FILTER.q)) parts.push(t("queryMissing", escapeText(FILTER.q)));
-  select(".count", HTMLElement, BROWSER).textContent = parts.join(" ");
+  select(".count", HTMLElement, BROWSER).textContent = parts.join(" · ");
 }
 
 /**

@@ -32,7 +32,6 @@ const MESSAGES = {
   reset: ["Clear", "清除"],
   allQueries: ["{0} queries", "共 {0} 条查询"],
   someQueries: ["{0} of {1} queries", "{1} 条查询中的 {0} 条"],
-  noQueries: ["No query matches.", "没有符合条件的查询。"],
   earlier: ["{0} earlier queries", "前面还有 {0} 条查询"],
   later: ["{0} more queries", "后面还有 {0} 条查询"],
   queryMissing: [

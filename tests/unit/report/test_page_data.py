@@ -83,6 +83,14 @@ def test_a_failed_judgment_keeps_its_kind_and_no_grade() -> None:
     assert pairs[0][5] == [[None, "", ["re_asked"], "content_filter"]]
 
 
+def test_the_reasons_of_a_panel_stand_one_below_another() -> None:
+    failed = replace(make_judgments(None, reason="")[0], error="refusal", assessor="openai:b/graded")
+    (judged,) = make_judgments(2)
+    members = (replace(judged, assessor="openai:a/graded"), failed)
+    *_, pairs = pack_snippets(make_snippet(judgments=(replace(judged, members=members),)))
+    assert pairs[0][5] == [[2, "openai:a/graded: 2. because\nopenai:b/graded: refusal"]]
+
+
 def test_what_is_the_pairs_own_is_not_repeated_at_an_engine() -> None:
     other = make_snippet(rank=2, url="https://b.example/", document="e")
     *_, answers, pairs = pack_snippets(make_snippet(), other, make_snippet(rank=3))
