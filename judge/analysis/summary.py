@@ -209,7 +209,7 @@ class Summary:
         for name in chosen:
             if compared and name not in compared:
                 raise InputError(
-                    "engines are not compared by {name}; they are by {names}",
+                    "engines are not compared by {name}; name one of these measures: {names}",
                     name=name,
                     names=SeparatedNames(compared),
                 )

@@ -147,6 +147,7 @@ def _describe_incomplete(evidence: Evidence) -> Iterator[str]:
             else:
                 yield Message(
                     "{outcome.engine}: {outcome.mean_name} cannot be compared: no query has a value at the"
-                    " baseline and tonight",
+                    " baseline and tonight, because its pool has no relevant result or the engine gave no"
+                    " answer; to compare by other measures, set measures in [nightly]",
                     outcome=outcome,
                 )

@@ -114,7 +114,11 @@ def test_each_template_is_recognised_in_its_text() -> None:
             "sites without a class, by number of results: {sites}",
             sites=SeparatedNames(["a.example (1,200)", "b.example (3)"]),
         ),
-        Message("engines are not compared by {name}; they are by {names}", name="x(a, b)", names="c"),
+        Message(
+            "engines are not compared by {name}; name one of these measures: {names}",
+            name="x(a, b)",
+            names="c",
+        ),
     ],
 )
 def test_a_message_that_was_read_is_the_one_that_was_written(message: Message) -> None:
