@@ -56,7 +56,7 @@ _CITATION = re.compile(
 )
 #: A comment behind a value of an object, without a number or a quotation, which could be another value.
 _COMMENT = re.compile(
-    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}(?:(?://|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
+    rf"(?:(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}|(?<=[{{｛,，])\s{{1,12}})(?:(?://|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)"
     rf"|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)(?=\s*[}}｝{QUOTES}])"
 )
 _COMMENT_DOUBTS = re.compile(
@@ -65,6 +65,11 @@ _COMMENT_DOUBTS = re.compile(
 _JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 #: Between two objects of a list, or two members of an object whose brace is lost.
 _LIST_GAP = re.compile(rf"\s*,\s*(?:[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s*:\s*)?")
+#: A number that rates something, and the keys of members that have one and rate nothing.
+_SCORE, _NO_SCORE = (
+    re.compile(r"[0-5](?:\.[0-9])?"),
+    re.compile("id|rank|index|confiden|scale|max|top|final|overall|置信|满分|排名|编号"),
+)
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
@@ -245,6 +250,10 @@ def _list_members(node: Node) -> Iterator[tuple[str, Node]]:
 
 def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
     """Return True when another member of an object, at any depth, states another value than `grade`."""
+    if not any(fold_key(key) in KEYS[scale.name] for key, _ in _list_members(node)) and _has_several_scores(
+        node, scale
+    ):
+        return True
     for key, value in _list_members(node):
         holds_grade = any(fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
         text = value.value if isinstance(value, JsonText) else "" if holds_grade else "…"
@@ -253,6 +262,18 @@ def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
         if states_another(key, text, grade, scale) or is_other_scale(key, listed, grade, scale):
             return True
     return False
+
+
+def _has_several_scores(node: JsonObject, scale: Scale) -> bool:
+    """Return True when an object without the scale's own key rates more than one thing: relevance, clarity."""
+    scores = [
+        key
+        for key, value in _list_members(node)
+        if isinstance(value, JsonText)
+        and _SCORE.fullmatch(value.value)
+        and not _NO_SCORE.search(fold_key(key))
+    ]
+    return len(scores) > 1
 
 
 def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) -> None:

@@ -48,6 +48,8 @@ _POINTS = re.compile(
 _UNFINISHED = re.compile(
     rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|(?<!:)(?<!: )是|为|[写印标记列]着?|{vocabulary.ANSWER_WORDS}|\be\.g\.?)\s*\Z"
 )
+#: What begins an announcement under the condition of the sentence before.
+_THEN = re.compile(r"(?i)\W*(?:then|in (?:that|this|such a) case|那么?|此时|这种情况)(?![\u4e00-\u9fff]?是)")
 _BULLET = re.compile(r"\s*(?:[-*•+]|[0-9]{1,2}[.)、])\s")
 #: Marks of a heading, and what only a sentence has, or a label with its text.
 _HEADING_MARK = re.compile(r"\s*(?:#|\*\*|__)")
@@ -81,7 +83,8 @@ _THAT = (
     r"|前面|刚才|这(?![篇条个家]?(?:摘要|网页|页面|文章?|网站|店|帖))|那|此|该(?:json|对象|答案|结果)|如此)"
 )
 _DISOWNS = re.compile(
-    r"(?i)\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
+    r"(?i)\A\W*(?:disregard|ignore|discard)\W*\Z|\b(?:told|asked|made|instructed|forced|ordered|required)\b[^.]{0,24}\b(?:say|write|answer|do)?\s?(?:so|this|it|that)\W*\Z"
+    r"|[让叫逼](?:我|模型)(?:这[样么]|如此)|\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
     r"|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a "
     r"|an )?(?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我"
     r"|\b(?:not|no \w+ of) mine\b|(?:\A\W*so|\b(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:what|how)(?! the (?:user|searcher|query)\b)"
@@ -101,7 +104,7 @@ _DISOWNS = re.compile(
 )  # fmt: skip
 #: The subject and verb of a sentence about the object; some verbs say where it comes from.
 _ABOUT_OBJECT = re.compile(
-    rf"(?i)\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
+    rf"(?i)\A\W*(?:(?:please )?note(?: that)?|请?注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
     r"|结果)(?:(?! (?:that|which|what|because) )[^.。!?\n]){0,30}?(?:(?P<origin>\b(?:comes?|came|belongs?|appears?|stands?|sits?|stems?|originates?"
     r"|reproduces?|repeats?|copie[sd]|quote[sd]?|taken|found|pasted)\b|[取摘引抄转来出]自|属于|由"
     r"|是(?=[^。]{1,12}[给写做说供成评打标贴发][了出来的]{0,3}的))|\b(?:is|was|are|were|has)\b|['’]s\b|(?<=that is)(?! (?:what|how|why|all)\b)"
@@ -116,8 +119,8 @@ _NOTE = re.compile(
     r"\A(?:\W*[(\[【]|[^\w\n]*(?:[-–—]+|//|#|<-|←)|\W*[–—]+)[ \t]*+(?!lacks?\b|missing\b|no\b|[0-9]{1,2} [A-Za-z]{3,9} [0-9]{4}\b|缺|没有"
     r"|未)(?P<note>[^()\[\]【】.。!?\n]{1,24})[)\]】]?[ \t]*[.。]?[ \t]*(?:\n|\Z)"
 )
-_CLAUSE_END = re.compile(r"(?i)[,;]|\b(?:because|since|as)\b|因为")
-_MEANING = re.compile(vocabulary.MEANING_WORDS, re.IGNORECASE)
+_CLAUSE_END = re.compile(r"(?i)[,;]|\b(?:because|since|as)\b|(?<=justified|warranted|supported) by\b|因为")
+_IS_EXPLAINED = re.compile(f"{vocabulary.MEANING_WORDS}|{vocabulary.OWN_WORDS}", re.IGNORECASE)
 _NOT_AN_ANSWER = re.compile(
     r"(?i)\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use(?! (?:any |my )?(?:facts|outside|external|prior|memory|knowledge))|used|treat|treated|consider"
     r"|considered|count|counted|accept|trust|rely|regard|interpret|record|store)\b|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made"
@@ -184,9 +187,11 @@ def is_attributed(lead: str) -> bool:
     last = last.strip(f"{vocabulary.AROUND}#[{{(【")
     if _leads_elsewhere(last, breaks):
         return True
-    # "The page says:\nAnswer:" is one announcement.
+    # "The page says:\nAnswer:" is one announcement, as "Suppose it is a song. Then:" is.
     above = (earlier[-1] if earlier else "").rstrip(vocabulary.AROUND)
-    return above.endswith(":") and _leads_elsewhere(above, 0)
+    return bool(_THEN.match(last) and _IS_CONDITION.search(above)) or (
+        above.endswith(":") and _leads_elsewhere(above, 0)
+    )
 
 
 def _has_foreign_tag(text: str) -> bool:
@@ -235,8 +240,8 @@ def _is_own(clause: str, *, explained: bool = False) -> bool:
 
     With `explained`, it may also say what the grade means.
     """
-    rest = _IS_SUBJECT.sub(" ", clause)
-    return not any(map(str.isalnum, _IS_OWN.sub(" ", _MEANING.sub(" ", rest) if explained else rest)))
+    words = _IS_EXPLAINED if explained else _IS_OWN
+    return not any(map(str.isalnum, words.sub(" ", _IS_SUBJECT.sub(" ", clause))))
 
 
 def is_embedded(lead: str, trail: str) -> bool:

@@ -17,7 +17,7 @@ from judge.parsing.remarks import (
     has_correction,
     is_rounded,
 )
-from judge.parsing.stated_scale import RUBRIC, drop_own_scale, names_other_scale
+from judge.parsing.stated_scale import BINARY_RUBRIC, RUBRIC, drop_own_scale, names_other_scale
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import (
     ANY_WORD,
@@ -57,19 +57,27 @@ _GRADED_THINGS = (
     r"(?:pupils?|students?|teachers?|class(?:es)?|hospitals?|maths?|english|reading|science|exams?|worksheets?|syllabus|pieces?|piano|ankle|sprains?"
     r"|tumou?rs?|carcinoma|steel|titanium|curriculum)\b"
 )
-_UNITS_OF_TIME = "[天日年月周]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
+_UNITS_OF_TIME = "[天日年月周条个项]|小时|分钟|(?:day|week|month|year|hour|minute)s?\\b"
 #: A grade that prose says the snippet asks for.
 _DEMANDED = re.compile(
     r"(?:\b(?:demand|ask|beg)(?:s|ed|ing)?(?: for)?\b|\b(?:tells?|told|wants?|makes?|gets?|urges?) (?:me|us|graders)\b|索要|要求给?"
     r"|[让要叫]我[给打评判])[^,.;。\n0-9]{0,24}[0-9]\s?[分级]?|\binstruct\w*\b[^.。\n0-9]{0,40}[0-9](?=[^.。\n]{0,40}\bignor)"
     r"|\bignor\w+\b[^.。\n0-9]{0,60}\binstruct\w*\b[^.。\n0-9]{0,40}[0-9]|(?:诱导|指令)[^。\n0-9]{0,12}[0-9]\s?[分级]?(?=[^。\n]{0,20}忽略)"
 )
+#: A clause that grants something before the verdict: "虽然摘要与主题相关，".
+_CONCESSION = re.compile(
+    r"(?:虽然?|尽管|\b(?:even )?though|\balthough|\bwhile|\bwhilst)(?:(?!\b(?:yes|no)\b)[^,.。;\n]){1,80},"
+)
+#: A name that ends with a number, in the midst of a sentence: "a Tesla Model 3".
+_NAME = re.compile(
+    r"(?:(?<=[a-z] )|(?<=[\u4e00-\u9fff]))(?!Grade|Score|Rating|Verdict|Answer|Final|Level|Label|Relevance|JSON|So\b|I\b)[A-Z][A-Za-z]+ ?[0-9](?![0-9.]?[0-9])"
+)
 _ANY_GRADE = re.compile("[0-3]")
 #: A grade whose condition prose states: "a grade of 3 requires the full schedule".
 _THRESHOLD = re.compile(
     rf"(?m)(?:\ban? |\beven an? |^|[.,;] |\b(?:note|{REASON_LABELS}): ?|注: ?)(?:(?:full )?(?:grade|score"
     r"|rating) (?:of )?)?(?<![0-9.])[0-3] (?:would (?:require|need|be for)|requires?|needs?(?! to be)|was not given"
-    r"|is not (?:justified|warranted|deserved|earned))\b|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
+    r"|is not (?:justified|warranted|deserved|earned))\b|\bfor an? [0-3](?=, [^.\n]{1,80}\b(?:would|must|needs?|has|have|should)\b)|\bto (?:reach|get|earn|deserve) (?:an? )?(?:(?:grade|score) (?:of )?)?[0-3]\b"
     r"|\b(?:decide|deciding) between [0-3] and [0-3]\b|\bwhy not (?:an? )?[0-3]\?|\b(?:i )?(?:considered|thought of|thought about) (?:an? "
     r"|giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
     r"|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
@@ -203,7 +211,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
     if not re.search(r"\w", text):
         return False
-    flat, rejected = _simplify(text, scale)
+    flat, rejected = _simplify(_NAME.sub(" ", text), scale)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
     stated = _DEMANDED.sub(" ", _DENIED.sub(" ", flat) if denied else flat)
     return (
@@ -243,9 +251,11 @@ def _simplify(text: str, scale: Scale) -> tuple[str, set[int]]:
         flat = drop_ignored_demands(RUBRIC.sub("\n", flat), reject)
         lines = TOO_HIGH_OR_LOW.sub(reject, flat).split("\n")
         flat = "\n".join(_THRESHOLD.sub(reject, line) if _ANY_GRADE.search(line) else line for line in lines)
-    elif len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
+        return flat, rejected
+    flat = _CONCESSION.sub(" ", BINARY_RUBRIC.sub("\n", flat))
+    if len({item["value"] in "yes是" for item in _CHECKLIST_ITEM.finditer(flat)}) > 1:
         flat = _CHECKLIST_ITEM.sub("\n", flat)
-    return flat if scale.name == "graded" else drop_ignored_demands(flat), rejected
+    return drop_ignored_demands(flat), rejected
 
 
 def _find_values(flat: str, scale: Scale) -> set[int | None]:

@@ -42,7 +42,9 @@ _COMMA = (
 _COMMENT = re.compile(
     rf"(?i)\s?[(;]|\s[-–—]+\s|\s?[-–—]{{2,}}\s?(?=[^\W0-9])|\.\s(?!\s{{0,4}}[0-9])|。|\s(?=because|since|as\b)|{_COMMA}"
 )
-_REASON_ON_LINE = re.compile(rf"(?i)(?<=[0-3０-３分级是否so])[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])")
+_REASON_ON_LINE = re.compile(
+    rf"(?im)(?<=[0-3０-３分级是否so])(?!(?<=^[0-3]) reasons)[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])"
+)
 _ROW = re.compile(r"(?m)^\|(?=[^|\n]*\w)\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$")
 #: Prose in front of the first row of a table, on the same line.
 _BEFORE_TABLE = re.compile(r"(?m)^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)")

@@ -51,7 +51,7 @@ _ROUNDED = (
     r"|近似|大?约|左右"
 )
 _CALCULATED = (
-    r"\b(?:really|actually|exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|whole|integer|final)\b|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
+    r"\b(?:really|actually|exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
     r"|整数?|向[上下]|[分级取]|给|了"
 )
 #: A fraction that counts nothing.
@@ -165,13 +165,15 @@ _CORRECTION = re.compile(
     r"|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand|count|apply)|重新(?:看|考虑|评|审视|判断|想|思考)|再(?:想|考虑|看|斟酌)"
     r"|不对[,。!，]|(?:说|给|搞|弄|判|评)错|(?:判断|判定|等级|评分|评级|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误|错了|不准"
     r"|不正确|不当|偏高|偏低)|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)"
+    r"|\b(?:this|it) is (?:just |only |merely |really )?an? (?:\w+ )?guess\b|\b(?:picked|chose|chosen|selected|graded|gave|guessed) (?:(?:this|it|one|a|the) ?(?:grade|score|number|value)? ?)?(?:at random|randomly)\b"
+    r"|\b(?:can|could|did)(?:not| not|n['’]t) (?:see|read|access|view|find) (?:the|any|a) snippet\b|[没未]有?看到摘要|随机[选给评挑]|随便[给评选挑]"
     r"|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]"
     r"|(?:忽略|无视|丢弃)(?:以|上|前|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)"
-    r"|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from)\b|\bt(?:ake|ook) back (?:the|that|my|it|this)\b"
+    r"|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from) (?:an? |grade |score ){0,2}(?:[0-3]|yes|no|relevant|irrelevant|not)\b|\bt(?:ake|ook) back (?:the|that|my|it|this)\b"
     r"|\b(?:the )?opposite is (?:true|right|correct)|\b(?:is|was|['’]s) (?:actually |really |quite |exactly )?the (?:opposite|reverse)[.!]"
     r"|\breverse (?:that|it|this)\b|\bgot (?:it|that|this) (?:backwards?|wrong|the wrong way)|\bother way (?:a)?round[.!]"
     r"|\b(?:relevant|helpful|useful|on topic) after all\b|\b(?:has|have|had) the wrong (?:grade|verdict|score)"
-    r"|\b(?:for|graded|judged|rated|read) the wrong (?:snippet|query|pair|result)\b|[论果说写判搞弄]反了|应该?相反|应判|看错"
+    r"|\b(?:for|graded|judged|rated|read) the wrong (?:snippet|query|pair|result)\b|\bwrong (?:snippet|query|pair|result)[.!]|[论果说写判搞弄]反了|应该?相反|应判|看错"
     r"|(?<![0-9])[评给][0-3][分级]?偏[高低]|偏[高低]了|还是[评给判打]|\bdeserves? (?:less|more|better|an? (?:lower|higher))\b"
     r"|\ban? (?:lower|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b"
     r"|\bnot (?:\w+ )?(?:confident|certain|convinced) (?:in|about|of) (?:this|that|the|my) (?:grade|score|verdict|rating|answer)"
@@ -190,7 +192,7 @@ _SAME = {
 _ASKED = [re.compile(r"\?\s?no\b\W?"), re.compile(r"\?\s?yes\b\W?")]
 #: What says that nothing is to be corrected.
 _NO_CHANGE = re.compile(
-    r"(?:无[需须]|不需要?|不用|不必|没有必要)(?:再|[作做进]行?)?(?:任何)?(?:修改|更改|改动|调整|更正|订正)"
+    r"(?:如果?|若)[^。\n]{1,24}(?:可以?|再|会)(?:再次?|重新)评[^。\n]{0,4}|(?:如果?|若)?(?:您|你)?(?:有任何|还有)?需要?(?:进一步)?(?:修改|更改|调整|补充|更正)[^。\n]{0,8}请(?:随时)?(?:告|联系|提|指|说)|(?:无[需须]|不需要?|不用|不必|没有必要)(?:再|[作做进]行?)?(?:任何)?(?:修改|更改|改动|调整|更正|订正)"
     r"|\bno (?:further |other )?(?:changes?|corrections?|edits?|revisions?|updates?)(?: (?:is|are))? (?:needed|required|necessary)"
 )
 #: The query, the snippet or the reference once more, whose numbers are no values.

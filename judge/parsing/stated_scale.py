@@ -31,7 +31,7 @@ _SCALE = (
     rf"(?:{_RANGE}|{_NUMBER}){_UNITS}{{0,2}} scale\b|{_NUMBER}(?:-point(?: likert)?| point likert){_CLOSER}"
     rf"|(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: (?:i|we) use[sd]?)?\s?(?:is|of|[:=])?\s?(?:ranging |going |running )?{_RANGE}"
     rf"|(?:scale of|out of(?: an?)?(?: max\w*| total)?(?: of)?) {_NUMBER}{_UNITS}?(?! (?!stars|points|marks|this|is|was|as|its|because"
-    rf"|possible)[a-z]{{2,20}}s\b)|range\s?(?:is|of|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}|(?:max(?:imum|imal)?"
+    rf"|possible)[a-z]{{2,20}}s\b)|(?:range|(?:范围|区间)(?=\s?[:=是为]?\s?[0-9]))\s?(?:is|of|是|为|[:=])?\s?{_RANGE}{_UNITS}?{_CLOSER}|(?:max(?:imum|imal)?"
     rf"|highest)\.?(?: possible)?(?: (?:grade|score|rating|value|mark|points?))?\s?(?:is|of|[:=|])?\s?{_NUMBER}{_UNITS}?{_CLOSER}"
     rf"|(?<=[0-9] )of {_NUMBER}{_CLOSER}|{_NUMBER}{_UNITS}? (?:max(?:imum)?\b|(?:being|is) (?:the )?(?:best|highest|top)\b{_CLOSER})"
     rf"|(?:满分|最高分?)\s?(?:为|是|[:=])?\s?{_NUMBER}\s?分?|{_NUMBER}\s?(?:分|级)制|{_NUMBER}\s?分中的?\s?[0-9]|{_RANGE}\s?(?:分制?|级)"
@@ -42,7 +42,9 @@ _RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
 _LEGEND = r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
 _MENTION = re.compile(rf"(?m)[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?")
 #: Every mention holds one of these.
-_MENTION_WORDS = re.compile("scale|point|range|max|highest|[0-9t] of|满分|总分|最高|[分级]制|[0-9][分级]")
+_MENTION_WORDS = re.compile(
+    "scale|point|range|max|highest|[0-9t] of|满分|总分|最高|范围|区间|[分级]制|[0-9][分级]"
+)
 #: A mention that begins the text or a sentence.
 _LEADING_MENTION = re.compile(
     rf"(?m)(?:\A\W{{0,12}}|(?:^|[.。!?;])\W{{0,4}})(?=[\w/]){_LEAD}(?:(?:grade |score )?[0-9]{{1,3}}(?:\.[0-9])?{_UNITS}?\s?(?=out of|/|of|on"
@@ -59,6 +61,10 @@ RUBRIC = re.compile(
         for grades in ("3210", "0123")
     )
     + r"|评分标准\s?:\s?(?:3[^0-9\n。]{2,20}2[^0-9\n。]{2,20}1[^0-9\n。]{2,20}0|0[^0-9\n。]{2,20}1[^0-9\n。]{2,20}2[^0-9\n。]{2,20}3)[^0-9\n。]{2,20}"
+)
+#: The rubric of the binary scale, a line a value.
+BINARY_RUBRIC = re.compile(
+    r"(?m)^\W{0,4}yes\s?:[^\n]{8,}\n\W{0,4}no\s?:[^\n]{8,}$|^\W{0,4}no\s?:[^\n]{8,}\n\W{0,4}yes\s?:[^\n]{8,}$"
 )
 _LINE_END = re.compile(r"(?: ?stars?| ?points?)?[^\w\n]{0,4}(?:\n|\Z)")
 _ANY_NUMBER = re.compile(_NUMBER)

@@ -54,7 +54,7 @@ LABEL_LEAD = (
 #: Words that announce a reason in prose.
 REASON_LABELS = r"reason(?:ing|s)?|rationale|explanation|justification|analysis|why|(?:评分|判断|判定)?(?:理由|原因|依据)|解释|说明|分析"
 #: Characters around a value that do not belong to it.
-AROUND = " \t\r\n\u3000\xa0\u200b\u200c\u200d\u2060\ufeff*_`\"'“”„‘’「」『』＂＇"
+AROUND = " \t\r\n\u3000\xa0\u200b\u200c\u200d\u2060\ufeff\ufe0f✅✔☑*_`\"'“”„‘’「」『』＂＇"
 #: Values that stand for none.
 _NO_VALUE = ("", "null", "None", "none", "无")
 
@@ -109,19 +109,19 @@ ANSWER_WORDS = (
 #: form. The set is closed, because there is no end of other sources.
 OWN_WORDS = (
     r"\b(?:grade|score|rating|is|as|an?|of|to)(?: [=→])? [0-9]\b|\A\W*[0-9]\W*\Z|0\s?[-–~到至]\s?3|json ?(?:format|格式)|\bno (?:problem|worries)\b"
-    rf"|\bof course\b|\bthere you go\b|没有?问题|当然|给[你您]|{ANSWER_WORDS}|\b(?:i|we)(?:['’](?:ve|d|ll|m)| have| would| will"
+    rf"|\b(?:is|was|been) (?:evaluated|assessed|graded|judged|rated|scored)\b|\bof course\b|\bthere you go\b|没有?问题|当然|给[你您]|{ANSWER_WORDS}|\b(?:i|we)(?:['’](?:ve|d|ll|m)| have| would| will"
     r"| am)?(?: (?:now|also|therefore|then))* (?:(?:evaluat|assess|judg|grad|rat|scor|analy[sz]|review|conclud|decid|determin|arriv)ed|came)\b"
     r"|\b(?:my|i(?:['’](?:d|ll|ve|m))?|me|our|we|us|you|your|it|the|this|these|an?|so|thus|therefore|hence|then|now|here(?:['’]s)?|is|are|be|will"
     r"|would|as|below|above|follows?|following|in|of|on|to|up|with|for|by|and|all|how|what|only|just|let(?:['’]s)?|see|looks? like|step|sure"
-    r"|ok(?:ay)?|alright|understood|done|certainly|absolutely|gladly|great|thanks?|assistant|yes|evaluat(?:e|ing|ions?)|assess(?:ing|ments?)?"
+    r"|ok(?:ay)?|alright|understood|done|certainly|absolutely|gladly|great|thanks?|assistant(?:['’]s)?|found|yes|evaluat(?:e|ing|ions?)|assess(?:ing|ments?)?"
     r"|judg(?:e|ing)|judge?ments|grad(?:e|ing)|rat(?:e|ing)|scor(?:e|ing)|conclu(?:de|sions?)|decisions?|decide|determine|give|go|find"
     r"|contains (?=my)|provide|present|produce|return|respond|think|say|relevanc[ey]|results?|verdicts|levels?|values?|reason(?:s|ing)?|explanation"
     r"|justification|analysis|summary|report|findings?|final(?:ly)?|overall|complete|requested|required|structured|(?:re)?formatted|strict(?:ly)?"
     r"|valid|correct(?:ed)?(?= json)|own|honest|brief|short|[0-9](?= out of)|out of [0-9])\b|(?<=[为得给评判])[0-9](?: ?[分级])?|我们?|您|本[次轮]?"
-    r"|最[终后]|综合|总结?|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|评(?=[0-9])|[只仅](?=[回返输])|返回|相关[性度]|等?级别?|分数|得分"
+    r"|最[终后]|综合|总结?|整?[体的]|完[成整毕]|正式|有效|严格|直接|具体|详细|简[要短]|规范|唯一|一[个条份下]|[评判]为|评(?=[0-9])|[只仅](?=[回返输]| ?json)|结构化|返回|相关[性度]|等?级别?|分数|得分"
     r"|理由|原因|依据|说明|解释|分析|总结|意见|认为|看法|思路|地|是|为|如[下此]?|以下?|下[面方]|所[示以述]?|[这那]|该|此|现在?|将|会|已经?|给出?"
     r"|[做作得]出?|得到?|则|那么|就|即|于是|因此|故|综上|总之|用|按照?|和|与|及|并|请?查收|请?看|好的?|明白|收到|可以|(?:标准|正确的?)(?= ?json)|重新"
-    r"|应(?=[评判])|因|答|先行|了|上|进行|来(?=[评判分逐])|让(?=我)|\A\W*(?:ai|助手|no|否)\W*\Z|\bat(?= (?:this|it)\b)|\bbreak (?:this|it|that) down\b|\bplease(?= find\b)|\bgraded(?= output)|逐步|格式(?=输出)|(?<=\bstep )[0-9](?=\W{0,4}grade|\Z)|\A\W*[一二三四五](?=[、,.])"
+    r"|应(?=[评判])|因|答|先行|了|上|进行|来(?=[评判分逐])|让(?=我)|\A\W*(?:ai|助手|no|否|评)\W*\Z|\A\W*(?:ai|机器)(?=评)|\bbegin(?= output\b)|\bat(?= (?:this|it)\b)|\bbreak (?:this|it|that) down\b|\bplease(?= find\b)|\bgraded(?= output)|逐步|格式(?=输出)|(?<=\bstep )[0-9](?=\W{0,4}(?:grade|output|answer|result|final|json)|\Z)|\A\W*[一二三四五](?=[、,.])"
 )
 _THING = r"(?:quer(?:y|ies)|snippets?|(?:web ?)?pages?|texts?|content|passages?|documents?|(?:search )?results?|pairs?|(?:(?:grading|rating) )?scale|(?:criteria|rubric|guidelines|needs?|intent)(?! (?:of|in|on|from)\b))"
 _ZH_THING = r"(?:查询词?|(?:网页搜索)?摘要|片段|网页|页面|[搜检]索结果|结果|内容|文本|相关性)"
@@ -131,26 +131,26 @@ MEANING_WORDS = (
     r"|further|more|but|and|yet|weak|strong|direct|on|off|topic|part|half|some|help|not|very|truncated|cut|end|snippet was|valid|final|fair"
     r"|reflection|max(?:imum)?|points?|scale|out of|why|solely|appropriate|justified|deserved|reasonable|based|judged|assessed|consistent|low|high"
     r"|higher|lower|(?:login|error) page|navigation|keywords?)\b|登[录陆]页面?|导航|关键词|结束|一?部分|有用|有帮助|没有?|帮助|不|无关|切题|离题|相关|完整?|直接|一般|尚可|较?好|偏|[0-9低高弱强分制]|满分|截断|摘要被|仅|只"
-    r"|供参考|符合"
+    r"|供参考|符合|的|中|备?注|表示|代表|整数|答案|integers?|means|用[中英]文|书写|written in (?:english|chinese)"
 )
 #: What an answer is about, and the form that was asked for: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
     r"\b(?:based (?:solely |only |purely )?(?:up)?on|considering|given (?:the|this|both)|of|for|about|regarding|against|between|after|having"
-    r"|(?<=\bi )(?:judge|grade|rate|assess|evaluate|score)|(?:have )?(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)"
+    r"|(?:judge|grade|rate|assess|evaluate|score)|(?:in (?:relation|regard|response)|with respect) to|(?:have )?(?:read|review|analy[sz]|assess|evaluat|consider|judg|grad|compar)(?:ing|ed)"
     r"|read)(?: (?:the|this|that|your|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing|comparing)){0,4}(?:(?: the)?(?: and"
-    rf"| with| to|,|-|/)?[ -]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?(?: (?:shown|given|provided|above|alone)\b)?){{1,3}}|\bsnippet (?=(?:relevance )?(?:evaluation|assessment)\b)|\bon this (?:snippet|pair)\b|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
+    rf"| with| to|,|-|–|/)?[ –-]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?(?: (?:shown|given|provided|above|alone)\b)?){{1,3}}|\bsnippet (?=(?:relevance )?(?:evaluation|assessment)\b)|\b(?:the|this) snippet (?=(?:is|was|has been|can be) (?:evaluat|assess|grad|judg|rat|scor)ed\b)|\bon this (?:snippet|pair)\b|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
     r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
     r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
     r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using|with|to|follow\w*|match\w*) (?:the |this |your "
     r"|a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
-    r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的|用户的?|和|与|及|(?:评分)?(?:规则|标准(?![答结回]))"
+    r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的|用户的?(?:需求)?|和|与|及|(?:评分)?(?:规则|标准(?![答结回]))"
     rf"|[“\"][^“”\"\n]{{1,40}}[”\"]|这一|{_ZH_THING}){{1,8}}的?|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?"
     r"|(?:(?:该|此|这[条个]|本)条?(?:摘要|片段|[搜检]索结果|结果)(?:内容)?|查询(?:词?[与和](?:该|此)?摘要)?"
-    r"|摘要(?=[与和的]))(?:[与和](?:用户)?的?查询)?的?(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终|我))"
+    r"|(?:[搜检]索|网页)?摘要(?=[与和的评]))(?:[与和](?:用户)?的?查询)?的?(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终|我))"
 )
 CONDITION_WORDS = (
     r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:i|it|the|this)|had (?:i|it|the|this) (?:been|had|said|given)"
-    r"|(?<!\bi )(?<!\bwe )would|should|could|might|otherwise)\b|如果|若是|假如|假设|假定|倘|要是|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出"
+    r"|(?<!\bi )(?<!\bwe )would|should|could|might|otherwise)\b|如果|若是|(?<![\u4e00-\u9fff])若(?!干)|(?<![如以])[上前下另]一[条个篇]|假如|假设|假定|倘|要是|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出"
     r"|否则|本来|可能|或许|也许|大概"
 )
 

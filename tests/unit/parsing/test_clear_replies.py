@@ -388,3 +388,35 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
         assert is_refused(f"{NO}\n\n{prose}", BINARY)
     assert is_refused(f"So: See what it says!\n{NO}", BINARY)
     assert is_refused(f"{VERDICT}\n\n不是这样。", BINARY)
+
+
+@check_each(
+    ("text", "scale", "grade"),
+    [
+        (
+            "yes: relevant; a useful part\nno: off topic, no help\n\n" + '{"reason": "r", "verdict": "no"}',
+            BINARY,
+            0,
+        ),
+        ("虽然摘要与查询主题相关，但没有有用的信息。\n" + '{"reason": "r", "verdict": "no"}', BINARY, 0),
+        ("Although it is relevant, it gives no date.\n" + '{"reason": "r", "verdict": "no"}', BINARY, 0),
+        ("**Verdict:** yes ✅", BINARY, 1),
+        ("Verdict: yes ❌", BINARY, None),
+        ('{\n  // reason first\n  "reason": "r",\n  "grade": 2 // useful part\n}', GRADED, 2),
+        ('{\n  # 先写理由\n  "reason": "r",\n  "grade": 2\n}', GRADED, 2),
+        ('{\n  "reason": "r",\n  "grade": 2 // or 1\n}', GRADED, None),
+        ('{"reason": "r", "relevance": 2, "usefulness": 1}', GRADED, None),
+        ('{"reason": "r", "score": 2}', GRADED, 2),
+        ("3 reasons: it is short, old and wrong.", GRADED, None),
+        ('{"reason": "r", "grade": 2}\n评分范围：1-5', GRADED, None),
+        ('{"reason": "r", "grade": 2}\n评分范围：0-3', GRADED, 2),
+        ('{"reason": "r", "grade": 2}\nAverage of three runs: 1.67', GRADED, None),
+        ('{"reason": "r", "grade": 2}\n三次平均：1.67', GRADED, None),
+        ('{"reason": "r", "grade": 2}\nError: wrong snippet.', GRADED, None),
+    ],
+)
+def test_forms_of_other_models_are_read_or_refused(text: str, scale: Scale, grade: int | None) -> None:
+    if grade is None:
+        assert is_refused(text, scale)
+    else:
+        assert parse_verdict(text, scale).grade == grade

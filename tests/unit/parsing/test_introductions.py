@@ -11,6 +11,11 @@ from tests.support.cases import check_each
 from tests.unit.parsing.test_surroundings import OBJECTS, parse_grade
 
 FOREIGN = (
+    *(
+        "Suppose the query were about cats. Then:",
+        "若不加分辨，会输出：",
+        "上一条摘要的评定：",
+    ),
     *("Result to be assessed:", "Result being judged:", "Review text:", "Text being evaluated:", "Gold:"),
     *(
         "Crowdworker output:",
@@ -40,6 +45,24 @@ FOREIGN = (
     ),
 )
 OWN = (
+    *(
+        "Here is my analysis of the snippet in relation to the query:",
+        "Based on the criteria provided, I would evaluate the snippet as follows:",
+        'Based on the query "best boots 2024", the snippet is evaluated as follows:',
+        "--- BEGIN OUTPUT ---",
+        "Here is what I found.",
+        "Assistant's response:",
+        "Step 3 - Output:",
+        "评：",
+        "AI评定：",
+        "机器评分如下：",
+        "搜索摘要评定结果：",
+        "网页摘要的评定结果如下：",
+        "以下是结构化的评定结果：",
+        "结合用户需求评定如下：",
+        "仅 JSON：",
+        "The price is that of a Tesla Model 3.\nStep 2: Decide.",
+    ),
     *(
         "2 out of 3:",
         "Final grade and reason:",
@@ -75,6 +98,16 @@ OWN = (
 #: Behind an object, on its line or the next one.
 FOREIGN_NOTES = (
     *(
+        "Please note this is only an example of the format.",
+        "I could not see the snippet, so this is a guess.",
+        "I picked this at random.",
+        "未看到摘要，先随便给一个。",
+        "我是随机选的。",
+        "The snippet told me this.",
+        "Disregard.",
+        "摘要让我这样写的。",
+    ),
+    *(
         "(page text)",
         "(snippet text)",
         "(site content)",
@@ -96,6 +129,17 @@ FOREIGN_NOTES = (
     *("以上取自页脚。", "这是弹幕里的话。", "纯属示范。"),
 )
 HARMLESS_NOTES = (
+    *(
+        "（注：等级为0-3的整数）",
+        "（评分说明：2 分表示相关，答案中有用的一部分）",
+        "（理由已用中文书写）",
+        "如需调整，请告知。",
+        "如能提供完整网页，可重新评定。",
+        "The page says how to upgrade from Windows 10.",
+        "The grade of 2 is justified by the two named signs.",
+        "For a 3, the causes would have to be covered.",
+        "已评定：1条",
+    ),
     *(
         "(partial answer)",
         "(lacks causes)",
