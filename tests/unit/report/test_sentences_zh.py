@@ -68,7 +68,7 @@ def summarise_comparisons(
         ),
         (
             summarise_comparisons(make_comparison(), A=0.5, B=0.5),
-            "无法确定最好的引擎：A 并列均值最高，但与 B 的差异不显著",
+            "无法确定最好的引擎：A 并列均值最高，与 B 的差异不显著",
         ),
         (summarise_comparisons(make_comparison(), A=0.5, B=None), "：A 的均值最高，但"),
         (
