@@ -80,7 +80,8 @@ def test_a_server_that_denies_access_ends_the_run_after_one_request(
     status: int, advice: str, tmp_path: Path
 ) -> None:
     with LoopbackServer(lambda _: Reply(status=status, body="not for you")) as server:
-        output = read_last_line(run_with_short_wait(tmp_path, server.openai_url))
+        # One at a time: a second request would be sent after an eighth of a second without an answer.
+        output = read_last_line(run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1))
         assert f"HTTP {status}: not for you ({advice}" in output
         assert len(server.requests) == 1
 

@@ -54,7 +54,8 @@ def test_a_format_that_a_server_refuses_is_paid_for_once_and_in_the_ledger(tmp_p
 
     data = write_rows(tmp_path / "d.jsonl", make_rows(4, 1, 10))
     with LoopbackServer(reject_json_schema) as server:
-        words = (*make_words(data, server), "--out", tmp_path / "r" / "x")
+        # One at a time: a second request would be sent after an eighth of a second without an answer.
+        words = (*make_words(data, server), "--out", tmp_path / "r" / "x", "--concurrency", 1)
         assert run_judge(*words, "--max-calls", 1).returncode == 3
         assert len(server.requests) == 1
         assert run_judge(*words).returncode == 0
