@@ -25,37 +25,36 @@ from judge.selftest import update_selftests
 
 
 def measure_run(folder: RunFolder, run: JudgedRun, cache: FileCache | None = None) -> RunResult:
-    """Return the scores and the summary of a run; with a `cache`, its judgments must be written."""
-    key = export.make_summary_key(folder, run) if cache else None
-    scores, summary = None, export.read_cached_summary(cache, key) if cache and key else None
-    if summary is None:
+    """Return the scores and the summary of a run; with a `cache`, its judgments must be written.
+
+    If the cache knows that the files of the folder are those of this run, the summary is read from there.
+    """
+    scores = None
+    if cache and (key := export.make_files_key(folder, run)) and cache.has_files(key, folder.path):
+        summary = load_summary(folder)
+    else:
         scores, summary = analyse_run(run)
-        if cache and key:
-            cache.write(key, export.dump_summary(summary))
-    summary = replace(
-        summary, dimensions={name: dimension.summary for name, dimension in run.dimensions.items()}
-    )
+        dimensions = {name: dimension.summary for name, dimension in run.dimensions.items()}
+        summary = replace(summary, dimensions=dimensions)
     parts = {field.name: getattr(run, field.name) for field in fields(JudgedRun)}
     return RunResult(**parts, folder=folder.path, summary=summary, computed_scores=scores)
 
 
 def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = None) -> None:
-    """Write the files of a run beside its judgments.
+    """Write the files of a run beside its judgments, unless its summary was read from them.
 
-    results.json is last, so that a reader that waits for it finds all files. Files that the
-    `cache` knows to have this content already are not written.
+    results.json is last, so that a reader that waits for it finds all files.
     """
-    folder.write("summary.json", export.dump_summary(result.summary))
-    key = export.make_files_key(folder, result) if cache else None
-    if cache and key and cache.has_files(key, folder.path):
+    if result.computed_scores is None:
         return
     from judge.report.html import write_report  # most commands on finished runs write no page
 
+    paths = [folder.write_json("summary.json", to_json(result.summary))]
     entries = StoredEntries(folder.path, list_query_entries(result))
-    paths = export.write_tables(folder, result, entries.read())
+    paths += export.write_tables(folder, result, entries.read())
     paths.append(write_report(folder, result.summary, entries.read))
     paths.append(folder.write("results.json", entries.format_chunks(folder.path.name, result.summary)))
-    if cache and key:
+    if cache and (key := export.make_files_key(folder, result)):
         cache.record_files(key, paths)
 
 

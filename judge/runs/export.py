@@ -5,33 +5,31 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.summary import Summary
-from judge.cache import FileCache, hash_file, make_key
+from judge.cache import hash_file, make_key
 from judge.dataset.cells import escape_cell, escape_column
 from judge.dataset.labels import list_unreturned
-from judge.errors import InputError
 from judge.filesystem import make_file_name
 from judge.json_text import dump_json
 from judge.judgment_log import JudgmentLog, dump_judgments
 from judge.measure.agreement import compute_median_grade
 from judge.measure.score import Scores
 from judge.runs.folder import RunFolder
-from judge.runs.record_json import summary_from_json, to_json
+from judge.runs.record_json import to_json
 from judge.runs.results_file import QueryEntry
 from judge.runs.run_result import RunResult
 from judge.stored_records import TemporaryLines
 
 _CHUNK = 1 << 16
-_JUDGMENTS = ("judgments.jsonl", "members.jsonl")
-#: The files that the tables, the report and results.json follow from, beside the dataset.
-_INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labelled_order.json", "night.json")
+#: The files that all others of a run follow from, beside the dataset.
+_INPUTS = (
+    *("judgments.jsonl", "members.jsonl", "config.json", "agreement.json", "labelled_order.json"),
+    "night.json",
+)
 
 
 def write_judgments(folder: RunFolder, run: JudgedRun) -> None:
@@ -42,28 +40,6 @@ def write_judgments(folder: RunFolder, run: JudgedRun) -> None:
         members = run.members.items()
         lines = (dump_judgments(own, f'{{"member": {dump_json(name)}, ') for name, own in members)
         folder.write("members.jsonl", chain.from_iterable(lines))
-
-
-def make_summary_key(folder: RunFolder, run: JudgedRun) -> str | None:
-    """Return the key of what the summary follows from; None for a dataset that is not cached.
-
-    The judgments must be written.
-    """
-    if not run.pool.cache_key:
-        return None
-    return make_key("summary", run.pool.cache_key, to_json(run.spec), _hash_files(folder, _JUDGMENTS))
-
-
-def read_cached_summary(cache: FileCache, key: str) -> Summary | None:
-    """Return the summary that is cached under `key`, None if there is none."""
-    with suppress(InputError, LookupError, TypeError, ValueError):
-        return summary_from_json(json.loads(b"".join(cache.read(key) or ())), "the cached summary")
-    return None
-
-
-def dump_summary(summary: Summary) -> list[str]:
-    """Return the text of summary.json in pieces."""
-    return [dump_json(to_json(summary), indent=2), "\n"]
 
 
 def write_tables(folder: RunFolder, result: RunResult, entries: Iterable[QueryEntry]) -> list[Path]:
@@ -85,23 +61,20 @@ def write_tables(folder: RunFolder, result: RunResult, entries: Iterable[QueryEn
     return paths
 
 
-def make_files_key(folder: RunFolder, result: RunResult) -> str | None:
-    """Return the key of what the other files follow from; None for a dataset that is not cached.
+def make_files_key(folder: RunFolder, run: JudgedRun) -> str | None:
+    """Return the key of what all files but the judgments follow from; None for a dataset that is not cached.
 
-    The judgments and the summary must be written.
+    The judgments must be written.
     """
-    if not result.pool.cache_key:
+    if not run.pool.cache_key:
         return None
-    values = {
-        name: sorted((*key, dict(row)) for key, row in dimension.values.items())
-        for name, dimension in result.dimensions.items()
+    dimensions = {
+        name: (to_json(dimension.summary), sorted((*key, dict(row)) for key, row in dimension.values.items()))
+        for name, dimension in run.dimensions.items()
     }
-    place = str(folder.path.absolute())
-    return make_key("files", place, result.pool.cache_key, values, _hash_files(folder, _INPUTS))
-
-
-def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:
-    return {name: hash_file(path) for name in names if (path := folder.path / name).exists()}
+    hashes = {name: hash_file(path) for name in _INPUTS if (path := folder.path / name).exists()}
+    place, remarks = str(folder.path.absolute()), [*map(str, run.data.warnings)]
+    return make_key("files", place, run.pool.cache_key, to_json(run.spec), remarks, dimensions, hashes)
 
 
 def _format_scores(scores: Scores) -> Iterator[str]:

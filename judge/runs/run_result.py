@@ -27,7 +27,7 @@ _NOT_NUMBERS = frozenset({"winner", "ci95", "bounds", "robust"})
 class RunResult(JudgedRun):
     """A finished run: a judged run with its summary.
 
-    `summary` is what summary.json holds. `computed_scores` are None where the summary was cached.
+    `summary` is what summary.json holds. `computed_scores` are None where it was read from there.
     `incomplete` says why pairs are unjudged and what to do, else it is None. `calls_made` counts the calls of
     this execution alone.
     """
@@ -46,7 +46,7 @@ class RunResult(JudgedRun):
 
     @cached_property
     def scores(self) -> Scores:
-        """The scores of each engine on each query; computed when they are used, if the summary was cached."""
+        """The scores of each engine on each query; computed when they are used, if the summary was read."""
         scores = self.computed_scores
         return score_run(self, self.spec.measures) if scores is None else scores
 
