@@ -18,9 +18,9 @@ import json
 import threading
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -120,23 +120,15 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
 
     def measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
         """Return the score; raise JudgeError, and store it in `error`, when a snippet stays unjudged."""
-        rows = self._begin(test_case)
-        try:
-            judged = self._submit(rows).result() if rows else None
-        except JudgeError as error:
-            raise self._record_failure(error) from None
-        return self._settle(judged)
+        with self._record_failure():
+            rows = self._begin(test_case)
+            return self._settle(self._submit(rows).result() if rows else None)
 
     async def a_measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
         """Return the same as `measure`, without blocking the loop of the caller."""
-        rows = self._begin(test_case)
-        try:
-            judged = None
-            if rows:
-                judged = await asyncio.wrap_future(self._submit(rows))
-        except JudgeError as error:
-            raise self._record_failure(error) from None
-        return self._settle(judged)
+        with self._record_failure():
+            rows = self._begin(test_case)
+            return self._settle(await asyncio.wrap_future(self._submit(rows)) if rows else None)
 
     @property
     def __name__(self) -> str:
@@ -145,9 +137,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
     def _begin(self, test_case: LLMTestCase) -> list[dict[str, Any]]:
         self.score, self.reason, self.success, self.error, self.verdicts = None, None, None, None, []
         if not test_case.input or test_case.retrieval_context is None:
-            raise self._record_failure(
-                InputError("{metric} needs `input` and `retrieval_context`", metric=self._title)
-            )
+            raise InputError("{metric} needs `input` and `retrieval_context`", metric=self._title)
         return [
             {
                 "query": test_case.input,
@@ -161,9 +151,13 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
     def _submit(self, rows: list[dict[str, Any]]) -> Future[JudgedPairs]:
         return self.model.runner.submit(lambda resources: resources.judge(rows, self.k))
 
-    def _record_failure(self, error: JudgeError) -> JudgeError:
-        self.error, self.success = str(error), False
-        return error
+    @contextmanager
+    def _record_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except JudgeError as error:
+            self.error, self.success = str(error), False
+            raise
 
     def _settle(self, judged_pairs: JudgedPairs | None) -> float:
         self.score = self._compute_score(judged_pairs) if judged_pairs else 0.0
