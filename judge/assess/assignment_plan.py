@@ -141,12 +141,10 @@ class AssignmentPlan:
         """Return the first of `indices` with each key, and the others with its key; `indices` are sorted."""
         # Whole keys are compared only where these parts of them are equal.
         parts = np.frombuffer(self._keys, np.int64)[:: _KEY_SIZE // 8][indices]
-        order = np.argsort(parts, kind="stable")
-        equal = parts[order][1:] == parts[order][:-1]
-        alike = np.append(equal, False) | np.append(False, equal) if len(indices) else equal
+        _, group, sizes = np.unique(parts, return_inverse=True, return_counts=True)
         first_indices: dict[str, int] = {}
         others: dict[int, list[int]] = {}
-        for index in np.sort(indices[order[alike]]).tolist() if equal.any() else ():
+        for index in indices[sizes[group] > 1].tolist():
             first = first_indices.setdefault(self._read_key(index), index)
             if first != index:
                 others.setdefault(first, []).append(index)
