@@ -12,6 +12,7 @@ from pathlib import Path
 
 from judge.cache import make_cache_path
 from judge.errors import StoreError, explain_error
+from judge.messages import Message
 from judge.records import Call
 from judge.store.leases import expire_leases, lock_folder
 from judge.store.schema import STORE_ERRORS, connect, open_store
@@ -19,9 +20,10 @@ from judge.store.store import CALL_COLUMNS, read_call, read_verdict
 
 #: Seconds for which another process may keep a store locked.
 _WAIT = 60.0
-#: Copy the verdicts and calls of the store `source` that the other store does not have; never a damaged row.
+_UNUSABLE = Message("cannot be used")
+#: Copy the verdicts and calls of the attached store that the other one does not have; never a damaged row.
 _MERGE = (
-    "INSERT OR REPLACE INTO main.verdicts SELECT * FROM source.verdicts AS new WHERE CASE WHEN EXISTS ("
+    "INSERT OR REPLACE INTO main.verdicts SELECT * FROM attached.verdicts AS new WHERE CASE WHEN EXISTS ("
     "SELECT 1 FROM main.verdicts AS old WHERE old.key = new.key AND old.grade = new.grade"
     " AND old.body = new.body AND old.checksum = new.checksum) THEN 0"
     " WHEN (typeof(new.key), typeof(new.grade), typeof(new.body), typeof(new.checksum))"
@@ -30,7 +32,7 @@ _MERGE = (
     " ELSE is_sound(CAST(new.key AS BLOB), new.grade, CAST(new.body AS BLOB), CAST(new.checksum AS BLOB))"
     " END",
     f"INSERT INTO main.calls (key, {CALL_COLUMNS}, made_at) SELECT key, {CALL_COLUMNS}, made_at"  # noqa: S608  # fixed names
-    " FROM source.calls AS new WHERE NOT EXISTS (SELECT 1 FROM main.calls AS old"
+    " FROM attached.calls AS new WHERE NOT EXISTS (SELECT 1 FROM main.calls AS old"
     " WHERE old.key = new.key AND old.outcome = new.outcome AND old.made_at = new.made_at)",
 )
 
@@ -42,23 +44,11 @@ def merge_store(source: Path, target: Path) -> None:
     """
     if not source.exists():
         return
-    try:
-        for path in (target, source):
-            open_store(path, _WAIT).close()  # a store that was just created has no tables yet
-        with closing(connect(target, _WAIT)) as connection:
-            connection.create_function("is_sound", 4, _is_sound)
-            connection.execute("ATTACH ? AS source", (str(source),))
-            connection.execute("BEGIN IMMEDIATE")
-            for statement in _MERGE:
-                connection.execute(statement)
-            connection.execute("COMMIT")
-    except STORE_ERRORS as error:
-        raise StoreError(
-            "{target}: cannot take the verdicts of {source}: {error}",
-            target=target,
-            source=source,
-            error=explain_error(error),
-        ) from error
+    problem = Message("cannot take the verdicts of {source}", source=source)
+    with _begin_transaction(target, attached=source, problem=problem) as connection:
+        connection.create_function("is_sound", 4, _is_sound)
+        for statement in _MERGE:
+            connection.execute(statement)
 
 
 def _is_sound(key: bytes, grade: object, body: bytes, checksum: bytes) -> bool:
@@ -96,31 +86,20 @@ def replace_store(source: Path, target: Path, backup: Path) -> None:
 
 def _back_up(source: Path, target: Path) -> None:
     """Make `target` hold what `source` does, in one transaction."""
-    try:
-        with closing(connect(target, _WAIT)) as connection:
-            if source.exists():
-                with closing(connect(source, _WAIT)) as original:
-                    original.backup(connection)
-    except STORE_ERRORS as error:
-        raise StoreError(
-            "{target}: cannot be copied from {source}: {error}",
-            target=target,
-            source=source,
-            error=explain_error(error),
-        ) from error
+    problem = Message("cannot be copied from {source}", source=source)
+    with _translate_errors(target, problem), closing(connect(target, _WAIT)) as connection:
+        if source.exists():
+            with closing(connect(source, _WAIT)) as original:
+                original.backup(connection)
 
 
 def remove_store(path: Path) -> None:
     """Remove the store at `path`, if it is there, with the files beside it; raise StoreError."""
-    try:
+    with _translate_errors(path, Message("cannot be removed")):
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
         for folder in (lock_folder(path), make_cache_path(path)):
             shutil.rmtree(folder, ignore_errors=True)
-    except OSError as error:
-        raise StoreError(
-            "{file}: cannot be removed: {error}", file=path, error=explain_error(error)
-        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +162,10 @@ def has_calls_only_since(path: Path, time: datetime) -> bool:
 
 
 @contextmanager
-def _begin_transaction(path: Path, attached: Path | None = None) -> Iterator[sqlite3.Connection]:
-    try:
+def _begin_transaction(
+    path: Path, attached: Path | None = None, problem: Message = _UNUSABLE
+) -> Iterator[sqlite3.Connection]:
+    with _translate_errors(path, problem):
         for store in filter(None, (path, attached)):
             open_store(store, _WAIT).close()  # a store that was just created has no tables yet
         with closing(connect(path, _WAIT)) as connection:
@@ -193,5 +174,13 @@ def _begin_transaction(path: Path, attached: Path | None = None) -> Iterator[sql
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
+
+
+@contextmanager
+def _translate_errors(path: Path, problem: Message) -> Iterator[None]:
+    try:
+        yield
     except (*STORE_ERRORS, ValueError) as error:
-        raise StoreError("{file}: cannot be used: {error}", file=path, error=explain_error(error)) from error
+        raise StoreError(
+            "{file}: {problem}: {error}", file=path, problem=problem, error=explain_error(error)
+        ) from error
