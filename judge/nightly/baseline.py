@@ -192,9 +192,26 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     if record and record.status == "assessor drift" and record.quarantined_store is None:
         # The first reason ends with the advice which night to set.
         return Message("its verdicts can be of two assessors: {reason}", reason=Message(record.reasons[0]))
-    if record and record.quarantined_store and not (store := run / record.quarantined_store).exists():
-        return Message("its verdicts are in {store}, which does not exist; set a later night", store=store)
+    if record and record.quarantined_store:
+        return _find_store_problem(run, run / record.quarantined_store, list_served_models(summary))
     return None
+
+
+def _find_store_problem(run: Path, store: Path, served: frozenset[str]) -> Message | None:
+    """Return why the verdicts in the quarantined `store`, of the models `served`, are no baseline."""
+    if not store.exists():
+        return Message("its verdicts are in {store}, which does not exist; set a later night", store=store)
+    canary_runs = map(RunFolder, list_finished_canary_runs(run))
+    at_canaries = frozenset[str]().union(*(load_canary_grades(folder).served for folder in canary_runs))
+    if not at_canaries or served <= at_canaries:
+        return None
+    return Message(
+        "its verdicts can be of two assessors: the server named {later} in replies after the canaries,"
+        " {named} in those to the canaries; remove {store}, run a later night, and set that",
+        later=NameList(sorted(served - at_canaries)),
+        named=NameList(sorted(at_canaries)),
+        store=store,
+    )
 
 
 def _read_files(run: Path) -> dict[str, str]:

@@ -155,6 +155,21 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(project: N
     assert project.run_night(project.begin_day())["status"] == "fine"
 
 
+def rename_after_canaries(project: NightlyProject, name: str, later: str) -> None:
+    """Give the assessor another name from the third snippet on that is not a canary."""
+    answer = type(project.judge).answer
+
+    class Renamed(type(project.judge)):  # type: ignore[misc]
+        snippets = 0
+
+        def answer(self, requests: Any) -> Any:
+            self.snippets += "grade=" in requests.prompt
+            self.served = later if self.snippets > 2 else name
+            return answer(self, requests)
+
+    project.judge.__class__ = Renamed
+
+
 @pytest.mark.parametrize(("rules", "has_baseline"), [({"accept_names": ["fake-*"]}, True), ({}, False)])
 def test_a_name_that_is_new_since_the_canaries_is_noticed_that_night(
     project: NightlyProject, rules: dict[str, object], *, has_baseline: bool
@@ -162,19 +177,7 @@ def test_a_name_that_is_new_since_the_canaries_is_noticed_that_night(
     if has_baseline:
         freeze(project)
     project.configure({**RULES, **rules})
-    answer = type(project.judge).answer
-
-    class Renamed(type(project.judge)):  # type: ignore[misc]
-        """Has another name from the third snippet on that is not a canary."""
-
-        snippets = 0
-
-        def answer(self, requests: Any) -> Any:
-            self.snippets += "grade=" in requests.prompt
-            self.served = "fake-2" if self.snippets > 2 else "fake"
-            return answer(self, requests)
-
-    project.judge.__class__ = Renamed
+    rename_after_canaries(project, "fake", "fake-2")
     day = project.begin_day(edit=reword_snippets)
     record = project.run_night(day)
     assert (record["status"], record["served"]) == ("assessor drift", ["fake", "fake-2"])
@@ -188,6 +191,30 @@ def test_a_name_that_is_new_since_the_canaries_is_noticed_that_night(
     # The next night is of one assessor.
     status = "fine" if has_baseline else "no baseline"
     assert project.run_night(project.begin_day())["status"] == status
+
+
+def test_a_night_of_drift_with_a_name_that_is_new_since_the_canaries_is_no_baseline(
+    project: NightlyProject,
+) -> None:
+    freeze(project)
+    sound = type(project.judge)
+    rename_after_canaries(project, "fake-2", "fake-3")
+    day = project.begin_day()
+    record = project.run_night(day)
+    assert (record["status"], record["served"]) == ("assessor drift", ["fake-2", "fake-3"])
+    assert "names fake-3 in later replies" in record["reasons"][-1]
+    store = project.nights / day / record["quarantined_store"]
+    with pytest.raises(
+        InputError, match=r"of two assessors: the server named fake-3 in .* remove \S+, run a later"
+    ):
+        job.set_baseline(project.nights / day, project.nights)
+    store.unlink()
+    project.judge.__class__ = sound
+    project.judge.served = "fake-3"
+    day = project.begin_day()
+    project.run_night(day)
+    job.set_baseline(project.nights / day, project.nights)
+    assert project.run_night(project.begin_day())["status"] == "fine"
 
 
 def test_a_night_that_another_assessor_goes_on_with_is_drift(project: NightlyProject) -> None:
