@@ -274,7 +274,7 @@ def read_examples(
     """
     examples: dict[tuple[str, str], tuple[Example, str]] = {}
     attacks: list[tuple[str, str]] = []
-    for number, row in enumerate(read_rows(path, RowFormat(), warn)):
+    for number, row in enumerate(read_rows(path, RowFormat(is_of_dataset=False), warn)):
         parsed = parse_row(number, row)
         example = _read_example(parsed, scale, options)
         if example is None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from judge.dataset import text_files
 from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
-from judge.dataset.rows import InputRow, RowFormat, convert_values, explain_missing_snippets
+from judge.dataset.rows import InputRow, RowFormat, convert_values
 from judge.dataset.text_files import Warn
 from judge.dataset.workbooks import read_sheet
 from judge.errors import InputError, SetupError, advise_install, explain_error
-from judge.messages import Message, NameList, OptionName, join_messages
+from judge.messages import Message, NameList, join_messages
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 
@@ -155,16 +155,12 @@ def _check_header(location: str, header: list[str], row_format: RowFormat) -> No
     columns = {**row_format.columns, **required}
     missing = {field: name for field, name in columns.items() if name not in header}
     if missing:
-        option = f"--columns {','.join(f'{field}=NAME' for field in missing)}"
+        names = list(filter(None, header))
         if list(missing.values()) == ["snippet"] and (
-            queries := explain_missing_snippets(location, list(filter(None, header)), option)
+            queries := row_format.explain_missing_snippets(location, names)
         ):
             raise InputError(queries)
-        advice = Message(
-            "Rename the right one (upper case, lower case and blanks count), or say which one it is:"
-            " {option}",
-            option=OptionName(option),
-        )
+        advice = row_format.advise_rename(missing)
         raise make_header_error(location, NameList(map(repr, missing.values())), header, advice)
 
 

@@ -88,15 +88,44 @@ class RowFormat:
     """How records become rows.
 
     `columns` maps fields to their names in the file where these differ. Columns that are none of the `fields`
-    are extra ones.
+    are extra ones. The option --columns names the columns of a dataset, not those of other files.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     fields: frozenset[str] = FIELDS
+    is_of_dataset: bool = True
 
     def find_column(self, name: str) -> str:
         """Return the name of the field `name` in the file."""
         return self.columns.get(name, name)
+
+    def advise_rename(self, missing: Iterable[str]) -> Message:
+        """Return what to do about the `missing` fields of a file."""
+        if not self.is_of_dataset:
+            return Message("Rename the right one (upper case, lower case and blanks count)")
+        return Message(
+            "Rename the right one (upper case, lower case and blanks count), or say which one it is:"
+            " {option}",
+            option=OptionName(f"--columns {','.join(f'{field}=NAME' for field in missing)}"),
+        )
+
+    def explain_missing_snippets(self, location: str, names: Collection[str]) -> Message | None:
+        """Return the message about a dataset without any field of results, which may hold queries; else None.
+
+        `names` are those of its fields.
+        """
+        has_result = {*_RESULT_FIELDS, "engine", "rank", "error"}.intersection(names)
+        may_hold_queries = self.is_of_dataset and "query" in names and not has_result
+        if not may_hold_queries or re.search("[，；]", "".join(names)):
+            return None
+        return Message(
+            "{place}: there is no field 'snippet', only {fields}. If one of them holds the texts of results,"
+            " name it: {option}. If the file holds queries only, get their results first: {command}",
+            place=location,
+            fields=SeparatedNames(f"{name!r:.60}" for name in list(names)[:20]),
+            option=OptionName("--columns snippet=NAME"),
+            command="judge collect FILE --engine NAME",
+        )
 
     def read_mappings(self, records: Iterable[Mapping[str, Any]]) -> Iterator[InputRow]:
         """Yield the rows of a dataset in memory; raise InputError for an item that is not a mapping."""
@@ -172,16 +201,14 @@ class RowFormat:
         """Raise InputError, which lists the fields of the record, when it does not have the field `name`."""
         column = self.find_column(name)
         if column not in record:
-            option = f"--columns {name}=NAME"
-            if column == "snippet" and (queries := explain_missing_snippets(location, record, option)):
+            if column == "snippet" and (queries := self.explain_missing_snippets(location, record)):
                 raise InputError(queries)
             raise InputError(
-                "{place}: field {name!r} is missing; the row has the fields {fields!r:.160}. Rename the right"
-                " one (upper case, lower case and blanks count), or say which one it is: {option}",
+                "{place}: field {name!r} is missing; the row has the fields {fields!r:.160}. {advice}",
                 place=location,
                 name=column,
                 fields=list(record)[:20],
-                option=OptionName(option),
+                advice=self.advise_rename([name]),
             )
 
     def _expand_nested(self, parent: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
@@ -232,24 +259,6 @@ class RowFormat:
             row = InputRow(location, self.columns, values, extra)
             yield row
             yield from _expand_results(row, results)
-
-
-def explain_missing_snippets(location: str, fields: Collection[str], option: str) -> Message | None:
-    """Return the message about a file without any field of results, which may hold queries; else None.
-
-    `option` is the one that names the field with the snippets.
-    """
-    has_result = {*_RESULT_FIELDS, "engine", "rank", "error"}.intersection(fields)
-    if "query" not in fields or has_result or re.search("[，；]", "".join(fields)):
-        return None
-    return Message(
-        "{place}: there is no field 'snippet', only {fields}. If one of them holds the texts of results, name"
-        " it: {option}. If the file holds queries only, get their results first: {command}",
-        place=location,
-        fields=SeparatedNames(f"{field!r:.60}" for field in list(fields)[:20]),
-        option=OptionName(option),
-        command="judge collect FILE --engine NAME",
-    )
 
 
 def convert_values(record: Mapping[str, Any], rank: str = "rank") -> dict[str, Any]:

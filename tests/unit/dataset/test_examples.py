@@ -112,10 +112,13 @@ def test_a_pair_with_the_same_grade_again_is_one_example(tmp_path: Path) -> None
 
 
 def test_a_missing_column_is_to_be_renamed_in_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "e.csv"
-    path.write_text("q,snippet,grade,reason\ntea,x,1,r\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"lacks 'query'.* Rename the right one"):
-        read_examples(path, GRADED, OPTIONS)
+    table, lines = tmp_path / "e.csv", tmp_path / "e.jsonl"
+    table.write_text("q,snippet,grade,reason\ntea,x,1,r\n", encoding="utf-8")
+    lines.write_text('{"query": "tea", "text": "x", "grade": 1, "reason": "r"}\n', encoding="utf-8")
+    # The option --columns is for the dataset.
+    for path, missing in ((table, "lacks 'query'"), (lines, "field 'snippet' is missing")):
+        with pytest.raises(InputError, match=rf"{missing}.* Rename the right one \([^)]*\)$"):
+            read_examples(path, GRADED, OPTIONS)
 
 
 def test_a_file_without_an_example_is_refused(tmp_path: Path) -> None:
