@@ -159,7 +159,8 @@ def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
 
 def _format_mean_and_queries(mean: DimensionMean) -> Cell:
     cell = _format_mean(mean)
-    return cell if mean.mean is None else cell._replace(under=f"{cell.under} n = {mean.queries:,}".lstrip())
+    parts = filter(None, (cell.under, f"n = {mean.queries:,}"))
+    return cell if mean.mean is None else cell._replace(under=", ".join(parts))
 
 
 def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
