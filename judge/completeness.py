@@ -62,6 +62,7 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
         return RunIncomplete("there is nothing to judge: the dataset holds engine errors and no result")
     for member in members:
         if member.judged < least * of_assessor:
+            failures = [failure for failure in judging.failures if failure.assessor == member.name]
             return RunIncomplete(
                 "{assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
                 " {least:.0%}{failures}; {advice}",
@@ -69,8 +70,8 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
                 count=member.judged,
                 total=of_assessor,
                 least=least,
-                failures=_describe_failures(judging.failures, member.name),
-                advice=_advise(failure for failure in judging.failures if failure.assessor == member.name),
+                failures=_describe_failures(failures),
+                advice=advise_on_failed_pairs(failures),
             )
     if summary.coverage < least:
         return RunIncomplete(
@@ -79,7 +80,7 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
             coverage=summary.coverage,
             least=least,
             failures=_describe_failures(judging.failures),
-            advice=_advise(judging.failures),
+            advice=advise_on_failed_pairs(judging.failures),
         )
     return None
 
@@ -108,11 +109,11 @@ def describe_unanswered_questions(dimension: str, questions: DimensionQuestions)
         missing=len(questions.failures),
         total=questions.count,
         failures=_describe_failures(questions.failures),
-        advice=_advise(questions.failures),
+        advice=advise_on_failed_pairs(questions.failures),
     )
 
 
-def _advise(failures: Iterable[Judgment]) -> str:
+def advise_on_failed_pairs(failures: Iterable[Judgment]) -> str:
     """Return what the user can do to get grades for the pairs that have none."""
     counts = Counter(judgment.error for judgment in failures)
     kinds = set(counts)
@@ -134,13 +135,9 @@ def _advise(failures: Iterable[Judgment]) -> str:
     return Message("the same command asks again for the rest")
 
 
-def _describe_failures(judgments: Iterable[Judgment], assessor: str = "") -> str:
-    """Return the most frequent error kind (of `assessor`) and its most frequent message; empty if none."""
-    failed = [
-        (judgment.error, judgment.detail)
-        for judgment in judgments
-        if judgment.detail and assessor in ("", judgment.assessor)
-    ]
+def _describe_failures(judgments: Iterable[Judgment]) -> str:
+    """Return the most frequent error kind and its most frequent message; empty if none."""
+    failed = [(judgment.error, judgment.detail) for judgment in judgments if judgment.detail]
     if not failed:
         return ""
     [(kind, count)] = Counter(kind for kind, _ in failed).most_common(1)

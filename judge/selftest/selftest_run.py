@@ -20,6 +20,7 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import Prompts, Template, make_answer_schema
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
+from judge.completeness import advise_on_failed_pairs
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, ErrorKind, InputError, RunIncomplete
 from judge.json_text import dump_json, hash_parts
@@ -131,10 +132,11 @@ def run_selftest(
     if graded < least * total:
         incomplete = RunIncomplete(
             "only {graded:,} of {total:,} probes got a grade with the run prompt, less than --min-coverage"
-            " {least:.0%}",
+            " {least:.0%}; {advice}",
             graded=graded,
             total=total,
             least=least,
+            advice=advise_on_failed_pairs(judgings[0].failures),
         )
     return SelfTest(path, result, spend_limit.calls, incomplete)
 

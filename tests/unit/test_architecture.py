@@ -53,12 +53,12 @@ ALLOWED = {
     "factory": (
         "records errors models config pricing dataset measure store client assess dimensions run_input"
     ),
+    "completeness": "records flags errors assess analysis",
     "selftest": (
         "records flags errors characters json_text config pricing dataset measure store client assess "
-        "analysis runs run_identity factory"
+        "analysis runs run_identity factory completeness"
     ),
     "finished_run": "cache measure analysis dimensions runs report selftest",
-    "completeness": "records flags errors assess analysis",
     "pair_selection": "records flags stored_records models config dataset measure assess analysis",
     "list_comparison": (
         "records errors characters config pricing measure store client assess analysis dimensions runs "
