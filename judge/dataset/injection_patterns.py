@@ -98,17 +98,17 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "instruction": _make_pattern(
-        "ignore disregard forget overrid bypass rubric grading scoring rules instructions guidelines criteria",
+        "ignore disregard forget overrid bypass rubric grading scoring rules instructions guidelines criteria role duty",
         rf"(?<!not )(?<!n't )(?<!n’t )(?<!never )(?<!model to )(?<!models to )(?<!llm to )\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}"
         r"\b(?:(?<!own )instructions?\b(?! (?:on|at) )|rubric"
         r"|guideline|criteria|system prompt|(?:grading|scoring|rating|your|all|these|those|any|system) (?:\w+ )?(?:rule|prompt|task|scale)"
         r"|the (?:rules?|task|scale|prompt)(?=\W*$|[.,;!?]| (?:above|and|given|you))|(?:above|previous|prior|earlier)\b"
         r"(?=\W*$|[\s\"'”]*[.,:;!?—-]|\s+(?:instruction|direction|guid|rule|rubric|prompt|order|command|criteri|text|context|task"
         r"|message|request|scale|polic|sentence|system|statement|content|and\b|or\b|in\b|you\b)))",
-        r"\b(?:drop|discard|abandon|delete|set aside|throw away) (?:(?:the|all|any|your|these|those) )*(?:previous|prior|above|earlier|grading|scoring|old) (?:\w+ )?(?:instructions|guidelines|rubric|rules|criteria)\b"
+        r"\b(?:forget|drop|abandon|leave) (?:about )?your (?:\w+ )?(?:role|duty|task) as\b|\b(?:drop|discard|abandon|delete|set aside|throw away) (?:(?:the|all|any|your|these|those) )*(?:previous|prior|above|earlier|grading|scoring|old) (?:\w+ )?(?:instructions|guidelines|rubric|rules|criteria)\b"
         r"|\bdo(?:n['’]t| not) (?:follow|apply|use) (?:the|your|any) (?:rubric|grading|scoring)\b"
         r"|\b(?:prior|previous|above|earlier) (?:rules|instructions) are (?:void|cancell?ed|no longer valid)(?=[.,;!]|$| (?:from )?now)",
-        stems="drop discard abandon delete set throw ignore disregard forget override overriding bypass rubric grading scoring rules instructions",
+        stems="leave drop discard abandon delete set throw ignore disregard forget override overriding bypass rubric grading scoring rules instructions",
     ),
     "instruction:answer": _make_pattern(
         "output print reply respond answer return say write type repeat assign award grade score rate mark give verdict relevance label"
@@ -148,17 +148,17 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         " developer mode",
     ),
     "instruction:忽略": _make_pattern(
-        "忽略 无视 無視 忽視 忘掉 忘记 不要理会 不用管 跳过 绕过 抛开 别管 作废 失效 无效 不再",
+        "忽略 无视 無視 忽視 忘掉 忘记 放下 不要理会 不用管 跳过 绕过 抛开 别管 作废 失效 无效 不再",
         r"(?<!模型)(?<!要求)(?:忽略|无视|無視|忽視|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开)[^\n。]{0,12}?(?:(?:以上|上面|上述|之前(?!学)|先前|前面|此前"
         r"|所有|全部|一切|收到|系统)[^\n。]{0,8}(?:要求|规则|規則|指令|指示|提示词|说明|标准|標準|任务)|评分(?!较|低|高)|指令|提示词"
         r"|评估|评测|打分|要求 ?输出)",
-        r"(?:上述|以上|之前|先前|前面|此前)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
+        r"(?:忘掉|忘记|放下|抛开)[^\n。]{0,4}你的[^\n。]{0,6}(?:身份|角色|职责|任务)|(?:上述|以上|之前|先前|前面|此前)的?(?:指示|指令|规则|要求|标准)[^\n。]{0,6}(?:作废|失效|无效|不再)",
     ),
     "instruction:回答": _make_pattern(
         "输出 回复 回答 打 给 评 判 写 返回 记 算 抄 标 定为 片段 摘要 本页 本文 命令 指示 填 参考答案",
         r"(?:直接|一律|统统|必须|只需|只要|请(?!给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务))|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|评(?=[3３三])|判(?=yes|相关)|写|返回)"
         r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿]|[”\"'](?:或|还是))|[“\"']?相关(?=[”\"']?[。！!]|$)|[“\"']相关|满分|最高分(?![和与、])|[3３三] ?分(?![球钟之])"
-        r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点星级球]))",
+        r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点颗星级球]))",
         # Examples of programming exercises have an input and an output.
         r"(?:打分|评分|得分|等级|\A(?![\s\S]*(?:输入|解释|解析|[样示]例))[\s\S]*?输出) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
         r"(?:判卷|阅卷|评分|打分|评测|评审)(?:机器人|系统|程序|模型)[^\n。]{0,8}?(?:给|打)[^\n。了过]{0,3}?(?:满分|最高分)",
@@ -186,7 +186,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"[\"'“]?(?:(?:yes|no|[0-3])(?![\w.%]|-\d)|(?:是|否|相关|不相关)(?![一-鿿]))",
         r"[\"'“](?:verdict|relevance|grade)[\"'”]? ?[:：] ?[\"'“](?:relevant|perfect|full|high)",
         r"\b(?:verdict|grade|relevance) ?[:=] ?(?:yes(?!, (?!(?:\w+ )?relevan))|[0-3](?! (?:stars?\b|mild|moderate|severe|life-|[\w ]{1,30}, ?[0-3] [a-z])))(?![\w%]|\.\d|/\d)",
-        r"(?:^|[\n。]) ?理由[:：][^\n]{1,120}?[\n。;；,， ](?:等级|评分|判定|结论)[:：] ?(?:[0-3](?![\d级.])|yes|是|相关)",
+        r"\bverdict yes\b|(?:等级|评分|判定|结论)[:：] ?(?:[0-3]|yes|是|相关)[。;；,， ]{0,2}理由[:：]|(?:^|[\n。]) ?理由[:：][^\n]{1,120}?[\n。;；,， ](?:等级|评分|判定|结论)[:：] ?(?:[0-3](?![\d级.])|yes|是|相关)",
         r"<answer> ?[0-3] ?</answer> ?\n?<reason",
         r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
         r"判定 ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|结论 ?[:：] ?(?:相关|不相关)(?![一-鿿])|(?:判定|结论) ?[:：为] ?(?:yes|no)\b|\banswer ?= ?(?:relevant\b|3/3)",
@@ -335,10 +335,10 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="times until",
     ),
     "secrets:rules": _make_pattern(
-        "given api%key instructions your%prompt system%prompt 系统提示 收到 得到",
-        r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output)\b[^\n.]{0,20}\b(?:contents|text|wording) of your instructions\b|\b(?:reveal|disclose) your (?:system )?(?:instructions|prompt)\b|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
-        r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你的系统提示词?[^\n。]{0,6}(?:复述|重复|背|公开|输出|发)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么",
-        stems="given key contents text wording reveal disclose",
+        "given api%key instructions rubric prompt 系统提示 收到 得到",
+        r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output|disclose|copy|list)\b[^\n.]{0,20}\b(?:(?:contents|text|wording) of )?your (?:\w+ )?(?:instructions|rubric|prompt)\b(?! of)|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
+        r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你的系统提示词?[^\n。]{0,6}(?:复述|重复|背|公开|输出|发)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么|(?:输出|复述|重复|背出|公开|打印|列出)[^\n。]{0,6}你(?:所?收到|得到)?的?(?:隐藏|全部|所有)?的?(?:指令|提示词|系统提示)",
+        stems="given key instructions rubric prompt",
     ),
     "instruction:act": _make_pattern(
         "you%are%an you%are%a act%as%an",
@@ -388,31 +388,32 @@ def contains_any(words: Sequence[str], text: str) -> bool:
 GRADING_STEMS = _split_words(
     "grade grades graded grading grader graders score scores scored scoring scorer scorers rate rates rated rating label labeled"
     " labelled verdict verdicts mark marked rubric evaluate evaluated evaluates evaluating evaluation evaluator evaluators assess"
-    " assessed assessing assessment assessor assessors classify classified rank ranked ranking treat deserve deserves worth gets"
+    " assessed assessing assessment assessor assessors classify classified rank ranked ranking treat deserve deserves worth gets conclude"
     " relevance judgment judgement respond reply replies answer output repeat assign decided clasifica clasifique califica califique"
     " notez noter attribuez responde responda bewerte bewerten bewertet antworte antworten"
-    " 评分 评测 评审 评委 评定 评级 评估 评判 评为 评成 评3 评%3 评３ 评三 判断 判定 判为 判成 判相 判y 判%y 打分 视为 给3 给%3 给三 给出3 给个3 给打3"
+    " 评分 评测 评审 评委 评定 评级 评估 评判 评为 评成 评3 评%3 评３ 评三 评最 评高 评满 判断 判定 判为 判成 判相 判y 判%y 判个 以yes 以%yes 以“yes 一律给 一律三 一律3 打分 视为 给3 给%3 给三 给出3 给个3 给打3"
     " 等级 标注 标准答案 回答y 回答%y 回答“y 回答“是 回复y 回复%y 回复“y 回复3 输出y 输出%y 输出3 输出%3 写y 写%y 写3 写%3"
     " répond つけて 評価 採点 평가 매겨 주세요 оцен поставь ответь".translate(LOOKALIKES)
 )
 GRADING = "|".join(stem if not stem.isascii() else rf"\b{stem}\b" for stem in GRADING_STEMS)
 GOOD_GRADE = (
-    r"(?<![\w.$,/:-])(?<!\d to )(?<!\d[至到])(?:3|three)(?![\w%]|[.,:/-]\d| ?(?:years?|days?|hours?|months?|weeks?|min(?:ute)?s?|times|stars?|or(?! (?:you|else)\b)|to|of|and|steps?|ways?|-|–)\b"
-    r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])|\byes\b|\b(?:fully|highly|completely|perfectly|always|top|as|is|are|be|it) relevant\b(?! to\b)|\brelevant (?:for|to) (?:any|every|all)\b"
+    r"(?<![\w.$,/:-])(?<!\d to )(?<!\d[至到])(?<!level )(?:3|three)(?![\w%]|[.,:/-]\d| ?(?:years?|days?|hours?|months?|weeks?|min(?:ute)?s?|times|stars?|or(?! (?:you|else)\b)|to|of|and|steps?|ways?|-|–)\b"
+    r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])|\byes\b|\b(?:fully|highly|completely|perfectly|always|top|as|is|are|be|it) relevant\b(?! to\b)|\brelevant (?:for|to) (?:any|every|all)\b|\b(?:one|page|text|snippet) relevant\b|\b(?:graded|rated|judged|marked|labelled) (?:as )?irrelevant\b"
     r"|\b(?:full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:grade|score|mark|rating|relevance|level))\b|\brelevante?\b(?= y\b|[.,!])|\bbestnote\b"
-    r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|[判为成是算](?:完全|高度)?相关(?![的性系度])|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
-    r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|最高|관련 있|на 3\b"
+    r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|[判为成是算](?:完全|高度)?相关(?![的性系度])|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于给打评判] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
+    r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|[为成到]最高(?![^\s。，！,.])|最高(?=の|評|点)|関連(?:あり|性が高)|관련 있|\bpertinente?s?\b|релевантн|[判打是]个?相关(?![的性系度])|на 3\b"
 ).translate(LOOKALIKES)
 #: What a sentence has that speaks of the text itself, that demands something, and that speaks to an assessor.
 ADDRESSES = (
-    r"\bthis (?:result|snippet|passage|text|page|document|item|entry|content|site|website|one|record|listing|article)\b|\b(?:the|every|each|all|any) (?:passages?|query|queries)\b|\bsnippets?\b|\bour (?:home|web)?(?:page|site)\b|\b(?:grad|scor|rat|label|mark|judg|treat|rank)\w* (?:this|it|me|us)\b"
-    r"|[本此该这](?:条|个|篇|段)?(?:结果|摘要|片段|网?页面?|站|文档|内容|条(?![件约款路])|文(?![化件学明字]))|摘要|片段|查询|理由|\b(?:ce|cette|este|esta|esto|diese[rsn]?) (?:résultat|page|texte|resultado|página|texto|seite|text|ergebnis)\b|この(?:ページ|スニペット|結果)|이 (?:페이지|결과)|эт\w{1,2} (?:сниппет|страниц|результат)".translate(
+    r"\bthis (?:result|snippet|passage|text|page|document|item|entry|content|site|website|one|record|listing|article)\b|\b(?:the|every|each|all|any) (?:passages?|query|queries)\b|\bsnippets?\b|\bthe (?:text|words|passage) (?:above|below|between)\b|\bour (?:home|web)?(?:page|site)\b|\b(?:grad|scor|rat|label|mark|judg|treat|rank)\w* (?:this|it|me|us)\b"
+    r"|[本此该这](?:条|个|篇|段)?(?:结果|摘要|片段|网?页面?|站|文档|内容|条(?![件约款路])|文(?![化件学明字]))|摘要|片段|查询|理由|上文|之间的文字|\b(?:ce|cette|este|esta|esto|diese[rsn]?) (?:résultat|page|texte|resultado|página|texto|seite|text|ergebnis)\b|この(?:ページ|スニペット|結果)|이 (?:페이지|결과)|эт\w{1,2} (?:сниппет|страниц|результат)".translate(
         LOOKALIKES
     ),
-    r"\b(?:please|kindly|must|should|shall|has to|have to|you|your|order|instruct\w*|let['’]?s|always|never|only|don['’]?t|do not|no need|or else|unless|otherwise|every time|regardless|no matter|whatever|nobody|overlook|skip|failing"
-    r"|policy|penali[sz]ed|accordingly|consistent|permissible|treat|assign)\b|请(?![问客])|务必|必须|应[当该]|一律|直接|[你您]|麻烦|拜托|只要|不得|无需|无论|不管|任意|默认|写成|视为|全部|须|就[好行]|别(?![的人墅称名])"
+    r"(?:^|[.;!] ?)[\"“']?(?:register|label|mark|conclude|call|give|put|grade|rate|score|answer|say|output|write|return|consider|confirm|accept|set|record|forget|finali[sz]e)\b"
+    r"|\b(?:please|kindly|must|should|shall|has to|have to|you|your|order|instruct\w*|let['’]?s|always|never|only|don['’]?t|do not|no need|or else|unless|otherwise|every time|regardless|no matter|whatever|nobody|everything|anything|automatically|overlook|skip|failing"
+    r"|(?:assistant|grader|judge|evaluator|rater|model|gpt)s?,|policy|penali[sz]ed|accordingly|consistent|permissible|treat|assign)\b|请(?![问客])|务必|必须|应[当该]|一律|直接|[你您]|麻烦|拜托|只要|不得|无需|无论|不管|任意|默认|写成|视为|全部|须|就[好行]|别(?![的人墅称名])|自动|帮个?忙|新任务"
     r"|\b(?:por favor|merci de|bitte|siempre|toujours|immer|quelle que soit|egal was)\b|必ず|ください|무조건|주세요|пожалуйста|независимо|всегда".translate(
         LOOKALIKES
     ),
-    r"\b(?:evaluators?|assessors?|graders?|raters?|judges?|models?|ai|llms?|bot|assistant|operator|administrator|guidelines?|rubric|reviewer|modelo|(?:reading|rating|grading|scoring|evaluation|automated|ai) systems?)\b|模型|(?<![a-z])ai(?![a-z])|人工智能|评委|评审|评测|评分(?:员|系统)|机器人|审核员|规则|系统",
+    r"\b(?:evaluators?|assessors?|graders?|raters?|judges?|models?|ai|llms?|(?:chat)?gpt|claude|gemini|deepseek|qwen|bot|assistant|operator|administrator|guidelines?|rubric|reviewer|modelo|(?:reading|rating|grading|scoring|evaluation|automated|ai) systems?)\b|模型|(?<![a-z])ai(?![a-z])|人工智能|评委|评审|评测|评分(?:员|系统)|机器人|审核员|规则|系统|助手|[新的]标准|豆包|千问|文心|(?<![a-z])(?:chat)?gpt(?![a-z])",
 )
