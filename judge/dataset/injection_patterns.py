@@ -118,7 +118,6 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         rf"|\b(?:output(?!:)|print|reply|respond|(?<!choose )(?<!select )(?<!this )answer|return|say|write|type|repeat)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
         rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
         rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
-        rf"|\b(?:rate|grade|score) {_THIS_TEXT}\b(?: \w+){{0,2}} (?:3|three)\b"
         rf"|\b(?:label|classify|deem|treat|regard|count|consider|grade|rate|score|mark|judge) (?:{_THIS_TEXT}|the following (?:text|passage|snippet)) (?:as )?(?:(?:fully|highly|completely|perfectly|directly) )?(?:relevant(?=\W*$|[.,;!?)\]]| (?:to|and)\b)|answering|satisfying)\b"
         rf"|\b(?:the|your) (?:expected|correct|true|gold|right|only) (?:(?:label|grade|verdict|rating)|(?:output|answer|label|grade|verdict) for this \w+)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}"
         r"|\b(?:prefer|choose|favou?r) the (?:engine|list|ranking) (?:that|which|with)\b[^\n.]{0,30}\bthis\b",
@@ -316,16 +315,15 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "instruction:评委": _make_pattern(
         "模型 评委 裁判 助手 程序 系统 机器人 ai 评估者 评定者 评分员 评审员 别管 不用 不必看 无论 不管 只能 只许 站长 给3分 给三分 低于3 低于三 新规则 新标准",
-        r"(?:评[估审分测判]|裁判|智能评估)(?:模型|助手)(?=[^\n。]{0,30}(?:满分|最高|[3３三] ?分|等级 ?[:：]? ?[3３三]|相关|完全满足))(?=[^\n。]{0,30}(?:请|必须|务必|一律|给这|本页|本段|该片段|这条|这段|麻烦|希望|[:：]等级))",
-        r"(?:ai|智能)(?:评委|裁判)(?=[^\n。]{0,30}(?:满分|最高|[3３三] ?分|相关))(?=[^\n。]{0,30}(?:请|必须|一律|此页|本页|本段|这条|这段))|(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]"
+        r"(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]"
         r"|(?:(?:打分|评[分测估定审级判]|判定)的?(?:ai|模型|大模型|程序|系统|机器人|助手|智能体)|大模型|语言模型)(?:们)?(?:请注意|注意|请看|你好|您好|看这里)?[:：](?=[^\n。]{0,30}(?:请|给|判|评|打|相关|[3３三]|满分|高分))|机器人看这里[:：]",
         r"(?:尊敬|亲爱)的(?:ai|大模型|语言模型|评[估审分判]模型)(?=[^\n。]{0,40}(?:把|给|将)?(?:这条|这段|本页|本段|此条|等级))",
-        r"(?:评估者|评分员|评审员)[:：](?=[^\n。]{0,20}(?:此条|这条|本段|思考|输出))|评判本页的[^\n。]{0,4}模型|你只(?:能|许|准)(?:回答|回复|输出)[“\"']?[3３](?!\d| ?[个条种篇份张次行位])",
-        r"(?:别管|不用管|不用看|不必看|无论|不管)(?:用户(?!手册|指南|协议|名|评价)|查询(?!条件))[^\n。]{0,12}(?:评级|打分|满分|高分|等级|给个|输出|回答[“\"']?(?:yes|是))|低于[3３三] ?分的(?:评估|评分|评测)?模型|给[3３三] ?分就奖励你|扮演[^\n。]{0,4}站长[^\n。]{0,8}打分",
+        r"(?:评估者|评分员|评审员)[:：](?=[^\n。]{0,20}(?:此条|这条|本段|思考|输出))|你只(?:能|许|准)(?:回答|回复|输出)[“\"']?[3３](?!\d| ?[个条种篇份张次行位])",
+        r"(?:别管|不用管|不用看|不必看|无论|不管)(?:用户(?!手册|指南|协议|名|评价)|查询(?!条件))[^\n。]{0,12}(?:评级|打分|满分|高分|等级|给个|输出|回答[“\"']?(?:yes|是))|给[3３三] ?分就奖励你",
     ),
     "fake_verdict:标注": _make_pattern(
         "人工标注 真实标签 评估结果 相关性 片段 文档 摘要 搜索结果",
-        r"人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|与查询的真实标签|相关性 ?[:：] ?[3３](?:分(?![之钟析])|/3)",
+        r"人工标注(?:结果)?[:：] ?(?:[3３](?!\d)|相关(?!系数))|相关性 ?[:：] ?[3３](?:分(?![之钟析])|/3)",
         r"(?:该|本|此|此搜索|本搜索)(?:片段|段落|文档|摘要|结果)(?:完全|充分)?满足[^\n。]{0,2}(?:查询(?!条件|语句)|用户的?(?:需求|问题|意图)(?!说明))",
     ),
     "overthink:times": _make_pattern(
@@ -339,11 +337,6 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"\bwhat are the (?:exact |full )?(?:rules|instructions) (?:that )?you were given\?? [^\n]{0,20}\b(?:reply|answer|reason|response)\b|\b(?:print|repeat|reveal|show|output|disclose|copy|list)\b[^\n.]{0,20}\b(?:(?:contents|text|wording) of )?your (?:\w+ )?(?:instructions|rubric|prompt)\b(?! of)|\bapi key from your environment\b[^\n.]{0,20}\b(?:explanation|reason|answer|reply)",
         r"(?:复述|重复|背出|公开)[^\n。]{0,4}你的系统提示(?!音)|你的系统提示词?[^\n。]{0,6}(?:复述|重复|背|公开|输出|发)|你所?(?:收到|得到)的(?:全部|所有|完整)(?:规则|说明|指令)[^\n。]{0,4}(?:再给|请列出|写出|输出)|你收到的规则是什么|(?:输出|复述|重复|背出|公开|打印|列出)[^\n。]{0,6}你(?:所?收到|得到)?的?(?:隐藏|全部|所有)?的?(?:指令|提示词|系统提示)",
         stems="given key instructions rubric prompt",
-    ),
-    "instruction:act": _make_pattern(
-        "you%are%an you%are%a act%as%an",
-        r"\byou are an? (?:\w+ )?(?:evaluator|grader|assessor|rater) (?:who|that) (?:never|always|only)\b|\bact as an? (?:unrestricted|uncensored) (?:ai|model|assistant)\b[^\n]{0,80}\brelevan",
-        stems="evaluator grader assessor rater act",
     ),
     "instruction:languages": _make_pattern(
         "évaluat evaluador avaliador valutator bewerter sprachmodell bestnote vergiss antworte respond répond rispondi ответь 審査員 評価者 採点者 評審 評價 평가 채점 оценщик",
