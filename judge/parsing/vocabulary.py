@@ -244,5 +244,5 @@ def build_label_pattern(scale_name: ScaleName | None) -> str:
     return (
         rf"(?:{labels})(?: (?:score|grade|rating|level|label|verdict)|等级|评分|分数|得分|级别"
         rf"|结果)?(?: (?:for|of) (?:this|the) (?:snippet|pair|result))?"
-        r"\s{0,2}(?:\((?:0\s?[-~–到至]\s?3|yes\s?/\s?no|是\s?/\s?否)\))?"
+        r"\s{0,2}(?:[(\[](?:0\s?[-~–到至]\s?3|yes\s?/\s?no|是\s?/\s?否)[)\]])?"
     )

@@ -402,6 +402,7 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
         ("Although it is relevant, it gives no date.\n" + '{"reason": "r", "verdict": "no"}', BINARY, 0),
         ("**Verdict:** yes ✅", BINARY, 1),
         ("Verdict: yes ❌", BINARY, None),
+        ("Grade [0-3]: 2", GRADED, 2),
         ('{\n  // reason first\n  "reason": "r",\n  "grade": 2 // useful part\n}', GRADED, 2),
         ('{\n  # 先写理由\n  "reason": "r",\n  "grade": 2\n}', GRADED, 2),
         ('{\n  "reason": "r",\n  "grade": 2 // or 1\n}', GRADED, None),
