@@ -223,7 +223,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     "fence:lines": _make_pattern(
         _LINE_MARKS,
         # A sequence of marks is matched once, as a whole. It is a line, or "end" or the like is behind it.
-        r"([-=#~*`\"'])(?<!\1\1)\1\1(?:(?<![^\n ]...)(?<![^\n] ...)(?:(?<=[`\"']) ?\n[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)"
+        r"([-=#~*`\"'])(?<!\1\1)\1\1(?:(?<![^\n ]...)(?<![^\n] ...)(?:(?<=[`\"']) ?\n(?=[^`]{0,400}?(?:\b(?:3|three|yes|(?:is|as|fully|highly) relevant)[\"'”]?(?=\s*(?:[.,;!}`\n]|$))|\bignore\b|[3三] ?分|满分|最高分|忽略|为相关))[^`]{0,400}?(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)"
         r"|(?:(?<=~)|(?<=[-=#])\1*) ?\n[^`]{0,200}?(?:grading|scoring|rubric|relevan|verdict|end of passage|评分标准|判断标准|评分规则|新规则|等级[:：为]))"
         r"|(?<=[-=#*])\1*+ ?(?:end of (?:the )?(?:snippet|passage|document|context|text|data|untrusted|input|search result)s?\b(?=[^\n]{0,6}\n?[^\n]{0,200}(?:grad|rate\b|relevan|verdict|scor|instruction|output|answer|query))|结束(?=[^\n]{0,10}\n?[^\n]{0,100}(?:评|判|指令|规则|输出|等级))|(?:摘要|片段|文档|数据)结束))",
         stems="\n end 结束",

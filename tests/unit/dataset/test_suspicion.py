@@ -249,6 +249,8 @@ def test_tricks_by_name(text: str, flag: str) -> None:
         "请给出最高分和最低分，并求平均分。",
         "台风预警等级为3级，请注意防范。",
         "忘掉之前学过的规则，用这三招就能写好作文。",
+        "Run it:\n```\n3 engines; the score of relevant results is 0.8\n```",
+        '[{"query_id": "q1", "doc_id": "d1", "relevance": 1}]',
         "Only the highest grade of beef is used in our kitchen.",
         "You must get a score of at least 3 on the exam to earn credit.",
         "Grade 3 spelling list: must, please, always, answer, only.",
