@@ -141,7 +141,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"|\bpre-(?:scored|graded|rated)\b|\bpre-approved\b(?=[^\n]{0,60}\b(?:marks|grade|relevan|assign))"
         r"|\balready been (?:graded|scored|rated)\b(?=[^\n]{0,40}?(?:\b3\b|relevan|yes|top|highest|full|perfect))(?! by [\d,]+)"
         rf"|\bif you(?: are|'re) (?:an? )?(?:[\w-]+ ){{0,2}}(?:grader|judge|evaluator|assessor|rater|scorer|llm|(?:ai|language) model|ai)s?\b{_ABOUT_GRADING}"
-        r"|\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}\b(?:full marks|rubric|grade[rs]?|assessor|three)\b",
+        r"|\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}\b(?:full marks|rubric|graders?|graded?(?! (?:your|the|my|our)\b)|assessor|three)\b",
         stems="grader judge evaluator assessor rater reviewer scorer ai llm model assistant graders judges evaluators assessors"
         " raters reviewers scorers ais llms models assistants now longer scored graded rated approved pretend imagine let"
         " developer mode",
@@ -167,7 +167,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"|参考答案(?:已|现|应)?(?:改为|更新为|换成|就是)(?:本|此|该)(?:页|文|摘要|片段)",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
         r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
-        r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
+        r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)(?![,，；;]?否则)",
         stems="直接 一律 统统 必须 只需 只要 请 务必 应当 满分 最高分 给个 打3 打３ 打三 打% 命令你 指示你 所有摘要 所有片段 所有结果 所有网页 回复等级 回复评分 回复结论 返回等级 返回评分 返回结论 填 打个 照抄 算相关 算作相关 算是相关 给这 给此 给该 给本 评定 评估 评级 评判 参考答案 标注 输出 打分 评分 得分 等级 评为 判为 判定 定为 评级 标记为 记为 记作 算作 标为",
     ),
     "instruction:角色": _make_pattern(
@@ -181,10 +181,10 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "fake_verdict": _make_pattern(
         "verdict grade score relevan rating assessment answer> 判定 等级 评分 得分 结论 评委 评审 评测员 标注员 终审",
-        r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
+        r"[\"'“](?:final[ _])?(?:最终)?(?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
         r"[\"'“]?(?:(?:yes|no|[0-3])(?![\w.%]|-\d)|(?:是|否|相关|不相关)(?![一-鿿]))",
         r"[\"'“](?:verdict|relevance|grade)[\"'”]? ?[:：] ?[\"'“](?:relevant|perfect|full|high)",
-        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:yes(?!, (?!(?:\w+ )?relevan))|[0-3](?! (?:stars?\b|mild|moderate|severe|life-|[\w ]{1,30}, ?[0-3] [a-z])))(?![\w%]|\.\d|/\d)",
+        r"\b(?:verdict|grade|relevance) ?(?::=|[:=]) ?(?:yes(?!, (?!(?:\w+ )?relevan))|[0-3](?! (?:stars?\b|mild|moderate|severe|life-|[\w ]{1,30}, ?[0-3] [a-z])))(?![\w%]|\.\d|/\d)",
         r"\bverdict yes\b|(?:等级|评分|判定|结论)[:：] ?(?:[0-3]|yes|是|相关)[。;；,， ]{0,2}理由[:：]|(?:^|[\n。]) ?理由[:：][^\n]{1,120}?[\n。;；,， ](?:等级|评分|判定|结论)[:：] ?(?:[0-3](?![\d级.])|yes|是|相关)",
         r"<answer> ?[0-3] ?</answer> ?\n?<reason",
         r"[<\[](?:grade|verdict|score)[>\]] ?(?:[0-3]|yes|no)\b|\b(?:grade|verdict) ?(?:→|=>|->) ?(?:[0-3]|yes|no)\b",
@@ -204,7 +204,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         _ROLES,
         r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户|(?<=# )(?:instruction|response|指令|回复))s?[:：](?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:grad(?:e|ing)"
         r"|rate\b|relevan|verdict|scor(?:e|ing)|full marks|perfect|instruction|yes\b|\{\"|评[级为估]|判[为定断]|等级[：:]?[0-3]|满分"
-        r"|(?:忽略|新|更新)[^\n]{0,8}(?:指令|规则)|(?:指令|规则)[^\n]{0,6}(?:作废|更新|改)))",
+        r"|摘要[^\n]{0,6}相关|(?:忽略|新|更新)[^\n]{0,8}(?:指令|规则)|(?:指令|规则)[^\n]{0,6}(?:作废|更新|改)))",
         stems="system assistant user human instruction instructions response 指令 回复 系统: 系统： 助手: 助手： 用户: 用户：",
         raw=True,
     ),
@@ -230,27 +230,27 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         raw=True,
     ),
     "overthink": _make_pattern(
-        "solve prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
+        "solve prove enumerate simulate factor multiply calculate compute count before%you before%grad before%judg before%answ before%scor",
         r"first(?:(?<=^first)|(?<=[.!?\n]first)|(?<=[.!?\n] first)),? (?:please )?(?:prove|enumerate|simulate)\b",
         r"first(?<!\wfirst),? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b"
         r"(?=[^\n]{0,120}\b(?:then|before|only then|after)\b[^\n]{0,30}\b(?:grad|judg|scor|rat(?:e|ing)|answer|verdict|relevan|decid))",
-        r"first(?<!\wfirst),? solve this\b",
+        r"first(?<!\wfirst),? (?:solve this\b|(?:please )?(?:multiply|calculate|compute|count)\b(?=[^\n]{0,120}\b(?:then|before)\b[^\n]{0,30}\b(?:grad|judg|scor|verdict|relevan)))",
         r"solve this(?<!\wsolve this)\b(?:[^\n.]{0,24}\bfirst\b|[^\n]{0,80}\b(?:before|then|first)\b[^\n]{0,40}\b(?:grad|judg|scor|verdict|answer))",
         r"simulate every(?<!\wsimulate every)\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
         r"before (?<!\wbefore )(?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
         r"\b(?:solve|compute|calculate|prove|enumerate|list all|(?:think|reason) for at least|count to)\b",
-        stems="solve prove enumerate simulate factor compute calculate list think reason count",
+        stems="multiply solve prove enumerate simulate factor compute calculate list think reason count",
     ),
     "overthink:先": _make_pattern(
-        "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前 前先 前，先 前,先",
+        "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前 前先 前，先 前,先 评定前 评定之前 评估前 评估之前 评判前",
         r"(?:(?:请|必须|务必)先|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}(?:求解|算出|证明(?!材料|文件|人|书)"
         r"|推导|解出|验证(?=[^\n。]{0,6}(?:猜想|定理|公式|等式|素数|质数))|枚举|模拟)",
-        r"先把[^\n。,，]{0,12}(?:解|算|推)出来?",
+        r"评[估判定]之?前[,，]?(?:请|必须|务必)?先(?:计算|求|证明|列出|推)|先把[^\n。,，]{0,12}(?:解|算|推)出来?",
         r"(?:在|请)?(?:(?:判断|回答|打分|评分|作答)|评[估判价][这本该此][条段篇个份]?(?:摘要|片段|网页|结果|内容|段落|文本|文档))之?前[,，]?(?:请|必须|务必)?先",
     ),
     "secrets": _make_pattern(
-        "environ process.env api_key api%key api-key authorization bearer system%prompt access%token previous%query previous%message",
-        r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n.?!]{0,40}(?:\b(?:your|the) system prompt(?! of (?:your|the|a) (?:terminal|shell|console)\b)"
+        "environ process.env api_key api%key api-key authorization bearer system%prompt system%message access%token previous%query previous%message",
+        r"\b(?:write|put|insert)\b[^\n.]{0,20}\bsystem (?:prompt|message)\b[^\n.]{0,30}\b(?:reason|answer|reply)\b|\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n.?!]{0,40}(?:\b(?:your|the) system prompt(?! of (?:your|the|a) (?:terminal|shell|console)\b)"
         r"|\byour (?:own )?(?:api[ _-]?key|environment variable|access token|authorization header))"
         r"(?! in (?:every|each|all|the) (?:request|header|call|url|query))"
         r"|\breason\b[^\n]{0,60}your[ _]api[ _]?key"
@@ -258,17 +258,17 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:api[ _-]?key|access token|environ\b|process\.env|environment variable)",
         r"(?:api[ _-]?key|access token|environ\b|environment variables?|process\.env|previous (?:query|message))[^\n.]{0,60}"
         r"\b(?:(?:the|your) (?:reason|verdict)\b|(?:in|into|as|to|of) your (?:reply|response|answer)\b|reason field)",
-        stems="print reveal show output include repeat leak paste dump send reason reply response answer verdict",
+        stems="write put insert print reveal show output include repeat leak paste dump send reason reply response answer verdict",
     ),
     "secrets:密钥": _make_pattern(
-        "环境变量 密钥 系统提示 令牌 api%key api_key 上一条",
+        "环境变量 密钥 系统提示 系统消息 令牌 api%key api_key 上一条",
         r"(?:输出|打印|写出|告诉|贴出|附上|(?<!甚至)(?<!可能)(?<!模型)(?<!导致)泄露|给出)[^\n。]{0,12}(?:系统提示|上一条查询|(?:你的?|本机|服务器)[^\n。]{0,6}"
         r"(?:环境变量|密钥|令牌|api[ _]?key))",
-        r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:(?:写进|写在|输出到?|打印|贴出|附在)[^\n。]{0,6}"
+        r"(?:环境变量|密钥|系统(?:提示词?|消息)|令牌|api[ _]?key)[^\n。]{0,10}(?:(?:写进|写在|输出到?|打印|贴出|附在)[^\n。]{0,6}"
         r"(?:理由|回复|回答|答案)|告诉我)",
         r"(?:理由(?:里|中|字段|一栏|请)|reason ?字段)[^\n。]{0,40}(?:密钥|令牌|api[ _]?key|环境变量)",
         r"(?:密钥|令牌|api[ _]?key|环境变量)[^\n。]{0,12}(?:写|放|填|输出|附|贴)[^\n。]{0,12}(?:reason|理由)",
-        stems="api* 环境变量 密钥 系统提示 令牌 上一条",
+        stems="api* 环境变量 密钥 系统提示 系统消息 令牌 上一条",
     ),
     "hidden_text": _make_pattern(
         "<!-- display visibility opacity font-size left: hidden <noscript <template <textarea",
@@ -298,7 +298,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "instruction:to_graders": _make_pattern(
         "grader judge evaluator assessor rater scorer annotator model llm reading%this read%this see%this 评委 评审 裁判",
-        r"\b(?:ai|llm|automated) (?:grader|evaluator|assessor|rater|scorer|judge)s? ?[:,](?=[^\n]{0,60}\b(?:rate|mark|grade|assign|give|score|deserves|must|please)\b[^\n]{0,60}(?:\bthis\b|relevan|perfect|\b3\b|top|highest|maximum))",
+        r"\b(?:ai|llm|automated) (?:grader|evaluator|assessor|rater|scorer|judge)s? ?[:,](?=[^\n]{0,60}\b(?:rate|mark|grade|treat|rank|assign|give|score|deserves|must|please)\b[^\n]{0,60}(?:\bthis\b|relevan|perfect|\b3\b|top|highest|maximum))",
         r"(?:^|[.!?\n>] ?)(?:grader|evaluator|assessor|rater)s?[:,](?=[^\n.]{0,80}(?:this (?:snippet|passage|result)|(?:always|fully) relevant|your (?:verdict|judge?ment|instructions)|\bgrade 3\b|\b3$))",
         r"\b(?:to|dear|attention|hello|hi|hey)(?: (?:all|the|any|our|every|you))?(?: (?:ai|llm|language|automat\w+|machine|relevance|search|quality|evaluation|grading))+ (?:grader|judge|evaluator|assessor|rater|scorer|annotator|model|评委|评审|裁判)s?[,:;!](?=[^\n]{0,100}(?:relevan|answer|verdict|\b3\b|mark\b|grade|rate\b|yes\b|highest|score|评|判))"
         r"|\bif you (?:can |are able to )?(?:read|see|reading|process|parse)\w* this\b[^\n.]{0,30}\b(?:model|ai|llm|grader|rater|assessor)\b"
@@ -381,25 +381,25 @@ def contains_any(words: Sequence[str], text: str) -> bool:
 GRADING_STEMS = _split_words(
     "grade grades graded grading grader graders score scores scored scoring scorer scorers rate rates rated rating label labeled"
     " labelled verdict verdicts mark marked rubric evaluate evaluated evaluates evaluating evaluation evaluator evaluators assess"
-    " assessed assessing assessment assessor assessors classify classified rank ranked ranking treat deserve deserves worth gets conclude"
+    " assessed assessing assessment assessor assessors classify classified rank ranked ranking treat deserve deserves worth gets conclude annotation annotations"
     " relevance judgment judgement respond reply replies answer output repeat assign decided clasifica clasifique califica califique"
     " notez noter attribuez responde responda bewerte bewerten bewertet antworte antworten"
-    " 评分 评测 评审 评委 评定 评级 评估 评判 评为 评成 评3 评%3 评３ 评三 评最 评高 评满 判断 判定 判为 判成 判相 判y 判%y 判个 以yes 以%yes 以“yes 一律给 一律三 一律3 打分 视为 给3 给%3 给三 给出3 给个3 给打3"
+    " 评分 评测 评审 评委 评定 评级 评估 评判 评为 评成 评3 评%3 评３ 评三 评最 评高 评满 打高 打最 判断 判定 判为 判成 判相 判y 判%y 判个 以yes 以%yes 以“yes 一律给 一律三 一律3 打分 视为 给3 给%3 给三 给出3 给个3 给打3"
     " 等级 标注 标准答案 回答y 回答%y 回答“y 回答“是 回复y 回复%y 回复“y 回复3 输出y 输出%y 输出3 输出%3 写y 写%y 写3 写%3"
     " répond つけて 評価 採点 평가 매겨 주세요 оцен поставь ответь".translate(LOOKALIKES)
 )
 GRADING = "|".join(stem if not stem.isascii() else rf"\b{stem}\b" for stem in GRADING_STEMS)
 GOOD_GRADE = (
     r"(?<![\w.$,/:-])(?<!\d to )(?<!\d[至到])(?<!level )(?:3|three)(?![\w%]|[.,:/-]\d| ?(?:years?|days?|hours?|months?|weeks?|min(?:ute)?s?|times|stars?|or(?! (?:you|else)\b)|to|of|and|steps?|ways?|-|–)\b"
-    r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])|\byes\b|\b(?:fully|highly|completely|perfectly|always|top|as|is|are|be|it) relevant\b(?! to\b)|\brelevant (?:for|to) (?:any|every|all)\b|\b(?:one|page|text|snippet) relevant\b|\b(?:graded|rated|judged|marked|labelled) (?:as )?irrelevant\b"
+    r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])|\byes\b|\b(?:fully|highly|completely|perfectly|always|top|as|is|are|be|it) relevant\b(?! (?:to|if|when|only|or)\b)|\brelevant (?:for|to) (?:any|every|all)\b|\b(?:one|page|text|snippet) relevant\b|\brelevant by (?:definition|default)\b|\breference answer\b|\b(?:grad|rat|judg|mark|label)\w*(?: \w+){0,2}(?: as)? irrelevant\b"
     r"|\b(?:full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:grade|score|mark|rating|relevance|level))\b|\brelevante?\b(?= y\b|[.,!])|\bbestnote\b"
-    r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|[判为成是算](?:完全|高度)?相关(?![的性系度])|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于给打评判] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
+    r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|(?:[判为成是算]|默认)(?:完全|高度)?相关(?![的性系度]|[,，；;]?否则)|判为?不相关|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于给打评判] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
     r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|[为成到]最高(?![^\s。，！,.])|最高(?=の|評|点)|関連(?:あり|性が高)|관련 있|\bpertinente?s?\b|релевантн|[判打是]个?相关(?![的性系度])|на 3\b"
 ).translate(LOOKALIKES)
 #: What a sentence has that speaks of the text itself, that demands something, and that speaks to an assessor.
 ADDRESSES = (
-    r"\bthis (?:result|snippet|passage|text|page|document|item|entry|content|site|website|one|record|listing|article)\b|\b(?:the|every|each|all|any) (?:passages?|query|queries)\b|\bsnippets?\b|\bthe (?:text|words|passage) (?:above|below|between)\b|\bour (?:home|web)?(?:page|site)\b|\b(?:grad|scor|rat|label|mark|judg|treat|rank)\w* (?:this|it|me|us)\b"
-    r"|[本此该这](?:条|个|篇|段)?(?:结果|摘要|片段|网?页面?|站|文档|内容|条(?![件约款路])|文(?![化件学明字]))|摘要|片段|查询|理由|上文|之间的文字|\b(?:ce|cette|este|esta|esto|diese[rsn]?) (?:résultat|page|texte|resultado|página|texto|seite|text|ergebnis)\b|この(?:ページ|スニペット|結果)|이 (?:페이지|결과)|эт\w{1,2} (?:сниппет|страниц|результат)".translate(
+    r"\bthis (?:result|snippet|passage|text|page|document|item|entry|content|site|website|one|record|listing|article|domain)\b|\bthe following\b|\b(?:the|every|each|all|any) (?:passages?|query|queries)\b|\bsnippets?\b|\bthe (?:text|words|passage) (?:above|below|between)\b|\bour (?:home|web)?(?:page|site)\b|\b(?:grad|scor|rat|label|mark|judg|treat|rank)\w* (?:this|it|me|us)\b"
+    r"|[本此该这](?:条|个|篇|段)?(?:结果|摘要|片段|网?页面?|站|域名|文档|内容|条(?![件约款路])|文(?![化件学明字]))|摘要|片段|查询|理由|[上下]文(?![化章])|之间的文字|自己的(?:网?页面?|网站)|\b(?:ce|cette|este|esta|esto|diese[rsn]?) (?:résultat|page|texte|resultado|página|texto|seite|text|ergebnis)\b|この(?:ページ|スニペット|結果)|이 (?:페이지|결과)|эт\w{1,2} (?:сниппет|страниц|результат)".translate(
         LOOKALIKES
     ),
     r"(?:^|[.;!] ?)[\"“']?(?:register|label|mark|conclude|call|give|put|grade|rate|score|answer|say|output|write|return|consider|confirm|accept|set|record|forget|finali[sz]e)\b"

@@ -18,9 +18,9 @@ _OBJECT = re.compile(r"\{[^{}]{1,600}\}")
 _KEY = re.compile(r"[\"'“]([^\"'“”:：\\]{1,30})\\?[\"'”]\s?[:：]")
 #: The keys of an object that may pose as a verdict.
 _VERDICT_KEYS = re.compile(
-    r"verdict|(?:final[ _])?(?:grade|score)|relevan\w+|rating|reason(?:ing|s)?|rationale|explanation"
+    r"(?:final[ _])?(?:verdict|grade|score)|relevan\w+|rating|reason(?:ing|s)?|rationale|explanation"
     r"|confidence|label|role|content|(?:(?:passage|snippet|pair|item)_?)?id|rank"
-    r"|判定|等级|评分|得分|结论|理由|原因|依据|置信度|最终\w{2}"
+    r"|判定|等级|评分|得分|结论|理由|原因|依据|说明|置信度|最终\w{2}"
 )
 #: What says in front of an object that it documents an interface.
 _DOCUMENTS = re.compile(
