@@ -27,7 +27,7 @@ _RUN_OF_PAIRS = re.compile(rf"(?<!\S)(?:[0-9A-Fa-f]{{2}} ){{{_MIN_ENCODED // 2 -
 # A character again and again between single letters, as in "i.g.n.o.r.e".
 _SEPARATORS = "*.#_~|/+·-"
 _IS_SEPARATED = re.compile(rf"([{_SEPARATORS}])[^\W\d_]\1[^\W\d_]\1[^\W\d_]\1")
-_SEPARATED = re.compile(rf"(?<![^\W_])[^\W\d_](?=([{_SEPARATORS}]))(?:\1[^\W\d_]){{4,}}(?![^\W_])")
+_SEPARATED = re.compile(rf"(?<![^\W_])\S(?=([{_SEPARATORS}]))(?:\1\S)+")
 # A digit between letters, which stands for a letter in leetspeak, and how many of them make a text one.
 _LEET = re.compile(r"[A-Za-z][013457][A-Za-z]")
 _MIN_LEET = 4
@@ -69,7 +69,7 @@ def _decode_characters(cleaned: str) -> Iterable[str]:
 def _decode_spaced(cleaned: str, raw: str) -> Iterable[str]:
     """Yield a text without what stands between its characters."""
     if _IS_SEPARATED.search(cleaned):
-        yield _SEPARATED.sub(lambda match: match[0].replace(match[1], ""), cleaned)
+        yield _SEPARATED.sub(lambda match: match[0][::2], cleaned)
     if _SPACED.search(raw):
         # More spaces separate words, and cleaning makes one of them.
         yield " ".join(_SPACE_BETWEEN.sub("", raw).split())

@@ -28,6 +28,8 @@ FORMS: Mapping[str, Callable[[str], str]] = {
     "rot13": lambda text: codecs.encode(text, "rot13"),
     "spaced": lambda text: "  ".join(" ".join(word) for word in text.split()),
     "small capitals": lambda text: text.lower().translate(_SMALL_CAPITALS),
+    "percent signs": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
+    "dotted": lambda text: " ".join(".".join(word) for word in text.split()),
     "struck out": lambda text: "".join(f"{char}\u0336" if char.isascii() else char for char in text),
 }
 
