@@ -70,6 +70,10 @@ def summarise_comparisons(
             summarise_comparisons(make_comparison(), A=0.5, B=0.5),
             "无法确定最好的引擎：A 并列均值最高，与 B 的差异不显著",
         ),
+        (
+            summarise_comparisons(make_comparison(wins=0, ties=9, losses=0, difference=0.0), A=0.5, B=0.5),
+            "A 并列均值最高，在所有共有的查询上与 B 得分相同。",
+        ),
         (summarise_comparisons(make_comparison(), A=0.5, B=None), "：A 的均值最高，但"),
         (
             summarise_comparisons(make_comparison(n=0, outcome="undetermined"), A=0.5, B=0.2),
