@@ -128,7 +128,10 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         """Return the same as `measure`, without blocking the loop of the caller."""
         with self._record_failure():
             rows = self._begin(test_case)
-            return self._settle(await asyncio.wrap_future(self._submit(rows)) if rows else None)
+            if not rows:
+                return self._settle(None)
+            judged_pairs = await asyncio.wrap_future(self._submit(rows))
+            return self._settle(judged_pairs)
 
     @property
     def __name__(self) -> str:
