@@ -11,6 +11,7 @@ from unicodedata import east_asian_width
 
 import pytest
 
+from judge.characters import HAN
 from judge.report.display_text import escape_hidden, fit_on_line
 from tests.support.browser import make_file_url, open_page
 from tests.unit.report.pages import read_object, render_results, run_lexical
@@ -74,12 +75,18 @@ def list_attacks(*fields: str) -> list[str]:
 def make_harmless(text: str) -> str:
     """A text of the same shape, as long and as wide, that nobody could take for anything else.
 
-    It has the same spaces and marks, behind which a name in a table can break.
+    It has the same spaces and marks, and Chinese characters at the same places, behind which a name in a
+    table can break.
     """
-    return "".join(
-        char if char.isspace() or char in "_./:@+-" else "字" if east_asian_width(char) in "WF" else "x"
-        for char in escape_hidden(text)
-    )
+
+    def replace_character(char: str) -> str:
+        if char.isspace() or char in "_./:@+-":
+            return char
+        if re.match(f"[{HAN}]", char):
+            return "字"
+        return "、" if east_asian_width(char) in "WF" else "x"
+
+    return "".join(map(replace_character, escape_hidden(text)))
 
 
 @pytest.fixture(scope="module")
