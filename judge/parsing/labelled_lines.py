@@ -60,7 +60,7 @@ _ANSWERS_QUERY = re.compile(
 )
 #: A value with an explanation of it: "No. The snippet …", "2 - useful part of the answer".
 _VALUE_FIRST = re.compile(
-    rf"(?is)[*_\s]{{0,4}}(?P<value>yes|no|是|否|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
+    rf"(?is)[*_\s]{{0,4}}(?P<value>yes|no|是|否|不?相关|无关|(?:ir)?relevant|[0-3][分级]?)[*_]{{0,2}}(?:\s?[:]\s{{0,2}}|\s[-–—]{{1,2}}\s|[-–—]{{2}}|\s{{0,3}}(?:{_COMMA}|[;。]\s?)"
     r"|\s?\n\s{0,4}|\s?\((?=[^()]*\)\W{0,4}\Z)|(?<=\D)[.,。]\s{0,4})(?P<comment>(?=[^\W\d_])[^\d]{3,}|(?<=\D)(?=[^\W\d_]).{4,})\Z"
 )
 #: "Relevance: The snippet is on topic." is a sentence, not a value.
@@ -99,6 +99,8 @@ _I_GRADE = re.compile(
 _HEDGE = re.compile(
     r"(?i)\b(?:at least|at most|or|if|yet|unless|provided|when)\b|\band (?:an? )?[0-3]\b|至少|至多|最多|如果|的话|或"
 )
+#: A second grade with its own remark: "3 (snippet A), 1 (snippet B)".
+_SECOND_GRADE = re.compile(r"\)?\s?[,;/、]\s?[0-3]\s?[分级]?\s?[(（]")
 #: A sentence in which the assessor says yes or no.
 _I_JUDGE = re.compile(rf"(?i){_CONCLUDES}(?:{_GIVES}|我?{_GIVES_ZH}(?!予))")
 
@@ -142,6 +144,7 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     parts = re.sub(r"[,;()]", "\n", trail.partition("\n")[0])
     if (
         len(stated.trail) > MAX_TRAIL
+        or _SECOND_GRADE.search(trail)
         or is_offset(parts)
         or (scale.name == "graded" and is_rounded(parts))
         or is_disowned("\n".join(line for line in stated.trail.split("\n") if not _is_reason(line)))
