@@ -128,10 +128,8 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         """Return the same as `measure`, without blocking the loop of the caller."""
         with self._record_failure():
             rows = self._begin(test_case)
-            if not rows:
-                return self._settle(None)
-            judged_pairs = await asyncio.wrap_future(self._submit(rows))
-            return self._settle(judged_pairs)
+            future = asyncio.wrap_future(self._submit(rows)) if rows else None
+            return self._settle(await future if future else None)
 
     @property
     def __name__(self) -> str:

@@ -6,18 +6,16 @@ the keys that version 1 of the layout names differently; files of version 1 are 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields
-from datetime import date
-from functools import cache
-from types import NoneType
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.errors import EXPECTED_TYPES, InputError
-from judge.messages import Bilingual, Message
+from judge.messages import Message
 from judge.runs.folder import make_damage_error
 
 if TYPE_CHECKING:
@@ -82,7 +80,6 @@ _EXPECTED: Final = {
     "string_pattern_mismatch": Message("a name that judge gives"),
     "string_too_long": Message("a name that judge gives"),
 }
-_PLAIN = (str, int, float, NoneType)
 
 
 @cache
@@ -98,45 +95,14 @@ def to_json(record: object, *, with_defaults: bool = False) -> dict[str, Any]:
 
     A text with half a surrogate pair stays as it is.
     """
-    value: dict[str, Any] = _to_values(record, with_defaults)
+    adapter = build_adapter(cast(Any, type(record)))
+    dump = partial(adapter.dump_python, record, exclude_defaults=not with_defaults, warnings=False)
+    value: dict[str, Any]
+    try:
+        value = dump(mode="json")
+    except UnicodeEncodeError:  # half a surrogate pair
+        value = json.loads(json.dumps(dump(), default=str))
     return value
-
-
-def _to_values(value: Any, with_defaults: bool) -> Any:  # noqa: ANN401  # any record or JSON value
-    if type(value) in _defaults:  # first, because most values are records
-        return _list_fields(value, with_defaults)
-    if isinstance(value, _PLAIN):
-        return value
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Bilingual):
-        return value._asdict()
-    if isinstance(value, Mapping):
-        return {key: _to_values(item, with_defaults) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_to_values(item, with_defaults) for item in value]
-    return _list_fields(value, with_defaults)
-
-
-def _list_fields(record: object, with_defaults: bool) -> dict[str, Any]:
-    return {
-        name: item if type(item) in _PLAIN else _to_values(item, with_defaults)
-        for name, default in _list_defaults(type(record))
-        if (item := getattr(record, name)) != default or with_defaults
-    }
-
-
-_defaults: dict[Any, Sequence[tuple[str, object]]] = {}
-
-
-def _list_defaults(kind: Any) -> Sequence[tuple[str, object]]:  # noqa: ANN401  # any record type
-    """Return the fields of a record type with their defaults; a field without one has `MISSING`."""
-    if kind not in _defaults:
-        _defaults[kind] = [
-            (field.name, field.default if field.default_factory is MISSING else field.default_factory())
-            for field in fields(kind)
-        ]
-    return _defaults[kind]
 
 
 @cache

@@ -13,7 +13,10 @@ import pytest
 import judge
 from judge.errors import InputError
 from judge.json_text import dump_json
+from judge.messages import Message
 from judge.runs.folder import RunFolder
+from judge.runs.record_json import to_json
+from judge.runs.results_file import CleanedText
 
 
 def make_rows(seed: int) -> list[dict[str, object]]:
@@ -120,6 +123,11 @@ def test_json_lines_survive_every_reader() -> None:
     line.encode("utf-8")
     with pytest.raises(ValueError, match="JSON compliant"):
         dump_json(float("nan"))
+
+
+def test_half_a_surrogate_pair_stays_in_the_json_of_a_record() -> None:
+    text = CleanedText(title=Message("{name}", name="\ud800"), snippet="é\udfff")
+    assert to_json(text) == {"title": "\ud800", "snippet": "é\udfff"}
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
