@@ -58,7 +58,8 @@ _TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
 # A sequence that isn't finished is not a reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
 _BLANK_LINES = re.compile("\n\n\n+")
-_LINE_BREAK = re.compile("\r\n|[\r\u2028\u2029\x85\x0b\x0c\x1c-\x1e]")
+# A pattern that begins with a set of characters is found fast.
+_LINE_BREAK = re.compile("[\r\u2028\u2029\x85\x0b\x0c\x1c-\x1e](?:(?<=\r)\n)?")
 
 
 class RawSnippet(NamedTuple):

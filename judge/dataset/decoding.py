@@ -28,8 +28,9 @@ _RUN_OF_PAIRS = re.compile(rf"(?<!\S)(?:[0-9A-Fa-f]{{2}} ){{{_MIN_ENCODED // 2 -
 _SEPARATORS = "*.#_~|/+·-"
 _IS_SEPARATED = re.compile(rf"([{_SEPARATORS}])[^\W\d_]\1[^\W\d_]\1[^\W\d_]\1")
 _SEPARATED = re.compile(rf"(?<![^\W_])\S(?=([{_SEPARATORS}]))(?:\1\S)+")
-# A digit between letters, which stands for a letter in leetspeak, and how many of them make a text one.
-_LEET = re.compile(r"[A-Za-z][013457][A-Za-z]")
+# A digit between letters, which stands for a letter in leetspeak, and how many of them make a text one. A
+# pattern that begins with a set of characters is found fast.
+_LEET = re.compile(r"[013457](?:(?<=[A-Za-z].)(?=[A-Za-z]))")
 _MIN_LEET = 4
 _LEET_LETTERS = str.maketrans("013457", "oieast")
 # Bytes after percent signs, code points in JSON's escapes, and text that is shown from right to left.

@@ -15,6 +15,7 @@ from judge.dataset.decoding import REVERSED, ROT13, decode
 from judge.dataset.injection_patterns import (
     ADDRESSES,
     GOOD_GRADE,
+    GOOD_GRADE_STEMS,
     GRADING,
     GRADING_STEMS,
     INJECTION_PATTERNS,
@@ -212,7 +213,7 @@ def _join_lines(text: str) -> str:
 
 def _urges_a_grade(text: str) -> bool:
     """Return True when one sentence is about grading, names a good grade, and has two marks of an address."""
-    if not compile_pattern(GOOD_GRADE).search(text):
+    if not (contains_any(GOOD_GRADE_STEMS, text) and compile_pattern(GOOD_GRADE).search(text)):
         return False
     return any(
         sum(compile_pattern(address).search(sentence) is not None for address in ADDRESSES) >= 2

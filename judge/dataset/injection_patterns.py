@@ -111,9 +111,8 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         stems="leave drop discard abandon delete set throw ignore disregard forget override overriding bypass rubric grading scoring rules instructions",
     ),
     "instruction:answer": _make_pattern(
-        "output print reply respond answer return say write type repeat assign award grade score rate mark give verdict relevance label"
-        " classify deem treat regard count consider judge prefer choose favor favour every all snippet passage apply skip than call"
-        " accept evaluator assessor grader rater pages deserve",
+        "3 three yes relevant full highest maximum top perfect answering satisfying prefer choose favor favour apply skip"
+        " than%2 than%two direct%answer complete%answer correct%answer best%answer any%lower below",
         rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)"
         rf"|\b(?:output(?!:)|print|reply|respond|(?<!choose )(?<!select )(?<!this )answer|return|say|write|type|repeat)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
         rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
@@ -128,8 +127,8 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         rf"|\b(?:consider|treat|regard|deem|count|accept) {_THIS_TEXT} (?:to be |as )?(?:an? |the )?(?:\w+ (?:and )?){{0,2}}(?:direct|full|complete|correct|perfect|best) answer\b"
         rf"|\bany lower (?:grade|score|rating)\b|\banything (?:lower|less|below|other) than (?:3|three|yes)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
         stems="output print reply respond answer return say write type repeat assign award grade score rate mark give verdict rating relevance"
-        " lower label classify deem treat regard count consider judge prefer choose favor favour every each any all snippet snippets"
-        " passage passages apply skip grades scores mark accept call rank evaluator evaluators assessor assessors grader graders rater raters pages than anything",
+        " label classify deem treat regard count consider judge prefer choose favor favour apply skip grades scores ratings verdicts"
+        " mark accept call anything",
     ),
     "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's %mode from%now pre-scored pre-graded pre-rated already%been as%a",
@@ -397,6 +396,11 @@ GOOD_GRADE = (
     r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|(?:[判为成是算]|默认)(?:完全|高度)?相关(?![的性系度]|[,，；;]?否则)|判为?不相关|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于给打评判] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
     r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|[为成到]最高(?![^\s。，！,.])|最高(?=の|評|点)|関連(?:あり|性が高)|관련 있|\bpertinente?s?\b|релевантн|[判打是]个?相关(?![的性系度])|на 3\b"
 ).translate(LOOKALIKES)
+#: Every good grade contains one of these, which are found fast.
+GOOD_GRADE_STEMS = tuple(
+    "3 ３ three yes relevan pertinent full direct complete highest top maximum best perfect reference bestnote 分 三 最高 相关 答案 関連 관련"
+    " релевантн".translate(LOOKALIKES).split()
+)
 #: What a sentence has that speaks of the text itself, that demands something, and that speaks to an assessor.
 ADDRESSES = (
     r"\bthis (?:result|snippet|passage|text|page|document|item|entry|content|site|website|one|record|listing|article|domain)\b|\bthe following\b|\b(?:the|every|each|all|any) (?:passages?|query|queries)\b|\bsnippets?\b|\bthe (?:text|words|passage) (?:above|below|between)\b|\bour (?:home|web)?(?:page|site)\b|\b(?:grad|scor|rat|label|mark|judg|treat|rank)\w* (?:this|it|me|us)\b"
