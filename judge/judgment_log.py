@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -60,9 +62,8 @@ class JudgmentLog(StoredRecords[Judgment]):
         #: The number of the line of each index, -1 without a judgment.
         self._line = np.full(size, -1, np.int32)
         self._has_grade = np.zeros(size, bool)
-        #: The number of the query of each index.
-        self._query = np.full(size, -1, np.int32)
-        self._query_numbers: dict[str, int] = {}
+        #: The indices of each query, in the order in which they were added.
+        self._of_query: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
 
     @property
     def graded(self) -> int:
@@ -76,8 +77,8 @@ class JudgmentLog(StoredRecords[Judgment]):
         self._line[indices] = range(self._length, len(self._lines))
         self._length = len(self._lines)
         self._has_grade[indices] = [judgment.grade is not None for judgment in judgments]
-        numbers = self._query_numbers
-        self._query[indices] = [numbers.setdefault(judgment.query_id, len(numbers)) for judgment in judgments]
+        for index, judgment in zip(indices, judgments, strict=True):
+            self._of_query[judgment.query_id].append(index)
 
     def _list_indices(self) -> Indices:
         """Return the indices with a judgment."""
@@ -96,18 +97,8 @@ class JudgmentLog(StoredRecords[Judgment]):
         return self._load(np.flatnonzero((self._line >= 0) & ~self._has_grade))
 
     def read_query(self, query_id: str) -> list[Judgment]:
-        """Return the judgments of a query; call it when all judgments are there."""
-        order, starts = self._by_query
-        number = self._query_numbers.get(query_id)
-        return [] if number is None else list(self._load(order[starts[number] : starts[number + 1]]))
-
-    @cached_property
-    def _by_query(self) -> tuple[Indices, list[int]]:
-        """The indices by the numbers of their queries, and where those of each query begin."""
-        indices = self._list_indices()
-        order = indices[np.argsort(self._query[indices], kind="stable")]
-        starts = np.searchsorted(self._query[order], np.arange(len(self._query_numbers) + 1))
-        return order, starts.tolist()
+        """Return the judgments of a query."""
+        return list(self._load(np.sort(self._of_query.get(query_id, array("q")))))
 
     def _load(self, indices: Indices) -> Iterator[Judgment]:
         lines = self._lines.read_lines(self._line[indices].tolist())

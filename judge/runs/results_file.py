@@ -24,10 +24,7 @@ from judge.stored_records import TemporaryLines, decode_line
 
 
 class _Strict:
-    """Mark a value that pydantic must not convert: it reads true and 1.0 as 1.
-
-    pydantic takes long to import, and only a damaged file needs it.
-    """
+    """Mark a value that pydantic, which takes long to import, must not convert: true and 1.0 to 1."""
 
     @staticmethod
     def __get_pydantic_core_schema__(source: object, handler: Callable[[object], dict[str, Any]]) -> object:
