@@ -198,6 +198,8 @@ def _break_tokens(text: str) -> str:
 
 def _drop_unreadable(text: str, flags: set[str]) -> str:
     """Return `text` without control and invisible characters."""
+    if not _UNREADABLE.search(text):
+        return text
     text = _LINE_BREAK.sub("\n", _repair_surrogates(text, flags))
     if CONTROL.search(text):
         flags.add(CONTROL_CHARACTERS)
@@ -215,6 +217,10 @@ def _drop_unreadable(text: str, flags: set[str]) -> str:
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+# All that `_drop_unreadable` replaces or drops: most texts have none of these.
+_UNREADABLE = re.compile(
+    f"[\u2028\u2029{''.join(each.pattern[1:-1] for each in (CONTROL, SURROGATE, _INVISIBLE))}]"
 )
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _PICTURE = (
