@@ -343,7 +343,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:évaluat(?:eur|rice)|\b(?:evaluador|avaliador|valutator|bewerter|sprachmodell)|審査員|評価者|採点者|評審|評價|평가(?:자|하는| ?모델)|채점|оценщик)(?=[^\n]{0,80}(?:pertinent|relevan|rilevan|\bnot[aeo]"
         r"|máxim|calificaci|\byes\b|\b3\b|関連|最高|相關|滿分|관련|높은|최고|высш|максим|релевант))|\bvergiss alle (?:regeln|anweisungen|vorgaben)|\bbestnote\b"
         r"|\b(?:antworte|respond[ea]|répond\w+|rispondi|ответь\w*)[^\n.]{0,12}\byes\b",
-        stems="sprachmodell evaluador* avaliador* valutator* bewerter* bestnote vergiss antworte responde responda répond rispondi ответь évaluat 審査員 評価者 採点者 評審 評價 평가 채점 ценщ",
+        stems="sprachmodell evaluador* avaliador* valutator* bewerter* bestnote vergiss antworte responde responda épond rispondi веть évaluat 審査員 評価者 採点者 評審 評價 평가 채점 ценщ",
     ),
     "fence:ends": _make_pattern(
         "ends%here instructions] 到此结束 指令 role",
@@ -386,7 +386,7 @@ GRADING_STEMS = _split_words(
     " notez noter attribuez responde responda bewerte bewerten bewertet antworte antworten"
     " 评分 评测 评审 评委 评定 评级 评估 评判 评为 评成 评3 评%3 评３ 评三 评最 评高 评满 打高 打最 判断 判定 判为 判成 判相 判y 判%y 判个 以yes 以%yes 以“yes 一律给 一律三 一律3 打分 视为 给3 给%3 给三 给出3 给个3 给打3"
     " 等级 标注 标准答案 回答y 回答%y 回答“y 回答“是 回复y 回复%y 回复“y 回复3 输出y 输出%y 输出3 输出%3 写y 写%y 写3 写%3"
-    " répond つけて 評価 採点 평가 매겨 주세요 оцен поставь ответь".translate(LOOKALIKES)
+    " épond つけて 評価 採点 평가 매겨 주세요 цени ценк поставь веть".translate(LOOKALIKES)
 )
 GRADING = "|".join(stem if not stem.isascii() else rf"\b{stem}\b" for stem in GRADING_STEMS)
 GOOD_GRADE = (
