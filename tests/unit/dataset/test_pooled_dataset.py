@@ -224,12 +224,18 @@ def test_a_run_again_writes_what_is_not_there_yet(tmp_path: Path) -> None:
     first, _ = run_again(data)
     second, written = run_again(data)
     assert second == first
-    assert written == {"config.json", "judgments.jsonl", "summary.json"}
-    assert len(list_cached(tmp_path)) == 4  # the dataset, the keys, the summary, and what the files are
+    assert written == {"config.json", "judgments.jsonl"}
+    assert len(list_cached(tmp_path)) == 3  # the dataset, the keys, and what the files are
 
 
 @pytest.mark.parametrize(
-    ("name", "damage"), [("results.json", "changed"), ("report.html", "link"), ("run.a.trec", "missing")]
+    ("name", "damage"),
+    [
+        ("results.json", "changed"),
+        ("summary.json", "changed"),
+        ("report.html", "link"),
+        ("run.a.trec", "missing"),
+    ],
 )
 def test_a_run_again_writes_damaged_files_anew(tmp_path: Path, name: str, damage: str) -> None:
     data, path = write_large_file(tmp_path / "d.jsonl"), tmp_path / "run" / name
@@ -246,7 +252,7 @@ def test_a_run_again_writes_damaged_files_anew(tmp_path: Path, name: str, damage
     assert not path.is_symlink()
 
 
-def test_a_cached_summary_comes_with_the_same_scores(tmp_path: Path) -> None:
+def test_a_summary_that_is_read_again_comes_with_the_same_scores(tmp_path: Path) -> None:
     data = write_large_file(
         tmp_path / "d.jsonl", [*ODD, {"query": "茶 y", "engines": {"a": ["茶"], "d": ["茶 y", "z"]}}]
     )
