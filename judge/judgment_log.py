@@ -53,12 +53,15 @@ def _encode(value: object) -> str:
 class JudgmentLog(StoredRecords[Judgment]):
     """Judgments in a temporary file in `folder`, each at an index below `size`; iteration is in this order.
 
+    Judgments wait in memory until there is a block of them, or until they are read; then they are written, or
     StoreError is raised when the disk is full. The file is removed with the log, or with the process.
     """
 
     def __init__(self, size: int, folder: Path) -> None:
         super().__init__(lambda: self._load(self._list_indices()), 0)
         self._lines = TemporaryLines(folder)
+        #: The judgments that are not written yet, by index.
+        self._waiting: dict[int, Judgment] = {}
         #: The number of the line of each index, -1 without a judgment.
         self._line = np.full(size, -1, np.int32)
         self._has_grade = np.zeros(size, bool)
@@ -68,24 +71,37 @@ class JudgmentLog(StoredRecords[Judgment]):
     @property
     def graded(self) -> int:
         """The number of judgments with a grade."""
+        self._write()
         return int(self._has_grade.sum())
 
     def add(self, indices: Iterable[int], judgments: Collection[Judgment]) -> None:
         """Add the judgments at `indices`, which have none."""
-        indices = list(indices)
+        self._waiting.update(zip(indices, judgments, strict=True))
+        self._length += len(judgments)
+        if len(self._waiting) >= _BLOCK:
+            self._write()
+
+    def _write(self) -> None:
+        """Write the judgments that wait."""
+        if not self._waiting:
+            return
+        indices, judgments = list(self._waiting), self._waiting.values()
+        first = len(self._lines)
         self._lines.append(line.encode() for line in dump_judgments(judgments))
-        self._line[indices] = range(self._length, len(self._lines))
-        self._length = len(self._lines)
+        self._line[indices] = range(first, len(self._lines))
         self._has_grade[indices] = [judgment.grade is not None for judgment in judgments]
-        for index, judgment in zip(indices, judgments, strict=True):
+        for index, judgment in self._waiting.items():
             self._of_query[judgment.query_id].append(index)
+        self._waiting = {}
 
     def _list_indices(self) -> Indices:
         """Return the indices with a judgment."""
+        self._write()
         return np.flatnonzero(self._line >= 0)
 
     def find_missing_indices(self) -> Indices:
         """Return the indices without a judgment."""
+        self._write()
         return np.flatnonzero(self._line < 0)
 
     def read_lines(self) -> Iterator[bytes]:
@@ -94,10 +110,12 @@ class JudgmentLog(StoredRecords[Judgment]):
 
     def read_failures(self) -> Iterator[Judgment]:
         """Yield the judgments without a grade."""
+        self._write()
         return self._load(np.flatnonzero((self._line >= 0) & ~self._has_grade))
 
     def read_query(self, query_id: str) -> list[Judgment]:
         """Return the judgments of a query."""
+        self._write()
         return list(self._load(np.sort(self._of_query.get(query_id, array("q")))))
 
     def _load(self, indices: Indices) -> Iterator[Judgment]:
