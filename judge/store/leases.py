@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
+from functools import lru_cache
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -113,4 +114,9 @@ def expire_leases(connection: sqlite3.Connection, holder: str) -> int:
 
 def make_timestamp() -> str:
     """Return the present second in UTC, as the tables hold it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return _format_second(int(time.time()))
+
+
+@lru_cache(maxsize=1)  # each row of a commit has one
+def _format_second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat()
