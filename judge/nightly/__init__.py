@@ -12,6 +12,7 @@
     trend_page, trend_drawing         their page, and its charts
     schedules                         timers and workflows that start the job
 
-The runs of a night are those of `judge.pipeline`. To understand a night, read `run_night` in `job`, then
-`gather_evidence` in `evidence`, `decide` in `decision`, and the docstring of `stores`.
+A night judges its canaries and its pool, each by a run of `judge.pipeline`. To understand a night, read
+`job` from top to bottom, then `gather_evidence` in `evidence`, `decide` in `decision`, and the docstring of
+`stores`.
 """

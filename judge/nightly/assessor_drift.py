@@ -66,24 +66,19 @@ class CanaryGrades:
 
 @dataclass(frozen=True, slots=True)
 class CanaryCheck:
-    """What this night's canaries show: the last run of them, and how it compares with the baseline.
+    """What this night's canaries show: the `last` run of them, and how it compares with the baseline.
 
-    The `reasons` of the `results` are of any run of the night. `accepted` are new served model names that the
-    options accept. `earlier` are the summaries of the night's runs before it. `shares_canaries` tells whether
-    a canary has a grade both tonight and at the baseline.
+    The `reasons` of the `results` are of any run of the night. So are the `summaries`, the last one first.
+    `accepted` are new served model names that the options accept. `compares_with_baseline` tells whether a
+    canary has a grade both tonight and at the baseline.
     """
 
-    run: RunResult
-    earlier: tuple[Summary, ...]
+    last: RunResult
+    summaries: tuple[Summary, ...]
     canary_grades: CanaryGrades
     results: CanaryResults
     accepted: tuple[str, ...]
-    shares_canaries: bool
-
-    @property
-    def summaries(self) -> tuple[Summary, ...]:
-        """The summaries of the night's runs of canaries, the last one first."""
-        return self.run.summary, *self.earlier
+    compares_with_baseline: bool
 
 
 def make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
@@ -151,7 +146,6 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: Nigh
     identity = read_config(RunFolder(run.folder)).identity
     past = [load_canary_grades(folder) for folder in earlier if read_config(folder).identity == identity]
     before = at_baseline or next(iter(past), None)
-    summaries = tuple(map(load_summary, earlier))
     reasons: tuple[str, ...] = ()
     comparison, accepted = GradeComparison(), frozenset[str]()
     if before is not None:
@@ -161,11 +155,11 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: Nigh
         accepted = tonight.served - before.served if before.served and not reasons else accepted
     return CanaryCheck(
         run,
-        summaries,
+        (run.summary, *map(load_summary, earlier)),
         tonight,
         _summarise_canaries(run, tonight, comparison, reasons),
         tuple(sorted(accepted)),
-        shares_canaries=at_baseline is not None and comparison.compared > 0,
+        compares_with_baseline=at_baseline is not None and comparison.compared > 0,
     )
 
 

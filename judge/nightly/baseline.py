@@ -168,7 +168,7 @@ def _write_copy(text: str, path: Path) -> None:
 
 
 def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
-    if record and record.stopped:
+    if record and record.state == "stopped":
         return Message(
             'the night stopped after the canaries, since the assessor had drifted; set judge_on_drift = "all"'
             " in [nightly], run judge nightly again, and set its night"
@@ -181,7 +181,7 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
             coverage=summary.coverage,
             least=_MIN_COVERAGE,
         )
-    if record and not record.complete:
+    if record and record.state == "unfinished":
         reasons = join_messages(record.missing or record.reasons)
         return Message("the night is incomplete ({reasons})", reasons=reasons)
     if without_results := [engine for engine, results in summary.engines.items() if not results.answered]:

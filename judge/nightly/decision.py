@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from judge.messages import Message
 from judge.nightly.baseline import SET_BASELINE_COMMAND
-from judge.nightly.record import QueryDrift, RegressionOutcome, Status
+from judge.nightly.record import NightState, QueryDrift, RegressionOutcome, Status
 from judge.report.display_text import format_p_value
 
 
@@ -21,14 +21,15 @@ class Evidence:
 
     `unavailable` has a sentence for each engine that gave far fewer answers than at the baseline,
     `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
-    become worse although the assessor changed. `set_baseline_command` makes this night the baseline; it is ""
-    where it cannot. `query_drift` is None where nothing was compared. `are_settings_changed` tells whether
-    the assessor is configured differently than at the baseline. `suspect_store` is the shared store where the
-    verdicts show another assessor and the canaries do not, else "".
+    become worse although the assessor changed. `to_accept` is the command that makes this night the baseline,
+    or what to do where it cannot be it; it is "" where nothing was judged. `query_drift` is None where
+    nothing was compared. `are_settings_changed` tells whether the assessor is configured differently than at
+    the baseline. `suspect_store` is the shared store where the verdicts show another assessor and the
+    canaries do not, else "". `is_stopped` tells whether the night ended after the canaries, which show drift.
     """
 
     has_baseline: bool
-    set_baseline_command: str = SET_BASELINE_COMMAND
+    to_accept: str = SET_BASELINE_COMMAND
     assessor_changes: Sequence[str] = ()
     missing: Sequence[str] = ()
     query_changes: Sequence[str] = ()
@@ -41,6 +42,7 @@ class Evidence:
     remarks: Sequence[str] = ()
     are_settings_changed: bool = False
     suspect_store: str = ""
+    is_stopped: bool = False
 
     @property
     def suspended(self) -> bool:
@@ -50,16 +52,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A night's status with its reasons.
-
-    It is `finished` unless the same command could add judgments or answers that are missing. It is complete,
-    and can be the baseline, when nothing is `missing` that was asked for tonight, whatever the status: the
-    night of an incomplete comparison can be complete.
-    """
+    """A night's status with its reasons, where it stands, and why judgments or answers are `missing`."""
 
     status: Status
     reasons: tuple[str, ...]
-    finished: bool
+    state: NightState
     missing: tuple[str, ...]
 
 
@@ -85,25 +82,31 @@ def decide(evidence: Evidence) -> Decision:
     )
     reasons = [(status, reason) for status, sentences in candidates for reason in sentences]
     if not reasons and not evidence.has_baseline:
-        command = evidence.set_baseline_command
         message = Message(
-            "there is no baseline yet, so nothing is compared; to set one: {command}", command=command
+            "there is no baseline yet, so nothing is compared; to set one: {command}",
+            command=evidence.to_accept,
         )
         reasons = [("no baseline", message)]
     status = reasons[0][0] if reasons else "fine"
     missing = (*evidence.missing, *evidence.unavailable.values())
-    finished = not missing and not evidence.dropped and status != "incomplete"
-    return Decision(status, tuple(reason for _, reason in reasons), finished, missing)
+    state: NightState = "finished"
+    if missing:
+        state = "unfinished"
+    elif evidence.is_stopped:
+        state = "stopped"
+    elif evidence.dropped or status == "incomplete":
+        state = "undecided"
+    return Decision(status, tuple(reason for _, reason in reasons), state, missing)
 
 
 def _add_advice(
     reasons: Sequence[str], evidence: Evidence, *, may_be_temporary: bool = False
 ) -> Sequence[str]:
     """Return the reasons; the last one ends with the command that accepts the change."""
-    if not reasons or not evidence.has_baseline or not evidence.set_baseline_command:
+    if not reasons or not evidence.has_baseline or not evidence.to_accept:
         return reasons
     *others, last = reasons
-    command = evidence.set_baseline_command
+    command = evidence.to_accept
     advice = Message("{reason}; to accept the change: {command}", reason=last, command=command)
     if may_be_temporary and evidence.suspect_store:
         advice = Message(

@@ -6,11 +6,11 @@ The second half has the sentences about engines and queries that differ from tho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from judge.analysis.judged_run import JudgedRun
+from judge.analysis.combine_runs import CombinedRuns
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.dataset.stored_dataset import PooledDataset
@@ -24,7 +24,7 @@ from judge.nightly.baseline import Baseline, list_served_models, make_set_comman
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
-from judge.nightly.record import QueryDrift
+from judge.nightly.record import QUARANTINED_STORE, QueryDrift
 from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
 
@@ -34,15 +34,30 @@ _LOST_TEXT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class NightRun:
-    """The run of this night, and the quarantined store that it judged in, None without one.
+class NightJudging:
+    """What a night judged: the canaries, then the pool of its results; each is None where it was not judged.
 
-    `served` has the names of the models whose verdicts this night paid for.
+    `setting_changes` say how the assessor is configured differently than at the baseline, `missing` why
+    judgments are missing. The verdicts of the `pool` are in `store`, and the night paid for those of the
+    models `served`.
     """
 
-    result: RunResult
-    quarantined_store: Path | None
-    served: frozenset[str]
+    setting_changes: Sequence[str]
+    missing: Sequence[str]
+    check: CanaryCheck | None = None
+    pool: RunResult | None = None
+    store: Path | None = None
+    served: Collection[str] = ()
+
+    @property
+    def early_changes(self) -> list[str]:
+        """Why the assessor had changed before the pool was judged."""
+        return [*self.setting_changes, *(self.check.results.reasons if self.check else ())]
+
+    @property
+    def quarantined_store(self) -> Path | None:
+        """The store of the pool, if it is that of an assessor that had drifted."""
+        return self.store if self.store and QUARANTINED_STORE.fullmatch(self.store.name) else None
 
 
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
@@ -53,104 +68,113 @@ def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str
     return [*find_without_text(shares, baseline, context.rules.max_empty_snippets, collected=collected)]
 
 
-def gather_evidence(
-    context: NightContext,
-    run: NightRun | None,
-    missing: Sequence[str],
-    assessor_setting_changes: Sequence[str],
-    check: CanaryCheck | None,
-) -> Evidence:
-    """Return all evidence of the night; `missing` says why judgments are missing."""
-    baseline, rules = context.baseline, context.rules
-    command = make_set_command(context.folder.path)
+def gather_evidence(context: NightContext, judging: NightJudging) -> Evidence:
+    """Return all evidence of the night: of what it judged, and of the comparison with the baseline."""
+    baseline, command = context.baseline, make_set_command(context.folder.path)
     evidence = Evidence(
         has_baseline=baseline is not None,
-        are_settings_changed=bool(assessor_setting_changes),
-        set_baseline_command=command,
-        assessor_changes=[*assessor_setting_changes, *(check.results.reasons if check else ())],
-        missing=missing,
+        to_accept=command,
+        are_settings_changed=bool(judging.setting_changes),
+        assessor_changes=judging.early_changes,
+        missing=judging.missing,
         engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
-    if run is None:  # so nothing is judged that could be the baseline
+    if judging.pool is None:  # so nothing is judged that could be the baseline
         again = Message(
             'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
             command=command,
         )
-        return replace(evidence, set_baseline_command="" if missing else again)
-    engines = run.result.summary.engines
-    later_models = _find_later_models(run, baseline, check)
-    if baseline is None:
-        changes = (
-            Message("{reason}; make the next night the baseline", reason=text) for text in later_models
-        )
-        return replace(
-            evidence,
-            assessor_changes=[*evidence.assessor_changes, *changes],
-            missing=[*missing, *find_missing_answers(engines, rules.max_missing)],
-        )
-    query_drift = measure_query_drift(run.result, baseline.run)
-    new_models = _find_new_models(run.result.summary, baseline, check, rules) if not later_models else []
-    evidence = replace(
+        is_stopped = not judging.missing
+        return replace(evidence, is_stopped=is_stopped, to_accept=again if is_stopped else "")
+    later_models = _find_later_models(judging, baseline)
+    if baseline:
+        return _compare(context, judging, judging.pool, baseline, evidence, later_models)
+    changes = (Message("{reason}; make the next night the baseline", reason=text) for text in later_models)
+    unanswered = find_missing_answers(judging.pool.summary.engines, context.rules.max_missing)
+    return replace(
         evidence,
-        assessor_changes=[*evidence.assessor_changes, *later_models, *new_models],
-        query_changes=tuple(find_query_changes(query_drift, rules, command)),
-        unavailable=find_unavailable(engines, baseline.engines, rules.max_missing),
-        dropped=tuple(find_dropped(engines, baseline.engines, command)),
-        query_drift=query_drift,
+        assessor_changes=[*judging.early_changes, *changes],
+        missing=[*judging.missing, *unanswered],
     )
-    has_same_depth = context.config.depth == baseline.run.pool.depth
-    if evidence.query_changes or assessor_setting_changes or not has_same_depth:
-        evidence = replace(evidence, remarks=tuple(describe_coverage(query_drift)))
-    else:
-        evidence = _compare(context, run.result, baseline, evidence, check)
-    if not evidence.suspended:
-        evidence = replace(evidence, remarks=(*describe_query_drift(query_drift), *evidence.remarks))
-    if evidence.assessor_changes and run.quarantined_store is None:
-        # Its verdicts can be of two assessors.
-        advice = Message("make the next night the baseline")
-        if check and check.shares_canaries and not later_models:
-            evidence = replace(evidence, suspect_store=str(choose_store_path(context.config)))
-        if check is None:
-            advice = Message(
-                "set canary_repeats = 2 or more in [nightly], and make the second night from then on the"
-                " baseline"
-            )
-        evidence = replace(evidence, set_baseline_command=advice)
-    return evidence
 
 
 def _compare(
-    context: NightContext, run: JudgedRun, baseline: Baseline, evidence: Evidence, check: CanaryCheck | None
+    context: NightContext,
+    judging: NightJudging,
+    pool: RunResult,
+    baseline: Baseline,
+    evidence: Evidence,
+    later_models: Sequence[str],
 ) -> Evidence:
-    """Return the evidence with the outcomes of the regression test, or with possible drops."""
-    rules = context.rules
-    combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
-    shift = combined.shift
-    if not evidence.assessor_changes and shift is not None and shift.p < rules.canary_alpha:
-        change = Message(
-            "pairs that both runs judged were {change} (by {grades:.2f} grades), p = {p:.2g}",
-            change=shift.change,
-            grades=abs(shift.by),
-            p=shift.p,
+    """Return the evidence with all that differs between the pool of the night and the baseline."""
+    rules, check, engines, command = context.rules, judging.check, pool.summary.engines, evidence.to_accept
+    query_drift = measure_query_drift(pool, baseline.run)
+    query_changes = tuple(find_query_changes(query_drift, rules, command))
+    changes = [*judging.early_changes, *later_models]
+    if not later_models:
+        changes += _find_new_models(pool.summary, baseline, check, rules)
+    combined, shift = None, None
+    if context.config.depth == baseline.run.pool.depth and not (query_changes or judging.setting_changes):
+        combined = regression_test.combine_with_baseline(pool, baseline.run, context.measures)
+        shift = combined.shift if combined.shift and combined.shift.p < rules.canary_alpha else None
+    if shift and not changes:
+        changes.append(
+            Message(
+                "pairs that both runs judged were {change} (by {grades:.2f} grades), p = {p:.2g}",
+                change=shift.change,
+                grades=abs(shift.by),
+                p=shift.p,
+            )
         )
-        evidence = replace(evidence, assessor_changes=(change,))
+    to_accept, suspect_store = command, ""
+    if changes and judging.quarantined_store is None:  # its verdicts can be of two assessors
+        to_accept = Message("make the next night the baseline")
+        if check is None:
+            to_accept = Message(
+                "set canary_repeats = 2 or more in [nightly], and make the second night from then on the"
+                " baseline"
+            )
+        elif check.compares_with_baseline and not later_models:
+            suspect_store = str(choose_store_path(context.config))
+    evidence = replace(
+        evidence,
+        to_accept=to_accept,
+        assessor_changes=changes,
+        query_changes=query_changes,
+        unavailable=find_unavailable(engines, baseline.engines, rules.max_missing),
+        dropped=tuple(find_dropped(engines, baseline.engines, command)),
+        query_drift=query_drift,
+        suspect_store=suspect_store,
+    )
+    if combined is None:
+        return replace(evidence, remarks=tuple(describe_coverage(query_drift)))
+    canary_shift = check.results.shift if check else None
+    return _test(context, combined, shift.by if shift else canary_shift, evidence)
+
+
+def _test(context: NightContext, combined: CombinedRuns, shift: float | None, evidence: Evidence) -> Evidence:
+    """Return the evidence with the regression test of both nights, or with possible drops after a `shift`.
+
+    `shift` is how much the mean grade of the same pairs changed, None where that is unknown.
+    """
     if evidence.missing or evidence.engine_setting_changes:
         return evidence
-    outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
+    outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), context.rules)
     if evidence.assessor_changes:
-        moved = check.results.shift if check else None
-        if shift is not None and shift.p < rules.canary_alpha:
-            moved = shift.by  # of the pool itself
-        drops = tuple(regression_test.find_possible_drops(outcomes, moved, context.config.grading.top))
-        return replace(evidence, possible_drops=drops)
-    remarks = tuple(regression_test.describe_comparison(combined, outcomes, rules))
+        drops = regression_test.find_possible_drops(outcomes, shift, context.config.grading.top)
+        return replace(evidence, possible_drops=tuple(drops))
+    remarks = (
+        *(describe_query_drift(evidence.query_drift) if evidence.query_drift else ()),
+        *regression_test.describe_comparison(combined, outcomes, context.rules),
+    )
     return replace(evidence, outcomes=outcomes, remarks=remarks)
 
 
-def _find_later_models(run: NightRun, baseline: Baseline | None, check: CanaryCheck | None) -> list[str]:
+def _find_later_models(judging: NightJudging, baseline: Baseline | None) -> list[str]:
     """Return a sentence when models graded tonight whose names are new since the canaries."""
-    at_canaries = frozenset[str]().union(*map(list_served_models, check.summaries if check else ()))
-    later = run.served - at_canaries - {*(baseline.reference.served if baseline else ())}
+    summaries = judging.check.summaries if judging.check else ()
+    at_canaries = frozenset[str]().union(*map(list_served_models, summaries))
+    later = {*judging.served} - at_canaries - {*(baseline.reference.served if baseline else ())}
     if not later or not at_canaries:
         return []
     return [
@@ -178,18 +202,20 @@ def _find_new_models(
 
 
 def collect_remarks(
-    context: NightContext, run: NightRun | None, evidence: Evidence, check: CanaryCheck | None
+    context: NightContext, judging: NightJudging, evidence: Evidence, unused_verdicts: Iterable[str]
 ) -> Iterator[str]:
     """Yield what a reader must know besides the reasons of the decision."""
-    if run:
+    pool, check = judging.pool, judging.check
+    if pool:
         errors: dict[str, Counter[str]] = {}
-        for ranking in run.result.data.rankings:
+        for ranking in pool.data.rankings:
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        engines = run.result.summary.engines
+        engines = pool.summary.engines
         yield from describe_unanswered_queries(engines, errors)
         if context.baseline:
             yield from describe_new_empty_lists(engines, context.baseline.engines)
+    yield from unused_verdicts
     yield from evidence.remarks
     if evidence.query_drift and evidence.suspended:
         yield Message("the regression test is suspended: this night reports no regression")
@@ -198,7 +224,7 @@ def collect_remarks(
             "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from"
             " an engine that became worse"
         )
-    if check and check.canary_grades.grades and context.baseline and not check.shares_canaries:
+    if check and check.canary_grades.grades and context.baseline and not check.compares_with_baseline:
         yield Message(
             "no canary has a grade both tonight and at the baseline, so only the served model name, and pairs"
             " that both runs judged, can show assessor drift"
@@ -209,23 +235,23 @@ def collect_remarks(
             " assessor",
             names=NameList(check.accepted),
         )
-    if run and run.quarantined_store:
+    if judging.quarantined_store:
         yield Message(
             "the verdicts of this assessor are quarantined in {store} until a baseline is set",
-            store=run.quarantined_store,
+            store=judging.quarantined_store,
         )
     yield from context.collection.remarks
     # The nights of a baseline have the same short lists; they are named once.
     known = context.baseline.collection.short_lists if context.baseline else {}
     yield from (text for engine, text in context.collection.short_lists.items() if engine not in known)
-    yield from run.result.warnings if run else ()
+    yield from pool.warnings if pool else ()
 
 
 def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
     """Yield why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.is_available(rules):
         return
-    incomplete = check.run.incomplete
+    incomplete = check.last.incomplete
     why = incomplete.message if incomplete else Message("canaries are missing")
     if isinstance(incomplete, LimitReached):
         yield Message(
@@ -241,7 +267,7 @@ def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> Iterator
     """Yield why the run ended early."""
     if result.incomplete is None:
         return
-    why, calls = result.incomplete.message, check.run.calls_made if check else 0
+    why, calls = result.incomplete.message, check.last.calls_made if check else 0
     if calls and isinstance(result.incomplete, LimitReached):
         why = Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)
     yield why

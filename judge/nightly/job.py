@@ -6,7 +6,7 @@ night is left as it is. One process at a time works on a folder of nights.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from os.path import relpath
@@ -45,7 +45,7 @@ from judge.nightly.context import (
 )
 from judge.nightly.decision import Evidence, decide
 from judge.nightly.evidence import (
-    NightRun,
+    NightJudging,
     collect_remarks,
     explain_incomplete,
     explain_unanswered_canaries,
@@ -56,7 +56,6 @@ from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     EXIT_CODES,
     NIGHT_FILE,
-    QUARANTINED_STORE,
     NightCost,
     NightEngineResult,
     NightMean,
@@ -104,11 +103,12 @@ def run_nightly(
         webhook = notifications.Webhook.from_options(options, environ) if options else None
     with lock_nights(context.nights, f"judge nightly --date {day}"):
         record = read_night(folder)
-        if record and (not record.finished or (record.stopped and context.rules.judge_on_drift == "all")):
+        judges_on = record and record.state == "stopped" and context.rules.judge_on_drift == "all"
+        if judges_on or (record and record.state in ("unfinished", "undecided")):
             record = None
         notes = [*describe_ignored_changes(record, context, toml, t)] if record else []
         if record is None:
-            record = run_night(_prepare(context, toml), progress, canary_progress)
+            record = _judge_night(_prepare(context, toml), progress, canary_progress)
         # A process can end between judging and notifying, so a finished night is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
@@ -157,58 +157,58 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
     return collect_dataset(toml, context)
 
 
-def run_night(
+def _judge_night(
     context: NightContext, progress: _Listener = None, canary_progress: _Listener = None
 ) -> NightRecord:
-    """Judge the canaries, then the night's run; compare, decide, and write night.json.
+    """Judge the night, compare it with the baseline, keep its verdicts, and write night.json.
 
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
-    config, rules = context.config, context.rules
-    identity, missing = _read_dataset(context)
-    canary_config = assessor_drift.make_canary_config(
-        config, context.folder.path / assessor_drift.CANARIES_FOLDER, rules.canary_repeats or 1
-    )
+    identity, missing_texts = _read_dataset(context)
     night_stores = stores.NightStores.from_context(context)
     # Record what an earlier start of this night spent, before a store of it is removed.
-    ledger.count_night_calls(context.folder, config, canary_config)
-    baseline = context.baseline
-    if baseline and (name := baseline.pointer.quarantined_store):
+    ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
+    if context.baseline and (name := context.baseline.pointer.quarantined_store):
         night_stores.promote(name)
-    assessor_setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
-    # The limits are for the canaries and the run together.
-    spend_limit = SpendLimit(config.max_calls, config.budget)
-    check = None if missing else _judge_canaries(context, spend_limit, canary_progress)
-    drifted = bool(assessor_setting_changes or (check and check.results.drift))
-    missing += explain_unanswered_canaries(check, rules)
-    # A user who changes the options needs a night that can be the baseline, so such a night is judged.
-    stopped = drifted and not assessor_setting_changes and not missing and rules.judge_on_drift == "stop"
-    result = store = None
-    if not missing and not stopped:
-        store = stores.choose_store(context, identity, check, drifted=drifted)
-        ledger.start_counting(context.folder, store)
-        update_identity(context.folder, identity)
-        result = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
-        missing = [*explain_incomplete(result, check)]
-    paid = ledger.count_night_calls(context.folder, config, canary_config)
-    run = None
-    if result and store:
-        quarantined = store if QUARANTINED_STORE.fullmatch(store.name) else None
-        run = NightRun(result, quarantined, frozenset(paid.served))
-    evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
-    if run:
-        if run.quarantined_store is None:
-            stores.keep_verdicts(night_stores, check, is_changed=bool(evidence.assessor_changes))
-        canary_costs = [summary.cost for summary in check.summaries if summary.cost] if check else []
-        calls = paid.cost_total.calls - sum(cost.calls for cost in canary_costs)
-        unused = describe_unused_verdicts(context, identity, run.result, calls)
-        evidence = replace(evidence, remarks=(*unused, *evidence.remarks))
-    record = _make_record(context, identity, run, evidence, check, paid.cost_total)
+    judging = _judge(context, identity, missing_texts, progress, canary_progress)
+    paid = ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
+    judging = replace(judging, served=paid.served)
+    evidence = gather_evidence(context, judging)
+    if judging.pool and judging.quarantined_store is None:
+        stores.keep_verdicts(night_stores, judging.check, has_drifted=bool(evidence.assessor_changes))
+    record = _make_record(context, identity, judging, evidence, paid.cost_total)
     record = replace(record, banner=make_banner(record))
     context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
-    if run:
+    if judging.pool:
         store_files.remove_store(night_stores.own)
     return record
+
+
+def _judge(
+    context: NightContext,
+    identity: RunIdentity,
+    missing_texts: Sequence[str],
+    progress: _Listener,
+    canary_progress: _Listener,
+) -> NightJudging:
+    """Judge the canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
+    config, rules, baseline = context.config, context.rules, context.baseline
+    setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
+    if missing_texts:
+        return NightJudging(setting_changes, missing_texts)
+    # The limits are for the canaries and the pool together.
+    spend_limit = SpendLimit(config.max_calls, config.budget)
+    check = _judge_canaries(context, spend_limit, canary_progress)
+    judging = NightJudging(setting_changes, [*explain_unanswered_canaries(check, rules)], check)
+    # A user who changes the options needs a night that can be the baseline, so such a night is judged.
+    is_stopped = judging.early_changes and not setting_changes and rules.judge_on_drift == "stop"
+    if judging.missing or is_stopped:
+        return judging
+    store = stores.choose_store(context, identity, check, has_drifted=bool(judging.early_changes))
+    ledger.start_counting(context.folder, store)
+    update_identity(context.folder, identity)
+    pool = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
+    return replace(judging, pool=pool, store=store, missing=[*explain_incomplete(pool, check)])
 
 
 def _read_dataset(context: NightContext) -> tuple[RunIdentity, list[str]]:
@@ -269,13 +269,12 @@ def _choose_canary_folder(context: NightContext) -> Path:
 def _make_record(
     context: NightContext,
     identity: RunIdentity,
-    run: NightRun | None,
+    judging: NightJudging,
     evidence: Evidence,
-    check: CanaryCheck | None,
     cost_total: NightCost,
 ) -> NightRecord:
-    config, scale = context.config, context.config.grading
-    decision, rules = decide(evidence), context.rules
+    config, rules, scale = context.config, context.rules, context.config.grading
+    pool, check, store, decision = judging.pool, judging.check, judging.quarantined_store, decide(evidence)
     test = RegressionTest(
         ran=not evidence.suspended,
         alpha=rules.alpha,
@@ -283,20 +282,23 @@ def _make_record(
         measures=tuple(map(str, context.measures)),
         rows=tuple(evidence.outcomes),
     )
-    summary = run.result.summary if run else None
-    summaries = [*([summary] if summary else []), *(check.summaries if check else [])]
-    store = run.quarantined_store if run else None
+    summary, of_canaries = pool.summary if pool else None, check.summaries if check else ()
+    summaries = [*([summary] if summary else []), *of_canaries]
+    unused = []
+    if pool:
+        pool_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
+        unused = [*describe_unused_verdicts(context, identity, pool, pool_calls)]
     return NightRecord(
         schema=SCHEMA_VERSION,
         date=date.fromisoformat(context.day),
         status=decision.status,
         exit=EXIT_CODES[decision.status],
         reasons=decision.reasons,
-        finished=decision.finished,
-        complete=not decision.missing,
+        finished=decision.state in ("finished", "stopped"),
+        complete=decision.state != "unfinished",
         missing=decision.missing,
-        stopped=run is None and not evidence.missing,
-        remarks=tuple(collect_remarks(context, run, evidence, check)),
+        stopped=decision.state == "stopped",
+        remarks=tuple(collect_remarks(context, judging, evidence, unused)),
         assessor=summaries[0].assessor if summaries else config.model,
         prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
         served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),

@@ -20,6 +20,7 @@ from pydantic import Field
 from judge import factory, run_input
 from judge.assess.assignment_plan import list_request_keys
 from judge.config.run import Config
+from judge.nightly.assessor_drift import CANARIES_FOLDER, make_canary_config
 from judge.nightly.record import STORE_OF_NIGHT, NightCost
 from judge.pricing.costs import Cost, add_costs, sum_cost
 from judge.pricing.prices import Price, find_common_price
@@ -53,12 +54,11 @@ def start_counting(night: RunFolder, store: Path) -> None:
     _write_ledger(night, replace(ledger, counted={**ledger.counted, relpath(store, night.path): last_call}))
 
 
-def count_night_calls(night: RunFolder, *configs: Config) -> NightLedger:
-    """Count the calls since the last count, and return what the night paid in all.
+def count_night_calls(night: RunFolder, config: Config, canary_repeats: int) -> NightLedger:
+    """Count the calls since the last count, and return what the night paid in all, at the prices of `config`.
 
-    `configs` are the options of the night's runs, which give the prices. Called before any store of the
-    night is removed. Raises StoreError when a store cannot be read, InputError when paid.json names another
-    file than a store of these nights.
+    Called before any store of the night is removed. Raises StoreError when a store cannot be read, InputError
+    when paid.json names another file than a store of these nights.
     """
     ledger = _read_ledger(night)
     counted, lost_count, served = {}, 0, {*ledger.served}
@@ -73,7 +73,7 @@ def count_night_calls(night: RunFolder, *configs: Config) -> NightLedger:
             counted[name] = new.last
             calls += new.calls
             served |= new.served if STORE_OF_NIGHT.fullmatch(store.name) else frozenset()
-    cost_total = add_night_costs([ledger.cost_total, *_compute_costs(calls, configs)])
+    cost_total = add_night_costs([ledger.cost_total, *_compute_costs(calls, night, config, canary_repeats)])
     cost_total = replace(cost_total, lost=ledger.cost_total.lost + lost_count)
     ledger = NightLedger(cost_total, counted, tuple(sorted(served)))
     _write_ledger(night, ledger)
@@ -94,18 +94,24 @@ def _write_ledger(night: RunFolder, ledger: NightLedger) -> None:
         night.write_json(_LEDGER_FILE, to_json(ledger))
 
 
-def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[Cost]:
+def _compute_costs(
+    calls: Sequence[tuple[str, Call]], night: RunFolder, config: Config, canary_repeats: int
+) -> list[Cost]:
     """Return the cost of the calls for each price: the members of a panel have their own."""
     if not calls:
         return []
-    assessors = factory.build_assessors(configs[0])
-    prices = [factory.look_up_price(configs[0], assessor.model) for assessor in assessors]
+    assessors = factory.build_assessors(config)
+    prices = [factory.look_up_price(config, assessor.model) for assessor in assessors]
     shared_price, price_of_key = find_common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
-        for config in configs:
-            pairs = run_input.load_pooled_dataset(config).pool.pairs
+        # The key of a call says which pair and which member it is of.
+        runs = [config]
+        if canary_repeats:
+            runs.append(make_canary_config(config, night.path / CANARIES_FOLDER, canary_repeats))
+        for run in runs:
+            pairs = run_input.load_pooled_dataset(run).pool.pairs
             for assessor, price in zip(assessors, prices, strict=True):
-                price_of_key |= dict.fromkeys(list_request_keys(pairs, assessor, config.repeats), price)
+                price_of_key |= dict.fromkeys(list_request_keys(pairs, assessor, run.repeats), price)
     by_price = defaultdict[Price | None, list[Call]](list)
     for key, call in calls:
         by_price[price_of_key.get(key, shared_price)].append(call)

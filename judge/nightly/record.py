@@ -29,6 +29,10 @@ Status = Literal[
     "queries changed",
     "engine settings changed",
 ]
+#: Where a night stands. The same command continues one that is "unfinished", since judgments or answers are
+#: missing, and one that is "undecided", whose comparison is incomplete although it can be the baseline.
+#: Nothing is left to do for one that is "finished", or "stopped" after the canaries, which show drift.
+NightState = Literal["unfinished", "undecided", "stopped", "finished"]
 #: The exit code of each status: 0 fine, 1 an engine became worse, 3 the engines cannot be compared.
 EXIT_CODES: Mapping[Status, int] = {
     **dict.fromkeys(get_args(Status), 3),
@@ -262,11 +266,11 @@ class EngineSettings:
 class NightRecord:
     """All that was measured and decided in a night.
 
-    A night is `finished` when the same command has nothing left to do, and `complete`, so that it can be
-    the baseline, when no judgment or answer is missing; `missing` are the reasons about those that are, which
-    a file of an earlier version does not have. It is `stopped` when it ended after the canaries.
-    `cost` is that of all its verdicts, `cost_total` what this night itself paid. `quarantined_store` names
-    the store with the verdicts of an assessor that drifted, relative to the night's folder.
+    `finished`, `complete` and `stopped` say in the file what `state` says: nothing is left to do; no judgment
+    or answer is missing; the night ended after the canaries. `missing` are the reasons about what is missing,
+    which a file of an earlier version does not have. `cost` is that of all its verdicts, `cost_total` what
+    this night itself paid. `quarantined_store` names the store with the verdicts of an assessor that drifted,
+    relative to the night's folder.
     """
 
     schema: Literal[2]
@@ -301,6 +305,15 @@ class NightRecord:
     cost: NightCost
     cost_total: NightCost | None = None
     banner: tuple[_StoredText, ...] = ()
+
+    @property
+    def state(self) -> NightState:
+        """Where the night stands."""
+        if self.stopped:
+            return "stopped"
+        if self.finished:
+            return "finished"
+        return "undecided" if self.complete else "unfinished"
 
     @property
     def outcomes(self) -> tuple[RegressionOutcome, ...]:

@@ -7,13 +7,19 @@ In the folder of the nights, each name of a file says what is in it:
     verdicts.drifted-DAY.sqlite  quarantined: the verdicts of an assessor that drifted on DAY
     verdicts.backup-DAY.sqlite   what was shared until the assessor that drifted on DAY became the baseline
 
-A server can replace a model and keep its name, so a night does not judge in the shared store. `choose_store`
-copies it to the own store when the night begins, and `keep_verdicts` merges the own store into it when the
-night ends, also before all pairs are judged. A night whose assessor had drifted before it began judges in
-the quarantined store of that assessor, which is empty at first. When such a night is the baseline, the next
-night calls `NightStores.promote`, and the quarantined store becomes the shared one. Where canaries cannot be
-compared with the baseline, a night can show the drift only by its own verdicts. When it does,
-`keep_verdicts` quarantines those that it paid for.
+A server can replace a model and keep its name, so a night does not judge in the shared store. What its
+canaries show when compared with those of the baseline decides where it judges (`choose_store`), and what the
+whole night shows where its verdicts go (`keep_verdicts`):
+
+    canaries                  store of the pool                     without drift   with drift
+    no drift                  own                                   to shared       nowhere
+    none tonight              own                                   to shared       nowhere
+    none at the baseline      quarantined of this assessor, or own  to shared       to quarantined
+    drift, or other settings  quarantined of this assessor, or new                  they stay
+
+They go nowhere where it is unknown which of them are of the assessor that changed. When a night with a
+quarantined store is the baseline, the next night calls `NightStores.promote`, and that store becomes the
+shared one.
 """
 
 from __future__ import annotations
@@ -130,37 +136,34 @@ def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
 
 
 def choose_store(
-    context: NightContext, identity: RunIdentity, check: CanaryCheck | None, *, drifted: bool
+    context: NightContext, identity: RunIdentity, check: CanaryCheck | None, *, has_drifted: bool
 ) -> Path:
-    """Return the store that the night judges with: a copy of the shared one, or that of another assessor.
+    """Return the store that the pool is judged with, as the docstring of this module says.
 
-    Where the assessor has `drifted`, and where its canaries cannot be compared with the baseline's, it is the
-    quarantined store of the same assessor. Where there is none, and the assessor has `drifted`, it is a new
-    one.
+    `has_drifted` tells whether the assessor had drifted before; `check` and `identity` say who it is.
     """
     night = NightStores.from_context(context)
-    if drifted or (check and context.baseline and not check.shares_canaries):
+    if has_drifted or (check and context.baseline and not check.compares_with_baseline):
         for store, day in list_quarantined_stores(night.nights):
             # A night that was killed after it had copied its verdicts has more of them in its own store.
             is_copied = day == night.day and night.own.exists()
             if not is_copied and _has_same_assessor(context, RunFolder(night.nights / day), identity, check):
                 return store
-    if not drifted:
+    if not has_drifted:
         return night.begin_own()
     store_files.remove_store(night.quarantined)  # of an assessor that changed once more during this night
     return night.quarantined
 
 
-def keep_verdicts(night: NightStores, check: CanaryCheck | None, *, is_changed: bool) -> None:
-    """Put the verdicts in the night's own store where later nights of the same assessor find them.
+def keep_verdicts(night: NightStores, check: CanaryCheck | None, *, has_drifted: bool) -> None:
+    """Put the verdicts in the night's own store where the docstring of this module says.
 
-    Those of an incomplete night are kept, too: they were paid for. Without canaries, and where these have the
-    grades of the baseline, it is unknown which verdicts are of the assessor that changed, so none are kept.
+    `has_drifted` tells whether the night shows assessor drift. Those of an incomplete night are kept, too:
+    they were paid for.
     """
-    if not is_changed:
+    if not has_drifted:
         night.end_own()
-    elif check and not check.shares_canaries:
-        # The next night of the same assessor continues with what this one paid for.
+    elif check and not check.compares_with_baseline:
         night.quarantine_own()
 
 

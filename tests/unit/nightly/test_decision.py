@@ -151,7 +151,7 @@ def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() ->
     assert text.startswith("searx: is in the baseline and not in this night's dataset")
     decision = decide(Evidence(True, dropped=[text]))
     assert (decision.status, decision.reasons) == ("incomplete", (text,))
-    assert (decision.finished, decision.missing) == (False, ())
+    assert (decision.state, decision.missing) == ("undecided", ())
     away = Evidence(True, missing=["away"], unavailable=BROKEN, dropped=[text])
     assert decide(away).missing == ("away", *BROKEN.values())
 
@@ -231,26 +231,25 @@ def test_an_engine_that_was_silent_at_the_baseline_may_stay_so() -> None:
 
 
 @check_each(
-    ("evidence", "finished"),
+    ("evidence", "state"),
     [
-        (Evidence(True), True),
-        (Evidence(True, outcomes=(DROP,)), True),
-        (Evidence(True, assessor_changes=("swapped",)), True),
-        (Evidence(True, query_changes=("other",)), True),
-        (Evidence(False), True),
-        (Evidence(True, assessor_changes=("swapped",), missing=("away",)), False),
-        (Evidence(True, unavailable=BROKEN, outcomes=(DROP,)), False),
-        (Evidence(True, outcomes=(TURNED,)), False),
+        (Evidence(True), "finished"),
+        (Evidence(True, outcomes=(DROP,)), "finished"),
+        (Evidence(True, assessor_changes=("swapped",)), "finished"),
+        (Evidence(True, query_changes=("other",)), "finished"),
+        (Evidence(False), "finished"),
+        (Evidence(True, assessor_changes=("swapped",), is_stopped=True), "stopped"),
+        (Evidence(True, assessor_changes=("swapped",), missing=("away",)), "unfinished"),
+        (Evidence(True, unavailable=BROKEN, outcomes=(DROP,)), "unfinished"),
+        (Evidence(True, outcomes=(TURNED,)), "undecided"),
     ],
 )
 def test_a_night_is_finished_when_nothing_is_missing_whatever_its_word(
-    evidence: Evidence, finished: bool
+    evidence: Evidence, state: str
 ) -> None:
-    assert decide(evidence).finished == finished
+    assert decide(evidence).state == state
 
 
 def test_a_night_without_a_run_is_no_baseline_and_is_not_offered_as_one() -> None:
-    evidence = Evidence(
-        True, set_baseline_command="", assessor_changes=("stricter",), missing=("bing: 90% are empty",)
-    )
+    evidence = Evidence(True, to_accept="", assessor_changes=("stricter",), missing=("bing: 90% are empty",))
     assert decide(evidence).reasons == ("stricter", "bing: 90% are empty")

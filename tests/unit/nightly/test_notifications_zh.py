@@ -66,7 +66,7 @@ def test_a_fine_night() -> None:
 
 
 def test_reasons_are_in_chinese_also_when_the_record_is_read_again() -> None:
-    evidence = Evidence(has_baseline=False, set_baseline_command="judge baseline set runs/nights/2026-05-02")
+    evidence = Evidence(has_baseline=False, to_accept="judge baseline set runs/nights/2026-05-02")
     decision = decide(evidence)
     record = replace(parse_record(make_night("2026-05-02")), status=decision.status, reasons=decision.reasons)
     record = replace(record, banner=make_banner(record))
