@@ -6,13 +6,13 @@ changed queries, then changed engine settings. Only without these is an engine c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from judge.messages import Message
+from judge.messages import CHINESE, Bilingual, Message
 from judge.nightly.baseline import SET_BASELINE_COMMAND
-from judge.nightly.record import NightState, QueryDrift, RegressionOutcome, Status
-from judge.report.display_text import format_p_value
+from judge.nightly.record import NightRecord, NightState, QueryDrift, RegressionOutcome, Status
+from judge.report.display_text import format_p_value, isolate
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,26 @@ def _add_advice(
             command=command,
         )
     return (*others, advice)
+
+
+def list_reasons(night: NightRecord, shorten: Callable[[str], str] = str) -> tuple[Bilingual, ...]:
+    """Return the reasons of the night in English and Chinese, which is English where it is not known.
+
+    A record that was read has its Chinese reasons in its banner. Regressions come first; their Chinese is
+    made from the record's data, with the engine's name isolated. Stored sentences are edited by `shorten`.
+    """
+    # After the headline come the reasons, then what was compared.
+    stored = [sentence.zh for sentence in night.banner[1:]]
+    pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
+    texts = [
+        Bilingual(shorten(reason), shorten(CHINESE(reason) if isinstance(reason, Message) else chinese))
+        for reason, chinese in pairs
+    ]
+    for position, drop in enumerate(night.select_outcomes("regression")[: len(texts)]):
+        if None not in (drop.baseline, drop.tonight, drop.p_holm):
+            message = describe_drop(replace(drop, engine=isolate(drop.engine)))
+            texts[position] = texts[position]._replace(zh=CHINESE(message))
+    return tuple(texts)
 
 
 def describe_drop(outcome: RegressionOutcome) -> Message:

@@ -259,11 +259,11 @@ def _choose_canary_folder(context: NightContext) -> Path:
         # Another assessor may continue than the one that began.
         store_files.remove_store(store)
         return last.path
-    known = stores.NightStores.from_context(context).find_begun(read_night(context.folder))
-    estimate = pipeline.estimate(replace(context.config, store=str(known)))
-    if not any(expected.calls for expected in estimate.assessors.values()):
-        return last.path
-    return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}"
+    # Another assessor can only judge pairs that have no verdict yet.
+    begun = stores.NightStores.from_context(context).find_begun(read_night(context.folder))
+    estimate = pipeline.estimate(replace(context.config, store=str(begun)))
+    are_pairs_left = any(expected.calls for expected in estimate.assessors.values())
+    return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}" if are_pairs_left else last.path
 
 
 def _make_record(
@@ -348,5 +348,7 @@ def set_baseline(run: Path, nights: Path) -> BaselinePointer:
     with lock_nights(nights, f"judge baseline set {run}"):
         with translate_run_errors(run):
             pointer = freeze_baseline(run, nights)
-        stores.remove_quarantined_stores(nights, pointer.quarantined_store)
+        for store, _ in list(stores.list_quarantined_stores(nights)):
+            if store.name != pointer.quarantined_store:
+                store_files.remove_store(store)
         return pointer

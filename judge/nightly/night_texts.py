@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 
 from judge.errors import ErrorKind
 from judge.measure.measures import name_mean
 from judge.measure.resampling import count_fewest_queries
 from judge.messages import (
-    CHINESE,
     ENGLISH,
     Bilingual,
     Translator,
@@ -24,7 +23,7 @@ from judge.messages import (
     join_sentences,
     make_text,
 )
-from judge.nightly.decision import describe_drop
+from judge.nightly.decision import list_reasons
 from judge.nightly.record import (
     EXIT_CODES,
     CanaryResults,
@@ -33,7 +32,6 @@ from judge.nightly.record import (
     RegressionOutcome,
     RegressionTest,
     Status,
-    translate_reasons,
 )
 from judge.nightly.trend import NightTrend
 from judge.report.display_text import (
@@ -103,20 +101,9 @@ def describe_nonsignificant_drops(t: Translator, night: NightRecord | NightTrend
     )
 
 
-def describe_reasons(night: NightRecord) -> tuple[Bilingual, ...]:
-    """Return the reasons of the night; both texts are the same where only the English sentence is known.
-
-    Regressions come first; their Chinese is made from the record's data, with the engine's name isolated.
-    """
-    texts = [
-        Bilingual(*(truncate_with_ellipsis(reason, SENTENCE_LENGTH) for reason in both))
-        for both in zip(night.reasons, translate_reasons(night, CHINESE), strict=True)
-    ]
-    for position, drop in enumerate(night.select_outcomes("regression")[: len(texts)]):
-        if None not in (drop.baseline, drop.tonight, drop.p_holm):
-            message = describe_drop(replace(drop, engine=isolate(drop.engine)))
-            texts[position] = Bilingual(texts[position].en, CHINESE(message))
-    return tuple(texts)
+def shorten_reasons(night: NightRecord) -> tuple[Bilingual, ...]:
+    """Return the reasons of the night as the page and the banner show them."""
+    return list_reasons(night, lambda text: truncate_with_ellipsis(text, SENTENCE_LENGTH))
 
 
 def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
@@ -127,7 +114,7 @@ def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
     headline, look = build_text(write_headline, [night]), build_text(describe_nonsignificant_drops, night)
     if look.en:
         headline = join_sentences([headline, make_text("{sentence}.", sentence=look)])
-    return headline, *describe_reasons(night), *build_texts(_describe_comparison, night)
+    return headline, *shorten_reasons(night), *build_texts(_describe_comparison, night)
 
 
 def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
@@ -202,7 +189,8 @@ def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGL
 def list_other_reasons(record: NightRecord, t: Translator = ENGLISH) -> Iterator[str]:
     """Yield the reasons of the night except its regressions, which come first and have lines of their own."""
     regressions = len(record.select_outcomes("regression"))
-    yield from map(_shorten_sentence, translate_reasons(record, t)[regressions:])
+    for reason in list_reasons(record)[regressions:]:
+        yield _shorten_sentence(reason.en if t.language == "en" else reason.zh)
 
 
 def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:

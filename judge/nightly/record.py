@@ -14,7 +14,7 @@ from judge.analysis.summary import SCHEMA_VERSION
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval, hide_whole_range
-from judge.messages import Bilingual, Message, Translator
+from judge.messages import Bilingual
 from judge.pricing.costs import Cost
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import RenamedKey, check_version, from_json, rename_keys
@@ -356,20 +356,6 @@ class NightRecord:
     def regressed(self) -> tuple[str, ...]:
         """The engines that became worse than at the baseline, by name."""
         return tuple(sorted({row.engine for row in self.select_outcomes("regression")}))
-
-
-def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
-    """Return the reasons of the night in the language of `t`.
-
-    A record that was read from a file has its reasons in English, and in Chinese in its banner. Those of a
-    record without a banner stay in English.
-    """
-    if t.language == "en":
-        return night.reasons
-    # After the headline come the reasons, then what was compared.
-    stored = [sentence.zh for sentence in night.banner[1:]]
-    pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
-    return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in pairs)
 
 
 def record_from_json(values: dict[str, Any], place: str) -> NightRecord:

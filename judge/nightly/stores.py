@@ -14,6 +14,7 @@ whole night shows where its verdicts go (`keep_verdicts`):
     canaries                  store of the pool                     without drift   with drift
     no drift                  own                                   to shared       nowhere
     none tonight              own                                   to shared       nowhere
+    no baseline               own                                   to shared       to quarantined
     none at the baseline      quarantined of this assessor, or own  to shared       to quarantined
     drift, or other settings  quarantined of this assessor, or new                  they stay
 
@@ -118,13 +119,6 @@ def list_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:
     for store in sorted(paths, reverse=True):
         if QUARANTINED_STORE.fullmatch(store.name):
             yield store, store.stem.rpartition(_QUARANTINED)[2]
-
-
-def remove_quarantined_stores(nights: Path, keep: str | None) -> None:
-    """Remove the stores of drifted assessors except the one named `keep`; raise StoreError."""
-    for store, _ in list(list_quarantined_stores(nights)):
-        if store.name != keep:
-            store_files.remove_store(store)
 
 
 def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:

@@ -16,13 +16,13 @@ from judge.config.option_checks import is_day
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.messages import ENGLISH, Bilingual, Message, NameList, Translator, join_messages, make_text
+from judge.nightly.decision import list_reasons
 from judge.nightly.record import (
     NIGHT_FILE,
     NightRecord,
     RegressionOutcome,
     Status,
     read_night,
-    translate_reasons,
 )
 from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
@@ -179,7 +179,9 @@ def make_trend(
                 status=night.status,
                 regressed=night.regressed,
                 changed=changed,
-                reasons=translate_reasons(night, t),
+                reasons=tuple(
+                    reason.en if t.language == "en" else reason.zh for reason in list_reasons(night)
+                ),
                 cost_total_usd=night.cost_total.usd if night.cost_total else None,
                 alpha=night.alpha,
                 nonsignificant_drops=night.nonsignificant_drops,
@@ -231,16 +233,17 @@ def _mark_counted_nights(nights: Sequence[NightRecord]) -> list[bool]:
     That is a night with all grades, with the queries and engine settings of its baseline, and with the
     assessor of the last night without drift.
     """
-    names = _name_assessors(nights)
-    last = [name for name, night in zip(names, nights, strict=True) if night.status != "assessor drift"][-1:]
+    of_night = list(zip(_identify_assessors(nights), nights, strict=True))
+    last = [assessor for assessor, night in of_night if night.status != "assessor drift"][-1:]
     return [
-        [name] == last and night.status not in ("incomplete", "queries changed", "engine settings changed")
-        for name, night in zip(names, nights, strict=True)
+        [assessor] == last
+        and night.status not in ("incomplete", "queries changed", "engine settings changed")
+        for assessor, night in of_night
     ]
 
 
-def _name_assessors(nights: Sequence[NightRecord]) -> list[str]:
-    """Return a name of the assessor of each night's grades.
+def _identify_assessors(nights: Sequence[NightRecord]) -> list[str]:
+    """Return the assessor of each night's grades; only equal ones are the same.
 
     It is that of the night that became the baseline, and another one on a night of assessor drift. So it is
     another one from the night on whose drift was accepted, which makes that night the baseline. Where the
@@ -248,20 +251,18 @@ def _name_assessors(nights: Sequence[NightRecord]) -> list[str]:
     the assessor of the night before.
     """
     accepted = {night.baseline.name for night in nights if night.baseline}
-    names: list[str] = []
-    by_baseline: dict[str, str] = {}
-    name = ""
+    assessor, assessors, assessor_of = "", list[str](), dict[str, str]()
     for night in nights:
         day = night.date.isoformat()
-        if night.baseline:
-            of_night = is_day(night.baseline.name)
-            key = night.baseline.name if of_night else night.baseline.id
-            name = by_baseline.setdefault(key, f"that of {key}" if of_night else name)
+        if baseline := night.baseline:
+            is_night = is_day(baseline.name)
+            key = baseline.name if is_night else baseline.id
+            assessor = assessor_of.setdefault(key, key if is_night else assessor)
             if night.status == "assessor drift":
-                name = f"that of {day}" if day in accepted else f"drifted from {night.baseline.id}"
-        by_baseline[day] = name
-        names.append(name)
-    return names
+                assessor = day if day in accepted else f"drifted from {baseline.id}"
+        assessor_of[day] = assessor
+        assessors.append(assessor)
+    return assessors
 
 
 def list_engines(nights: Sequence[NightRecord]) -> tuple[str, ...]:
@@ -320,7 +321,7 @@ def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...
     changes, last = list[tuple[Change, ...]](), dict[tuple[Change, str], object]()
     seen: set[str] = set()
     served: tuple[str, ...] = ()
-    for night, assessor in zip(nights, _name_assessors(nights), strict=True):
+    for night, assessor in zip(nights, _identify_assessors(nights), strict=True):
         facts: dict[tuple[Change, str], object] = dict(_list_facts(night))
         facts["assessor", ""] = assessor
         changed = dict.fromkeys(key[0] for key, value in facts.items() if key in last and last[key] != value)

@@ -72,7 +72,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         _STYLE,
         TREND_SCRIPTS,
         headline=build_text(night_texts.write_headline, nights),
-        reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
+        reasons=night_texts.shorten_reasons(nights[-1]) if nights else (),
         drops=_describe_drops(nights[-1]) if nights else (),
         shown_nights=describe_shown_nights(nights),
         charts=[chart for chart in (*charts, _draw_canaries(nights)) if chart],
@@ -81,12 +81,10 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         exit_codes=EXIT_CODES,
         status_texts=STATUS_TEXTS,
         change_texts=CHANGE_TEXTS,
-        describe_reasons=night_texts.describe_reasons,
+        shorten_reasons=night_texts.shorten_reasons,
         describe_drops=_describe_drops,
         format_number=format_number,
-        has_stored=any(
-            text.en == text.zh for night in nights for text in night_texts.describe_reasons(night)
-        ),
+        has_stored=any(text.en == text.zh for night in nights for text in night_texts.shorten_reasons(night)),
         damaged=[build_text(_shorten, sentence) for sentence in history.damaged],
         unfinished=[build_text(trend.describe_unfinished, day) for day in history.begun],
     )

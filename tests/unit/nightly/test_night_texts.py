@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from judge.messages import Bilingual, build_text
-from judge.nightly.night_texts import describe_reasons, write_headline
+from judge.nightly.night_texts import shorten_reasons, write_headline
 from judge.nightly.record import NightRecord
 from judge.nightly.trend_page import describe_shown_nights
 from tests.support.cases import check_each
@@ -59,7 +59,7 @@ def test_the_headline_says_since_when_it_is_fine_and_when_there_was_an_alarm(
 
 def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
     stored = ["bing: AP@10 fell", "bing: sDCG@10 fell", "baidu: broke"]
-    *drops, broke = describe_reasons(make_nights(make_regression() | {"reasons": stored})[0])
+    *drops, broke = shorten_reasons(make_nights(make_regression() | {"reasons": stored})[0])
     assert [each.en for each in drops] == stored[:2]
     assert drops[1].zh == (
         "\u2068bing\u2069：sDCG@10 下降 0.022，从 0.610 到 0.588，按 100 条查询和两晚的合并池计算"

@@ -8,9 +8,9 @@ from typing import Any
 
 from judge.messages import CHINESE, ENGLISH
 from judge.nightly import notifications
-from judge.nightly.decision import Evidence, decide
+from judge.nightly.decision import Evidence, decide, list_reasons
 from judge.nightly.night_texts import format_terminal, make_banner, make_message
-from judge.nightly.record import NightRecord, translate_reasons
+from judge.nightly.record import NightRecord
 from judge.runs.record_json import to_json
 from tests.unit.nightly.records import make_night, make_regression, make_row, parse_record
 
@@ -71,8 +71,8 @@ def test_reasons_are_in_chinese_also_when_the_record_is_read_again() -> None:
     record = replace(parse_record(make_night("2026-05-02")), status=decision.status, reasons=decision.reasons)
     record = replace(record, banner=make_banner(record))
     read = parse_record(to_json(record))
-    expected = ("还没有基线，因此不做比较；设置基线：judge baseline set runs/nights/2026-05-02",)
-    assert translate_reasons(record, CHINESE) == translate_reasons(read, CHINESE) == expected
+    expected = ["还没有基线，因此不做比较；设置基线：judge baseline set runs/nights/2026-05-02"]
+    assert [[reason.zh for reason in list_reasons(night)] for night in (record, read)] == [expected] * 2
     assert read.reasons[0].startswith("there is no baseline yet, so nothing is compared; to set one: judge")
 
 
