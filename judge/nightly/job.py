@@ -103,8 +103,10 @@ def run_nightly(
         webhook = notifications.Webhook.from_options(options, environ) if options else None
     with lock_nights(context.nights, f"judge nightly --date {day}"):
         record = read_night(folder)
-        judges_on = record and record.state == "stopped" and context.rules.judge_on_drift == "all"
-        if judges_on or (record and record.state in ("unfinished", "undecided")):
+        continued = {"unfinished", "undecided"}
+        if context.rules.judge_on_drift == "all":
+            continued.add("stopped")
+        if record and record.state in continued:
             record = None
         notes = [*describe_ignored_changes(record, context, toml, t)] if record else []
         if record is None:
@@ -164,7 +166,9 @@ def _judge_night(
 
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
-    identity, missing_texts = _read_dataset(context)
+    pooled = run_input.load_pooled_dataset(context.config)
+    identity, missing_texts = find_identity(context.config, pooled), find_missing_texts(context, pooled)
+    del pooled  # the run reads it again
     night_stores = stores.NightStores.from_context(context)
     # Record what an earlier start of this night spent, before a store of it is removed.
     ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
@@ -209,15 +213,6 @@ def _judge(
     update_identity(context.folder, identity)
     pool = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
     return replace(judging, pool=pool, store=store, missing=[*explain_incomplete(pool, check)])
-
-
-def _read_dataset(context: NightContext) -> tuple[RunIdentity, list[str]]:
-    """Return the identity of the night's run, and a sentence for each engine with too few texts.
-
-    The dataset is not kept, since the run reads it again. Raises InputError for a dataset that is invalid.
-    """
-    pooled = run_input.load_pooled_dataset(context.config)
-    return find_identity(context.config, pooled), find_missing_texts(context, pooled)
 
 
 def _judge_canaries(

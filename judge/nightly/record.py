@@ -266,11 +266,11 @@ class EngineSettings:
 class NightRecord:
     """All that was measured and decided in a night.
 
-    `finished`, `complete` and `stopped` say in the file what `state` says: nothing is left to do; no judgment
-    or answer is missing; the night ended after the canaries. `missing` are the reasons about what is missing,
-    which a file of an earlier version does not have. `cost` is that of all its verdicts, `cost_total` what
-    this night itself paid. `quarantined_store` names the store with the verdicts of an assessor that drifted,
-    relative to the night's folder.
+    A night is `finished` when the same command has nothing left to do, and `complete`, so that it can be
+    the baseline, when no judgment or answer is missing; `missing` are the reasons about those that are, which
+    a file of an earlier version does not have. It is `stopped` when it ended after the canaries.
+    `cost` is that of all its verdicts, `cost_total` what this night itself paid. `quarantined_store` names
+    the store with the verdicts of an assessor that drifted, relative to the night's folder.
     """
 
     schema: Literal[2]
@@ -308,7 +308,7 @@ class NightRecord:
 
     @property
     def state(self) -> NightState:
-        """Where the night stands."""
+        """Where the night stands, from `stopped`, `finished` and `complete`."""
         if self.stopped:
             return "stopped"
         if self.finished:
