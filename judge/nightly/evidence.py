@@ -86,10 +86,12 @@ def gather_evidence(context: NightContext, judging: NightJudging) -> Evidence:
         )
         is_stopped = not judging.missing
         return replace(evidence, is_stopped=is_stopped, to_accept=again if is_stopped else "")
-    later_models = _find_later_models(judging, baseline)
     if baseline:
-        return _compare(context, judging, judging.pool, baseline, evidence, later_models)
-    changes = (Message("{reason}; make the next night the baseline", reason=text) for text in later_models)
+        return _compare(context, judging, judging.pool, baseline, evidence)
+    changes = (
+        Message("{reason}; make the next night the baseline", reason=text)
+        for text in _find_later_models(judging, None)
+    )
     unanswered = find_missing_answers(judging.pool.summary.engines, context.rules.max_missing)
     return replace(
         evidence,
@@ -99,20 +101,18 @@ def gather_evidence(context: NightContext, judging: NightJudging) -> Evidence:
 
 
 def _compare(
-    context: NightContext,
-    judging: NightJudging,
-    pool: RunResult,
-    baseline: Baseline,
-    evidence: Evidence,
-    later_models: Sequence[str],
+    context: NightContext, judging: NightJudging, pool: RunResult, baseline: Baseline, evidence: Evidence
 ) -> Evidence:
-    """Return the evidence with all that differs between the pool of the night and the baseline."""
+    """Return the evidence with all that differs between the pool of the night and the baseline.
+
+    The names of models and, where they are the same, the pairs that both runs judged show another assessor.
+    """
     rules, check, engines, command = context.rules, judging.check, pool.summary.engines, evidence.to_accept
     query_drift = measure_query_drift(pool, baseline.run)
     query_changes = tuple(find_query_changes(query_drift, rules, command))
-    changes = [*judging.early_changes, *later_models]
-    if not later_models:
-        changes += _find_new_models(pool.summary, baseline, check, rules)
+    later_models = _find_later_models(judging, baseline)
+    new_models = later_models or _find_new_models(pool.summary, baseline, check, rules)
+    changes = [*judging.early_changes, *new_models]
     combined, shift = None, None
     if context.config.depth == baseline.run.pool.depth and not (query_changes or judging.setting_changes):
         combined = regression_test.combine_with_baseline(pool, baseline.run, context.measures)
