@@ -150,21 +150,18 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     )
     folder = nights / _BASELINE_FOLDER
     for file, text in texts.items():
-        _write_copy(text, folder / pointer.id / file)
+        path = folder / pointer.id / file
+        try:
+            make_folder(path.parent.parent)
+            make_folder(path.parent)
+        except OSError as error:
+            raise StoreError(
+                "{folder}: cannot be made: {error}", folder=path.parent, error=explain_error(error)
+            ) from error
+        RunFolder(path.parent).write(path.name, [text])
     _load_baseline(folder, pointer)  # first: with a copy that cannot be read, no later night could run
     RunFolder(folder).write_json(_POINTER_FILE, to_json(pointer))
     return pointer
-
-
-def _write_copy(text: str, path: Path) -> None:
-    try:
-        make_folder(path.parent.parent)
-        make_folder(path.parent)
-    except OSError as error:
-        raise StoreError(
-            "{folder}: cannot be made: {error}", folder=path.parent, error=explain_error(error)
-        ) from error
-    RunFolder(path.parent).write(path.name, [text])
 
 
 def _find_problem(run: Path, record: NightRecord | None) -> Message | None:

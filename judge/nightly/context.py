@@ -271,16 +271,13 @@ def describe_unused_verdicts(
     `calls` are those of the run of this night. Where they are fewer than the judgments of both nights, stored
     verdicts were used.
     """
-    days = sorted(path.parent.name for path in context.nights.glob("????-??-??/results.json"))
-    day = next((day for day in reversed(days) if is_day(day) and day < context.day), "")
+    days = [path.parent.name for path in context.nights.glob("????-??-??/results.json")]
+    day = max((day for day in days if is_day(day) and day < context.day), default="")
     before = RunFolder(context.nights / day)
     with suppress(InputError):  # an earlier night that is damaged is no reason to end this one
-        config = read_config_if_there(before) if day else None
-        changes = (
-            [*run_identity.describe_identity_changes(config.identity, identity, _NOT_IN_REQUESTS)]
-            if config
-            else []
-        )
+        if not day or (config := read_config_if_there(before)) is None:
+            return
+        changes = [*run_identity.describe_identity_changes(config.identity, identity, _NOT_IN_REQUESTS)]
         if not changes:
             return
         judged = {(*judgment.key, judgment.repeat) for judgment in read_judgments(before) if judgment.reply}

@@ -89,11 +89,9 @@ def decide(evidence: Evidence) -> Decision:
         reasons = [("no baseline", message)]
     status = reasons[0][0] if reasons else "fine"
     missing = (*evidence.missing, *evidence.unavailable.values())
-    state: NightState = "finished"
+    state: NightState = "stopped" if evidence.is_stopped else "finished"
     if missing:
         state = "unfinished"
-    elif evidence.is_stopped:
-        state = "stopped"
     elif evidence.dropped or status == "incomplete":
         state = "undecided"
     return Decision(status, tuple(reason for _, reason in reasons), state, missing)

@@ -6,9 +6,8 @@ The second half has the sentences about engines and queries that differ from tho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from judge.analysis.combine_runs import CombinedRuns
 from judge.analysis.summary import Summary
@@ -24,40 +23,14 @@ from judge.nightly.baseline import Baseline, list_served_models, make_set_comman
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
-from judge.nightly.record import QUARANTINED_STORE, QueryDrift
+from judge.nightly.record import QueryDrift
+from judge.nightly.stores import NightJudging
 from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
 
 _Engines = Mapping[str, EngineResult]
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class NightJudging:
-    """What a night judged: the canaries, then the pool of its results; each is None where it was not judged.
-
-    `setting_changes` say how the assessor is configured differently than at the baseline, `missing` why
-    judgments are missing. The verdicts of the `pool` are in `store`, and the night paid for those of the
-    models `served`.
-    """
-
-    setting_changes: Sequence[str]
-    missing: Sequence[str]
-    check: CanaryCheck | None = None
-    pool: RunResult | None = None
-    store: Path | None = None
-    served: Collection[str] = ()
-
-    @property
-    def early_changes(self) -> list[str]:
-        """Why the assessor had changed before the pool was judged."""
-        return [*self.setting_changes, *(self.check.results.reasons if self.check else ())]
-
-    @property
-    def quarantined_store(self) -> Path | None:
-        """The store of the pool, if it is that of an assessor that had drifted."""
-        return self.store if self.store and QUARANTINED_STORE.fullmatch(self.store.name) else None
 
 
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:

@@ -45,7 +45,6 @@ from judge.nightly.context import (
 )
 from judge.nightly.decision import Evidence, decide
 from judge.nightly.evidence import (
-    NightJudging,
     collect_remarks,
     explain_incomplete,
     explain_unanswered_canaries,
@@ -63,6 +62,7 @@ from judge.nightly.record import (
     RegressionTest,
     read_night,
 )
+from judge.nightly.stores import NightJudging
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -71,6 +71,8 @@ from judge.runs.record_json import to_json
 from judge.store import store_files
 
 _Listener = ProgressListener | None
+#: Those that follow the judging of the canaries and of the pool.
+_Listeners = tuple[_Listener, _Listener]
 #: For so long, the canaries of a start that was interrupted show the assessor of the next start.
 _CANARIES_AGE = timedelta(hours=1)
 
@@ -110,7 +112,7 @@ def run_nightly(
             record = None
         notes = [*describe_ignored_changes(record, context, toml, t)] if record else []
         if record is None:
-            record = _judge_night(_prepare(context, toml), progress, canary_progress)
+            record = _judge_night(_prepare(context, toml), (canary_progress, progress))
         # A process can end between judging and notifying, so a finished night is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
@@ -159,9 +161,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
     return collect_dataset(toml, context)
 
 
-def _judge_night(
-    context: NightContext, progress: _Listener = None, canary_progress: _Listener = None
-) -> NightRecord:
+def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     """Judge the night, compare it with the baseline, keep its verdicts, and write night.json.
 
     Raises InputError before anything is paid, and what `pipeline.run` raises.
@@ -174,12 +174,11 @@ def _judge_night(
     ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
     if context.baseline and (name := context.baseline.pointer.quarantined_store):
         night_stores.promote(name)
-    judging = _judge(context, identity, missing_texts, progress, canary_progress)
+    judging = _judge(context, identity, missing_texts, listeners)
     paid = ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
     judging = replace(judging, served=paid.served)
     evidence = gather_evidence(context, judging)
-    if judging.pool and judging.quarantined_store is None:
-        stores.keep_verdicts(night_stores, judging.check, has_drifted=bool(evidence.assessor_changes))
+    stores.keep_verdicts(night_stores, judging, has_drifted=bool(evidence.assessor_changes))
     record = _make_record(context, identity, judging, evidence, paid.cost_total)
     record = replace(record, banner=make_banner(record))
     context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
@@ -189,17 +188,14 @@ def _judge_night(
 
 
 def _judge(
-    context: NightContext,
-    identity: RunIdentity,
-    missing_texts: Sequence[str],
-    progress: _Listener,
-    canary_progress: _Listener,
+    context: NightContext, identity: RunIdentity, missing_texts: Sequence[str], listeners: _Listeners
 ) -> NightJudging:
     """Judge the canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
     config, rules, baseline = context.config, context.rules, context.baseline
     setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
     if missing_texts:
         return NightJudging(setting_changes, missing_texts)
+    canary_progress, progress = listeners
     # The limits are for the canaries and the pool together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
     check = _judge_canaries(context, spend_limit, canary_progress)
@@ -208,7 +204,7 @@ def _judge(
     is_stopped = judging.early_changes and not setting_changes and rules.judge_on_drift == "stop"
     if judging.missing or is_stopped:
         return judging
-    store = stores.choose_store(context, identity, check, has_drifted=bool(judging.early_changes))
+    store = stores.choose_store(context, identity, judging)
     ledger.start_counting(context.folder, store)
     update_identity(context.folder, identity)
     pool = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)

@@ -104,7 +104,6 @@ def _compute_costs(
     prices = [factory.look_up_price(config, assessor.model) for assessor in assessors]
     shared_price, price_of_key = find_common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
-        # The key of a call says which pair and which member it is of.
         runs = [config]
         if canary_repeats:
             runs.append(make_canary_config(config, night.path / CANARIES_FOLDER, canary_repeats))

@@ -12,8 +12,7 @@ canaries show when compared with those of the baseline decides where it judges (
 whole night shows where its verdicts go (`keep_verdicts`):
 
     canaries                  store of the pool                     without drift   with drift
-    no drift                  own                                   to shared       nowhere
-    none tonight              own                                   to shared       nowhere
+    no drift, none tonight    own                                   to shared       nowhere
     no baseline               own                                   to shared       to quarantined
     none at the baseline      quarantined of this assessor, or own  to shared       to quarantined
     drift, or other settings  quarantined of this assessor, or new                  they stay
@@ -25,7 +24,7 @@ shared one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -44,10 +43,38 @@ from judge.nightly.record import QUARANTINED_STORE, NightRecord
 from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunIdentity, read_config_if_there
+from judge.runs.run_result import RunResult
 from judge.store import store_files
 from judge.store.store import VerdictStore
 
 _QUARANTINED = ".drifted-"
+
+
+@dataclass(frozen=True, slots=True)
+class NightJudging:
+    """What a night judged: the canaries, then the pool of its results; each is None where it was not judged.
+
+    `setting_changes` say how the assessor is configured differently than at the baseline, `missing` why
+    judgments are missing. The verdicts of the `pool` are in `store`, and the night paid for those of the
+    models `served`.
+    """
+
+    setting_changes: Sequence[str]
+    missing: Sequence[str]
+    check: CanaryCheck | None = None
+    pool: RunResult | None = None
+    store: Path | None = None
+    served: Collection[str] = ()
+
+    @property
+    def early_changes(self) -> list[str]:
+        """Why the assessor had changed before the pool was judged."""
+        return [*self.setting_changes, *(self.check.results.reasons if self.check else ())]
+
+    @property
+    def quarantined_store(self) -> Path | None:
+        """The store of the pool, if it is that of an assessor that had drifted."""
+        return self.store if self.store and QUARANTINED_STORE.fullmatch(self.store.name) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,35 +156,32 @@ def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
     return min((path for path in paths if path.stem.rpartition(".backup-")[2] > pointer.name), default=None)
 
 
-def choose_store(
-    context: NightContext, identity: RunIdentity, check: CanaryCheck | None, *, has_drifted: bool
-) -> Path:
-    """Return the store that the pool is judged with, as the docstring of this module says.
-
-    `has_drifted` tells whether the assessor had drifted before; `check` and `identity` say who it is.
-    """
-    night = NightStores.from_context(context)
-    if has_drifted or (check and context.baseline and not check.compares_with_baseline):
+def choose_store(context: NightContext, identity: RunIdentity, judging: NightJudging) -> Path:
+    """Return the store that the pool of the night is judged with, as the docstring of this module says."""
+    night, check = NightStores.from_context(context), judging.check
+    if judging.early_changes or (check and context.baseline and not check.compares_with_baseline):
         for store, day in list_quarantined_stores(night.nights):
             # A night that was killed after it had copied its verdicts has more of them in its own store.
             is_copied = day == night.day and night.own.exists()
             if not is_copied and _has_same_assessor(context, RunFolder(night.nights / day), identity, check):
                 return store
-    if not has_drifted:
+    if not judging.early_changes:
         return night.begin_own()
     store_files.remove_store(night.quarantined)  # of an assessor that changed once more during this night
     return night.quarantined
 
 
-def keep_verdicts(night: NightStores, check: CanaryCheck | None, *, has_drifted: bool) -> None:
+def keep_verdicts(night: NightStores, judging: NightJudging, *, has_drifted: bool) -> None:
     """Put the verdicts in the night's own store where the docstring of this module says.
 
     `has_drifted` tells whether the night shows assessor drift. Those of an incomplete night are kept, too:
     they were paid for.
     """
+    if judging.store != night.own:
+        return
     if not has_drifted:
         night.end_own()
-    elif check and not check.compares_with_baseline:
+    elif judging.check and not judging.check.compares_with_baseline:
         night.quarantine_own()
 
 
