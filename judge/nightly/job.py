@@ -64,11 +64,12 @@ from judge.nightly.record import (
 )
 from judge.nightly.stores import NightJudging
 from judge.nightly.trend_page import write_trend_page
-from judge.run_identity import update_identity
+from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import RunIdentity, parse_inputs, read_config, read_config_if_there
 from judge.runs.record_json import to_json
 from judge.store import store_files
+from judge.store.store import VerdictStore
 
 _Listener = ProgressListener | None
 #: Those that follow the judging of the canaries and of the pool.
@@ -150,7 +151,11 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             context=context,
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
-    stores.NightStores.from_context(context).check_shared()
+    try:
+        with VerdictStore(choose_store_path(context.config)):
+            pass  # a file that cannot be the shared store ends the night before any request
+    except StoreError as error:
+        raise InputError("store: {error}", error=error) from error
     if not read_section(toml, "collect"):
         if not (context.config.data or context.config.trec_runs):
             raise InputError(
@@ -275,10 +280,8 @@ def _make_record(
     )
     summary, of_canaries = pool.summary if pool else None, check.summaries if check else ()
     summaries = [*([summary] if summary else []), *of_canaries]
-    unused = []
-    if pool:
-        pool_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
-        unused = [*describe_unused_verdicts(context, identity, pool, pool_calls)]
+    pool_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
+    unused = describe_unused_verdicts(context, identity, pool, pool_calls) if pool else ()
     return NightRecord(
         schema=SCHEMA_VERSION,
         date=date.fromisoformat(context.day),

@@ -104,10 +104,8 @@ def _compute_costs(
     prices = [factory.look_up_price(config, assessor.model) for assessor in assessors]
     shared_price, price_of_key = find_common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
-        runs = [config]
-        if canary_repeats:
-            runs.append(make_canary_config(config, night.path / CANARIES_FOLDER, canary_repeats))
-        for run in runs:
+        canaries = make_canary_config(config, night.path / CANARIES_FOLDER, canary_repeats or 1)
+        for run in (config, canaries):
             pairs = run_input.load_pooled_dataset(run).pool.pairs
             for assessor, price in zip(assessors, prices, strict=True):
                 price_of_key |= dict.fromkeys(list_request_keys(pairs, assessor, run.repeats), price)

@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Self
 
 from judge.config.option_checks import is_day
-from judge.errors import InputError, StoreError
 from judge.nightly.assessor_drift import (
     CanaryCheck,
     find_assessor_changes,
@@ -45,7 +44,6 @@ from judge.runs.folder import RunFolder
 from judge.runs.load import RunIdentity, read_config_if_there
 from judge.runs.run_result import RunResult
 from judge.store import store_files
-from judge.store.store import VerdictStore
 
 _QUARANTINED = ".drifted-"
 
@@ -120,14 +118,6 @@ class NightStores:
         """Make a quarantined store of the verdicts that the own store has and the shared one has not."""
         store_files.copy_store(self.own, self.quarantined, without=self.shared)
 
-    def check_shared(self) -> None:
-        """Raise InputError when the shared file cannot be a store, before any request."""
-        try:
-            with VerdictStore(self.shared):
-                pass
-        except StoreError as error:
-            raise InputError("store: {error}", error=error) from error
-
     def promote(self, name: str) -> None:
         """Make the quarantined store `name`, if it is there, the shared one, with the old one as a backup.
 
@@ -142,8 +132,7 @@ class NightStores:
 
 def list_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:
     """Yield the stores of drifted assessors, the last first, each with the day of its first night."""
-    paths = nights.glob(f"verdicts{_QUARANTINED}*.sqlite")
-    for store in sorted(paths, reverse=True):
+    for store in sorted(nights.glob(f"verdicts{_QUARANTINED}*.sqlite"), reverse=True):
         if QUARANTINED_STORE.fullmatch(store.name):
             yield store, store.stem.rpartition(_QUARANTINED)[2]
 
@@ -197,7 +186,5 @@ def _has_same_assessor(
         return check is None and not runs
     # This night's own store may be of the assessor of any canary run, another night's is of that of its last.
     past = runs if night.path == context.folder.path else runs[-1:]
-    for grades in map(load_canary_grades, map(RunFolder, past)):
-        if any(find_assessor_changes(check.canary_grades, grades, context.rules)):
-            return False
-    return True
+    grades = map(load_canary_grades, map(RunFolder, past))
+    return not any(any(find_assessor_changes(check.canary_grades, one, context.rules)) for one in grades)
