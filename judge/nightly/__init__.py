@@ -12,7 +12,6 @@
     trend_page, trend_drawing         their page, and its charts
     schedules                         timers and workflows that start the job
 
-A night judges its canaries and its pool, each by a run of `judge.pipeline`. To understand a night, read
-`job` from top to bottom, then `gather_evidence` in `evidence`, `decide` in `decision`, and the docstring of
-`stores`.
+Canaries and pool are judged by runs of `judge.pipeline`. To understand a night, read `job` from the top,
+then `gather_evidence` in `evidence`, `decide` in `decision`, and the docstring of `stores`.
 """

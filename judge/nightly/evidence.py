@@ -61,10 +61,8 @@ def gather_evidence(context: NightContext, judging: NightJudging) -> Evidence:
         return replace(evidence, is_stopped=is_stopped, to_accept=again if is_stopped else "")
     if baseline:
         return _compare(context, judging, judging.pool, baseline, evidence)
-    changes = (
-        Message("{reason}; make the next night the baseline", reason=text)
-        for text in _find_later_models(judging, None)
-    )
+    later_models = _find_later_models(judging, None)
+    changes = [Message("{reason}; make the next night the baseline", reason=text) for text in later_models]
     unanswered = find_missing_answers(judging.pool.summary.engines, context.rules.max_missing)
     return replace(
         evidence,

@@ -17,9 +17,8 @@ whole night shows where its verdicts go (`keep_verdicts`):
     none at the baseline      quarantined of this assessor, or own  to shared       to quarantined
     drift, or other settings  quarantined of this assessor, or new                  they stay
 
-They go nowhere where it is unknown which of them are of the assessor that changed. When a night with a
-quarantined store is the baseline, the next night calls `NightStores.promote`, and that store becomes the
-shared one.
+They go nowhere where it is unknown which are of the assessor that changed. `NightStores.promote` makes
+a quarantined store the shared one when a night that judged in it is the baseline.
 """
 
 from __future__ import annotations
@@ -163,8 +162,7 @@ def choose_store(context: NightContext, identity: RunIdentity, judging: NightJud
 def keep_verdicts(night: NightStores, judging: NightJudging, *, has_drifted: bool) -> None:
     """Put the verdicts in the night's own store where the docstring of this module says.
 
-    `has_drifted` tells whether the night shows assessor drift. Those of an incomplete night are kept, too:
-    they were paid for.
+    `has_drifted` tells whether the night shows assessor drift. It can be incomplete: its verdicts were paid.
     """
     if judging.store != night.own:
         return
