@@ -261,10 +261,10 @@ def load_baseline(nights: Path) -> Baseline | None:
 
 
 def _format_set_command(nights: Path) -> str:
-    """Return the command that makes the latest complete night the baseline, with RUN where there is none."""
+    """Return the command that makes the latest whole night the baseline, with RUN where there is none."""
     for path in sorted(nights.glob(f"*/{NIGHT_FILE}"), reverse=True):
         with suppress(InputError):
-            if read_record(RunFolder(path.parent)).complete:
+            if read_record(RunFolder(path.parent)).state in ("finished", "undecided"):
                 return make_set_command(path.parent)
     is_default = nights == Path(NIGHTS_FOLDER)
     return SET_BASELINE_COMMAND + ("" if is_default else f" --folder {shlex.quote(str(nights))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,13 @@ def test_a_night_of_drift_pays_for_its_canaries_alone(project: NightlyProject) -
     assert 'set judge_on_drift = "all" in [nightly], run judge nightly again' in record["reasons"][-1]
     with pytest.raises(InputError, match=r"stopped after the canaries.*judge_on_drift = .all."):
         job.set_baseline(project.nights / day, project.nights)
+    # So the advice about a lost baseline names another night.
+    pointer = project.nights / "baseline" / "baseline.json"
+    saved = pointer.read_bytes()
+    pointer.unlink()
+    with pytest.raises(InputError, match=f"baseline set {re.escape(str(project.nights))}/(?!{day})[0-9]"):
+        baseline.show_baseline(project.nights)
+    pointer.write_bytes(saved)
     # The same command again costs nothing, and with the other rule judges the rest of the night.
     again = job.run_nightly(project.toml, day)
     assert (again.record.status, project.calls - before) == ("assessor drift", CANARY_CALLS)
