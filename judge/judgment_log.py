@@ -66,7 +66,7 @@ class JudgmentLog(StoredRecords[Judgment]):
         self._line = np.full(size, -1, np.int32)
         self._has_grade = np.zeros(size, bool)
         #: The indices of each query, in the order in which they were added.
-        self._of_query: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
+        self._of_query: defaultdict[str, array[int]] = defaultdict(partial(array, "i"))
 
     @property
     def graded(self) -> int:
@@ -116,7 +116,7 @@ class JudgmentLog(StoredRecords[Judgment]):
     def read_query(self, query_id: str) -> list[Judgment]:
         """Return the judgments of a query."""
         self._write()
-        return list(self._load(np.sort(self._of_query.get(query_id, array("q")))))
+        return list(self._load(np.sort(self._of_query.get(query_id, array("i")))))
 
     def _load(self, indices: Indices) -> Iterator[Judgment]:
         lines = self._lines.read_lines(self._line[indices].tolist())

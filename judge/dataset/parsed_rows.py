@@ -90,7 +90,7 @@ class RowsByQuery:
                 checks.check_blanks(row)
                 if parsed.query_id not in self._numbers:
                     checks.check_new_query(parsed, row)
-                    self._numbers[parsed.query_id] = array("q")
+                    self._numbers[parsed.query_id] = array("i")
                 self._lines.append([encode_line(parsed)])
                 self._numbers[parsed.query_id].append(number)
         except InputError as error:
