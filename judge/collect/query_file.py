@@ -130,4 +130,4 @@ def _read_csv(path: Path, warn: Warn) -> Iterator[tuple[str, dict[str, Any]]]:
         header = stripped
         check_column_names(place, header)
         if "query" not in header:
-            raise make_header_error(place, "'query'", header)
+            raise make_header_error(place, "'query'", header, wanted=("query",))

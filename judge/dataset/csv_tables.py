@@ -128,12 +128,17 @@ def check_column_names(location: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def make_header_error(location: str, missing: str, cells: Sequence[str], advice: str = "") -> InputError:
-    """Return the error of a header without a column, with `advice` unless another cause is likely."""
+def make_header_error(
+    location: str, missing: str, cells: Sequence[str], advice: str = "", *, wanted: Iterable[str] = ()
+) -> InputError:
+    """Return the error of a header without a column, with `advice` unless another cause is likely.
+
+    A single cell that contains one of the names `wanted` is a header with another separator.
+    """
     if any(re.search("[，；]", cell) for cell in cells):
         advice = Message("Separate the columns with half-width commas")
     elif len(names := list(filter(None, cells))) == 1:
-        has_other_separator = any(name in names[0] for name in re.findall("'(.+?)'", str(missing)))
+        has_other_separator = any(name in names[0] for name in wanted)
         advice = (
             Message("Separate the columns with commas, semicolons, tabs or bars")
             if has_other_separator

@@ -161,7 +161,8 @@ def _check_header(location: str, header: list[str], row_format: RowFormat) -> No
         ):
             raise InputError(queries)
         advice = row_format.advise_rename(missing)
-        raise make_header_error(location, NameList(map(repr, missing.values())), header, advice)
+        listed = NameList(map(repr, missing.values()))
+        raise make_header_error(location, listed, header, advice, wanted=missing.values())
 
 
 def _name_cells(header: list[str], cells: list[str], row_format: RowFormat) -> dict[str, str]:
