@@ -309,7 +309,7 @@ def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> li
     if not changed:
         return []
     changes = join_messages(dict.fromkeys(changed))
-    return [Message("engines are called otherwise than at the baseline: {changes}", changes=changes)]
+    return [Message("the settings of engines differ from those at the baseline: {changes}", changes=changes)]
 
 
 def _describe_engine_source(engine: str, before: EngineSource, now: EngineSource) -> Iterator[str]:

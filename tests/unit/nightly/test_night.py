@@ -416,7 +416,7 @@ def test_another_depth_is_no_other_assessor_and_pays_for_no_verdict_again(projec
     record = project.run_night(project.begin_day())
     assert (record["status"], record["quarantined_store"]) == ("engine settings changed", None)
     assert record["reasons"][0].startswith(
-        "engines are called otherwise than at the baseline: depth was 10, now 3"
+        "the settings of engines differ from those at the baseline: depth was 10, now 3"
     )
     new = read_keys(project.nights / "verdicts.sqlite") - known
     assert project.calls - before == 2 * 64 + len(new)

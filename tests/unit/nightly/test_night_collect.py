@@ -98,7 +98,7 @@ def test_engines_that_are_asked_otherwise_are_not_blamed(project: Nights) -> Non
         [],
     )
     (why,) = record["reasons"]
-    assert why.startswith("engines are called otherwise than at the baseline: depth was 10, now 5;")
+    assert why.startswith("the settings of engines differ from those at the baseline: depth was 10, now 5;")
     assert f"judge baseline set {project.nights / '2026-05-02'}" in why
     job.set_baseline(project.nights / "2026-05-02", project.nights)
     assert project.run_night("2026-05-03")["status"] == "fine"
