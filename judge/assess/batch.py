@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 
 from judge.assess.assessor import Assessor, Assignment
+from judge.assess.batch_client import BatchClient
 from judge.assess.batch_replies import MIN_FAILED, ReplyReader, is_final, make_batch_call
-from judge.assess.batch_server import BatchServer
 from judge.client.budget import bound_cost
 from judge.client.client import ModelClient
 from judge.errors import (
@@ -61,7 +61,7 @@ class BatchRunner:
     `warnings` name the batches with requests that failed.
     """
 
-    server: BatchServer
+    batch_client: BatchClient
     assessor: Assessor
     warnings: list[Message] = field(default_factory=list)
     #: The reserved costs of the batches that this process submitted.
@@ -72,12 +72,12 @@ class BatchRunner:
     @property
     def client(self) -> ModelClient:
         """The client of the model."""
-        return self.server.client
+        return self.batch_client.client
 
     @property
     def table(self) -> BatchTable:
         """The batches in the store."""
-        return self.server.table
+        return self.batch_client.table
 
     async def collect(
         self, assignments: Mapping[str, Assignment]
@@ -89,7 +89,7 @@ class BatchRunner:
         refuses a batch, one is cancelled there, or the budget covers no further request; what `judge.client`
         raises for a server that gives no answer; Cancelled.
         """
-        self._most_requests = self.server.api.terms.requests
+        self._most_requests = self.batch_client.api.terms.requests
         waiting = dict(assignments)
         may_submit, interval = True, _POLL_INTERVAL
         while waiting:
@@ -112,7 +112,7 @@ class BatchRunner:
                 if replies is None:
                     continue
                 self._ended += 1
-                self.server.status = ""
+                self.batch_client.status = ""
                 yield replies
                 for key in replies:
                     del waiting[key]
@@ -135,7 +135,7 @@ class BatchRunner:
             if batch is None:
                 await self.table.remove(batch_id)
                 continue
-            status = await self.server.retrieve_status(batch)
+            status = await self.batch_client.retrieve_status(batch)
             if status is not None and status.has_ended:
                 ended.append((batch_id, status))
             elif status is not None and not progress:
@@ -146,7 +146,7 @@ class BatchRunner:
                     done=status.done,
                     total=status.total or batch.requests,
                 )
-        self.server.status = progress
+        self.batch_client.status = progress
         return ended
 
     # --- submitting
@@ -156,7 +156,7 @@ class BatchRunner:
 
         Keys that fit into no batch, and those that another process judges, are removed from `waiting`.
         """
-        params, terms = self.server.api.params, self.server.api.terms
+        params, terms = self.batch_client.api.params, self.batch_client.api.terms
         lines: dict[str, _RequestLine] = {}
         size = 0
         for number, key in enumerate(keys):
@@ -165,7 +165,7 @@ class BatchRunner:
                 self.client.cancel_token.raise_if_cancelled()
             prompt = self.assessor.prompts.render(waiting[key].pair)
             try:
-                content = self.server.api.make_line(key, prompt, params)
+                content = self.batch_client.api.make_line(key, prompt, params)
             except RequestRejected:
                 content = b""
             if not 0 < len(content) <= terms.line_bytes:
@@ -199,19 +199,19 @@ class BatchRunner:
         if not count:
             return not planned
         self._costs[batch_id] = reserved[:count]
-        self.server.status = Message("submitting a batch of {count:,} requests", count=count)
+        self.batch_client.status = Message("submitting a batch of {count:,} requests", count=count)
         may_be_charged = False  # not before the file is at the server, nor for a batch that it refuses
         try:
             with TemporaryFile() as file:
                 file.writelines(lines[key].content for key in planned[:count])
 
-                file_id = await self.server.upload(batch_id, file)
+                file_id = await self.batch_client.upload(batch_id, file)
             may_be_charged = True
             await self.table.record_upload(batch_id, file_id)
-            batch_status = await self.server.create(batch_id, file_id)
+            batch_status = await self.batch_client.create(batch_id, file_id)
         except (AccountError, RequestRejected) as error:
             may_be_charged = False
-            raise self.server.explain_refusal(error) from error
+            raise self.batch_client.explain_refusal(error) from error
         finally:
             if not may_be_charged:
                 await self.table.remove(batch_id)
@@ -235,11 +235,11 @@ class BatchRunner:
             params = RequestParams.from_json(batch.params)
         except ValueError as error:
             raise StoreError("batch {name} of the store: {error}", name=batch_id, error=error) from error
-        reader = ReplyReader(self.server.api, self.assessor, assignments, params)
+        reader = ReplyReader(self.batch_client.api, self.assessor, assignments, params)
         try:
-            replies = await self.server.retry(lambda: reader.read(status))
+            replies = await self.batch_client.retry(lambda: reader.read(status))
         except (AccountError, RequestRejected) as error:
-            await self.server.remove_lost(batch, error)
+            await self.batch_client.remove_lost(batch, error)
             return None
         calls = [make_batch_call(reply) for reply in replies.values()]
         if batch_id in self._costs:  # else an earlier command submitted it, and paid for it

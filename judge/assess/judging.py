@@ -24,7 +24,7 @@ import numpy as np
 from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.assess.batch import BatchRunner
-from judge.assess.batch_server import BatchServer
+from judge.assess.batch_client import BatchClient
 from judge.assess.pair_runner import LeaseScheduler, PairRunner
 from judge.assess.progress import JudgmentRecorder, ProgressListener
 from judge.cache import FileCache, make_cache_path
@@ -148,7 +148,7 @@ async def judge_pairs(
     log = JudgmentLog(len(plan), store.path.parent)
     recorder = JudgmentRecorder(plan, client.spend_limit, log, progress)
     api = member.batch_api
-    batch_runner = BatchRunner(BatchServer(api, client, store.batches), assessor) if api else None
+    batch_runner = BatchRunner(BatchClient(api, client, store.batches), assessor) if api else None
     known_corrupt = len(store.corrupt_keys)
     recorder.begin(store, member.title)
     missing = log.find_missing_indices()
@@ -257,7 +257,7 @@ async def _report_status(
     """Tell the listener every second what the run waits for."""
     while True:
         await asyncio.sleep(1)
-        progress.set_status((batch_runner and batch_runner.server.status) or client.describe_wait())
+        progress.set_status((batch_runner and batch_runner.batch_client.status) or client.describe_wait())
 
 
 async def _shut_down(client: ModelClient, judging: asyncio.Task[None], progress: ProgressListener) -> None:

@@ -1,6 +1,6 @@
 """When a request is made again, and the limits of requests.
 
-`judge.client` and `judge.assess.batch_server` retry requests to models by this policy; adapters and their
+`judge.client` and `judge.assess.batch_client` retry requests to models by this policy; adapters and their
 libraries retry nothing.
 """
 

@@ -36,7 +36,7 @@ _MAX_AGE = timedelta(days=30)
 
 
 @dataclass(slots=True)
-class BatchServer:
+class BatchClient:
     """The Batch API of a model, with the table of batches in the store.
 
     `status` says what the run waits for.
