@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pytest
 
-from judge.errors import ConnectionFailed, RetryableError
+from judge.errors import ConnectionFailed, RetryableError, StoreError
 from judge.models.providers import PROVIDERS, Provider
 from judge.models.server import ServerAccess
 from judge.nightly import job
@@ -157,6 +158,14 @@ class NightlyProject:
     def run_night(self, day: str) -> dict[str, Any]:
         """Run the night of `day` in this process and return its record."""
         return to_json(job.run_nightly(self.toml, day).record, with_defaults=True)
+
+    def fail_after_canaries(self, day: str) -> None:
+        """Start the night of `day`, which ends after its canaries: the own store cannot be made."""
+        in_the_way = self.nights / f".verdicts.{day}.sqlite.part"
+        in_the_way.mkdir()
+        with pytest.raises(StoreError):
+            self.run_night(day)
+        in_the_way.rmdir()
 
     def read_file(self, day: str, name: str = "night.json") -> bytes:
         """Return the bytes of a file of the night of `day`."""

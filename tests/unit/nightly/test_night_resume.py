@@ -11,7 +11,7 @@ import pytest
 
 from judge import run_input
 from judge.config.run import Config
-from judge.errors import InputError, StoreError
+from judge.errors import InputError
 from judge.messages import CHINESE
 from judge.nightly import job
 from tests.support.factories import write_rows
@@ -44,11 +44,7 @@ def ask_at(project: NightlyProject, address: str) -> None:
 def test_an_assessor_that_is_swapped_between_canaries_and_run_is_drift(project: NightlyProject) -> None:
     freeze(project)
     day = project.begin_day(edit=reword_snippets)
-    in_the_way = project.nights / f".verdicts.{day}.sqlite.part"
-    in_the_way.mkdir()
-    with pytest.raises(StoreError):
-        project.run_night(day)
-    in_the_way.rmdir()
+    project.fail_after_canaries(day)
     make_calls_older(project.nights / day / "canaries" / "verdicts.sqlite")
     project.judge.swapped = 0.5
     record = project.run_night(day)
@@ -63,11 +59,7 @@ def test_an_assessor_that_is_swapped_between_canaries_and_run_is_drift(project: 
 def test_a_start_soon_after_an_interrupted_one_uses_its_canaries(project: NightlyProject, hours: int) -> None:
     freeze(project)
     day = project.begin_day(edit=reword_snippets)
-    in_the_way = project.nights / f".verdicts.{day}.sqlite.part"
-    in_the_way.mkdir()
-    with pytest.raises(StoreError):
-        project.run_night(day)
-    in_the_way.rmdir()
+    project.fail_after_canaries(day)
     if hours:
         make_calls_older(project.nights / day / "canaries" / "verdicts.sqlite")
     before = project.calls
