@@ -50,7 +50,7 @@ _TOKENS = re.compile(
     re.IGNORECASE,
 )
 # No token is without one of these; what follows the first of each is what NFKC makes the same of.
-_TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁>\ufe65\uff1e\\]\ufe48\uff3d]")
+_BRACKETS = "<\ufe64\uff1c[\ufe47\uff3b◁>\ufe65\uff1e\\]\ufe48\uff3d"
 # Each match of `_TOKENS` is one of these characters.
 _TOKEN_START = re.compile(r"[<>[\]◁]")
 # How the prompts of older models begin a turn.
@@ -134,7 +134,9 @@ def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     flags: set[str] = set()
     if not text:
         return "", flags
-    decoded = extract_visible_text(_repair_surrogates(text, flags)).strip(" \t\r\n")
+    # The parser of HTML takes no lone surrogates.
+    source = _repair_surrogates(text, flags) if "<" in text else text
+    decoded = extract_visible_text(source).strip(" \t\r\n")
     visible = _normalise_text(decoded[: 20 * max_chars], flags)
     if len(visible) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -159,10 +161,12 @@ def _repair_surrogates(text: str, flags: set[str]) -> str:
 
 def _normalise_text(text: str, flags: set[str]) -> str:
     """Return `text` without invisible characters and control tokens, with ordinary blanks."""
-    text = _drop_unreadable(text, flags)
-    broken = _break_tokens(text)
-    if broken != text:
-        flags.add(CHAT_TOKENS)
+    broken = text
+    if _UNUSUAL.search(text):
+        text = _drop_unreadable(text, flags)
+        broken = _break_tokens(text)
+        if broken != text:
+            flags.add(CHAT_TOKENS)
     if "\n" not in broken:
         return " ".join(broken.split())
     visible = _BLANK_LINES.sub("\n\n", "\n".join(" ".join(line.split()) for line in broken.split("\n")))
@@ -180,8 +184,6 @@ def _fold_char(char: str) -> str:
 
 def _break_tokens(text: str) -> str:
     """Return `text` with a blank inside every control token, also in one that only NFKC makes."""
-    if not _TOKEN_CHAR.search(text):
-        return text
     pieces = [text] if text.isascii() else list(map(_fold_char, text))
     folded = "".join(pieces)
     starts = [mark.start() for mark in _TOKEN_START.finditer(folded) if _TOKENS.match(folded, mark.start())]
@@ -198,8 +200,6 @@ def _break_tokens(text: str) -> str:
 
 def _drop_unreadable(text: str, flags: set[str]) -> str:
     """Return `text` without control and invisible characters."""
-    if not _UNREADABLE.search(text):
-        return text
     text = _LINE_BREAK.sub("\n", _repair_surrogates(text, flags))
     if CONTROL.search(text):
         flags.add(CONTROL_CHARACTERS)
@@ -214,13 +214,17 @@ def _drop_unreadable(text: str, flags: set[str]) -> str:
 # Soft hyphen, combining grapheme joiner, Arabic letter mark, Hangul fillers, Mongolian marks, zero-width
 # characters, bidi controls and isolates, invisible operators, variation selectors, BOM, interlinear
 # marks, controls of shorthand and music, the tag block and the supplementary variation selectors.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+_INVISIBLE_BASIC = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
 )
-# All that `_drop_unreadable` replaces or drops: most texts have none of these.
-_UNREADABLE = re.compile(
-    f"[\u2028\u2029{''.join(each.pattern[1:-1] for each in (CONTROL, SURROGATE, _INVISIBLE))}]"
+_INVISIBLE = re.compile(
+    f"[{_INVISIBLE_BASIC}\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+# All that `_drop_unreadable` replaces or drops, and what tokens have: most texts have none of these. Each
+# range beyond the basic plane takes time for every character, so one stands for all.
+_UNUSUAL = re.compile(
+    f"[{CONTROL.pattern[1:-1]}{SURROGATE.pattern[1:-1]}\u2028\u2029{_INVISIBLE_BASIC}{_BRACKETS}\U00010000-\U0010ffff]"
 )
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _PICTURE = (
@@ -287,8 +291,9 @@ _MISDECODED = re.compile(
     # What becomes of bytes that were lost and read again (GBK, Korean), and of UTF-8 read as Shift-JIS.
     "|锟斤拷|쏙(?<=占쏙)옙|(?:[縺繧繝].){3}"
 )
-# Each match begins with one of these.
+# Each match begins with one of these; beside them, any byte of Latin-1 beyond ASCII is a trace.
 _LEAD_BYTE = re.compile("[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0쏙锟縺繧繝]")
+_TRACE = re.compile(f"{_LEAD_BYTE.pattern[:-1]}\u00a1-\u00fe]")
 # GBK's two high bytes a character, again and again, as Latin-1.
 _HIGH_BYTES = re.compile("[\u00a1-\u00fe]" * 8)
 # The bytes that begin (E) and continue (C) the UTF-8 of Chinese characters and punctuation marks.
@@ -309,9 +314,10 @@ def looks_misdecoded(text: str) -> bool:
     replaced_count = text.count("\ufffd")
     if replaced_count and replaced_count >= _REPLACED_SHARE * len(text):
         return True
-    if _HIGH_BYTES.search(text):
-        return True
-    if any(_MISDECODED.match(text, lead.start()) for lead in _LEAD_BYTE.finditer(text)):
+    if _TRACE.search(text) and (
+        _HIGH_BYTES.search(text)
+        or any(_MISDECODED.match(text, lead.start()) for lead in _LEAD_BYTE.finditer(text))
+    ):
         return True
     # Its GBK bytes spell four Chinese characters in UTF-8, as those of real Chinese almost never do.
     return b"ECC" * 4 in text.encode("gb18030", "replace").translate(_UTF8_BYTES)

@@ -71,7 +71,8 @@ def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
     if folded_raw is not raw and (hidden := "".join(_TAGS.findall(raw))):
         visible += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
     triggered = _find_triggered(visible)
-    if raw_text is not visible:
+    # Most raw texts have other blanks and line breaks only.
+    if raw_text is not visible and raw_text.split() != visible.split():
         triggered |= _find_triggered(raw_text) - {ROT13, REVERSED}
     flags = _find_flags(triggered, visible, raw_text)
     if flags:
@@ -166,12 +167,17 @@ def _group_stems() -> tuple[dict[bytes, list[str]], dict[str, list[str]], dict[s
 def _join_stems() -> str:
     """Return one pattern of the stems with characters beyond ASCII.
 
-    Each place in a text is passed over by its first two characters, before the stems are tried in turn.
+    Each place in a text is passed over by its first two characters, before the stems are tried by these two.
     """
-    stems = _group_stems()[2]
-    firsts, seconds = ("".join(sorted({stem[place] for stem in stems})) for place in (0, 1))
-    endings = "|".join(f"{stem[1]}(?<={stem[:2]}){stem[2:]}" for stem in stems)
-    return f"[{firsts}](?=[{seconds}])(?:{endings})"
+    by_second: dict[str, dict[str, list[str]]] = {}
+    for stem in _group_stems()[2]:
+        by_second.setdefault(stem[1], {}).setdefault(stem[0], []).append(stem[2:])
+    firsts = "".join({first for by_first in by_second.values() for first in by_first})
+    endings = []
+    for second, by_first in by_second.items():
+        rests = [f"(?<={first}.)(?:{'|'.join(each)})" for first, each in by_first.items()]
+        endings.append(f"{second}(?:{'|'.join(rests)})")
+    return f"[{firsts}](?=[{''.join(by_second)}])(?:{'|'.join(endings)})"
 
 
 @cache
@@ -213,12 +219,11 @@ def _join_lines(text: str) -> str:
 
 def _urges_a_grade(text: str) -> bool:
     """Return True when one sentence is about grading, names a good grade, and has two marks of an address."""
-    if not (contains_any(GOOD_GRADE_STEMS, text) and compile_pattern(GOOD_GRADE).search(text)):
-        return False
-    return any(
+    return contains_any(GOOD_GRADE_STEMS, text) and any(
         sum(compile_pattern(address).search(sentence) is not None for address in ADDRESSES) >= 2
         for sentence in compile_pattern(SENTENCE_END).split(text)
-        if all(compile_pattern(subject).search(sentence) for subject in (GOOD_GRADE, GRADING))
+        if contains_any(GOOD_GRADE_STEMS, sentence)
+        and all(compile_pattern(subject).search(sentence) for subject in (GOOD_GRADE, GRADING))
     )
 
 

@@ -110,25 +110,43 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"|\b(?:prior|previous|above|earlier) (?:rules|instructions) are (?:void|cancell?ed|no longer valid)(?=[.,;!]|$| (?:from )?now)",
         stems="leave drop discard abandon delete set throw ignore disregard forget override overriding bypass rubric grading scoring rules instructions",
     ),
+    "instruction:give": _make_pattern(
+        "3 three yes relevant full%marks highest maximum",
+        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)",
+        stems="assign award grade score rate mark give",
+    ),
     "instruction:answer": _make_pattern(
-        "3 three yes relevant full highest maximum top perfect answering satisfying prefer choose favor favour apply skip"
-        " than%2 than%two direct%answer complete%answer correct%answer best%answer any%lower below",
-        rf"\b(?:assign|award|grade|score|rate|mark|give)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!,? (?:and |or )?grade)"
-        rf"|\b(?:output(?!:)|print|reply|respond|(?<!choose )(?<!select )(?<!this )answer|return|say|write|type|repeat)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)"
-        rf"|\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
+        "3 three yes relevant full%marks highest maximum",
+        rf"\b(?:output(?!:)|print|reply|respond|(?<!choose )(?<!select )(?<!this )answer|return|say|write|type|repeat)\b(?: (?:{_FILLING_WORDS})){{0,8}}:? {_TOP_GRADE}{_DEMAND_END}(?!, (?:then|stop)\b)",
+        stems="output print reply respond answer return say write type repeat",
+    ),
+    "instruction:grade_is": _make_pattern(
+        "3 three yes relevant full highest maximum top perfect",
+        rf"\b(?:(?:your|the only (?:correct|valid|acceptable)) (?:answer|reply|response|output|verdict|grade)|the (?:grade|verdict)) (?:is|should be|must be|has to be):? {_TOP_GRADE}{_DEMAND_END}"
         rf"|\b(?:grade|verdict|rating|relevance|score) (?:for|of) {_THIS_TEXT} is:?(?: (?:an?|the))* (?:{_TOP_GRADE}|full|top|perfect)"
-        rf"|\b(?:label|classify|deem|treat|regard|count|consider|grade|rate|score|mark|judge) (?:{_THIS_TEXT}|the following (?:text|passage|snippet)) (?:as )?(?:(?:fully|highly|completely|perfectly|directly) )?(?:relevant(?=\W*$|[.,;!?)\]]| (?:to|and)\b)|answering|satisfying)\b"
-        rf"|\b(?:the|your) (?:expected|correct|true|gold|right|only) (?:(?:label|grade|verdict|rating)|(?:output|answer|label|grade|verdict) for this \w+)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}"
-        r"|\b(?:prefer|choose|favou?r) the (?:engine|list|ranking) (?:that|which|with)\b[^\n.]{0,30}\bthis\b",
-        # Examples of programming exercises have an input and an output.
-        rf"\A(?![\s\S]*\b(?:input|explanation|example)\b)[\s\S]*?\boutput: ?{_TOP_GRADE}{_DEMAND_END}",
+        rf"|\b(?:the|your) (?:expected|correct|true|gold|right|only) (?:(?:label|grade|verdict|rating)|(?:output|answer|label|grade|verdict) for this \w+)(?: is|=|:) ?{_TOP_GRADE}{_DEMAND_END}",
+        stems="answer reply response output verdict grade rating relevance score label",
+    ),
+    "instruction:treat": _make_pattern(
+        "relevant answering satisfying direct%answer full%answer complete%answer correct%answer perfect%answer best%answer",
+        rf"\b(?:label|classify|deem|treat|regard|count|consider|grade|rate|score|mark|judge) (?:{_THIS_TEXT}|the following (?:text|passage|snippet)) (?:as )?(?:(?:fully|highly|completely|perfectly|directly) )?(?:relevant(?=\W*$|[.,;!?)\]]| (?:to|and)\b)|answering|satisfying)\b"
+        rf"|\b(?:consider|treat|regard|deem|count|accept) {_THIS_TEXT} (?:to be |as )?(?:an? |the )?(?:\w+ (?:and )?){{0,2}}(?:direct|full|complete|correct|perfect|best) answer\b",
+        stems="label classify deem treat regard count consider grade rate score mark judge accept",
+    ),
+    "instruction:than": _make_pattern(
+        "prefer choose favor favour apply skip than just simply any%lower below",
+        r"\b(?:prefer|choose|favou?r) the (?:engine|list|ranking) (?:that|which|with)\b[^\n.]{0,30}\bthis\b",
         rf"\b(?:apply (?:it|them|that|these)|skip (?:the )?(?:relevance|grading|rating|scoring|evaluation|assessment) [^\n.]{{0,12}}for|(?:grade|score|rating|verdict)s? (?:(?:lower|less|below|other) )?than (?:[23]|two|three|yes|relevant) (?:to|for|on)) {_THIS_TEXT}"
         rf"|\b(?:just|simply) (?:label|mark|call) (?:it|this) (?:as )?(?:\w+ )?{_TOP_GRADE}{_DEMAND_END}"
-        rf"|\b(?:consider|treat|regard|deem|count|accept) {_THIS_TEXT} (?:to be |as )?(?:an? |the )?(?:\w+ (?:and )?){{0,2}}(?:direct|full|complete|correct|perfect|best) answer\b"
         rf"|\bany lower (?:grade|score|rating)\b|\banything (?:lower|less|below|other) than (?:3|three|yes)\b|\b(?:grade|score|rate)s? {_THIS_TEXT} below\b",
-        stems="output print reply respond answer return say write type repeat assign award grade score rate mark give verdict rating relevance"
-        " label classify deem treat regard count consider judge prefer choose favor favour apply skip grades scores ratings verdicts"
-        " mark accept call anything",
+        stems="prefer choose favor favour apply skip grade score rating verdict grades scores ratings verdicts label mark call anything rate rates",
+    ),
+    # Examples of programming exercises have an input and an output.
+    "instruction:output": _make_pattern(
+        "output: 输出: 输出%: 输出： 输出%： 输出为 输出%为",
+        rf"\A(?![\s\S]*\b(?:input|explanation|example)\b)[\s\S]*?\boutput: ?{_TOP_GRADE}{_DEMAND_END}",
+        r"\A(?![\s\S]*(?:输入|解释|解析|[样示]例))[\s\S]*?输出 ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
+        stems="output 输出",
     ),
     "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's %mode from%now pre-scored pre-graded pre-rated already%been as%a",
@@ -157,13 +175,12 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         r"(?:直接|一律|统统|必须|只需|只要|请(?!给(?:孩子|学生|同学|老师|我们|客服|司机|卖家|店家|商品|本次服务))|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|评(?=[3３三])|判(?=yes|相关)|写|返回)"
         r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿]|[”\"'](?:或|还是))|[“\"']?相关(?=[”\"']?[。！!]|$)|[“\"']相关|满分|最高分(?![和与、])|[3３三] ?分(?![球钟之])"
         r"|[“\"']?[3３](?![\d.]|[”\"']?(?:领|获取|查询|退订|参与|报名)| ?[个条篇种次针位行遍句例张天年月日周小时分元块本件人名章节题项步点颗星级球]))",
-        # Examples of programming exercises have an input and an output.
-        r"(?:打分|评分|得分|等级|\A(?![\s\S]*(?:输入|解释|解析|[样示]例))[\s\S]*?输出) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
+        r"(?:打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.]| ?[位行级星张个次/]| ?分(?:满意|球|钟))",
         r"(?:判卷|阅卷|评分|打分|评测|评审)(?:机器人|系统|程序|模型)[^\n。]{0,8}?(?:给|打)[^\n。了过]{0,3}?(?:满分|最高分)",
-        r"给个[“\"']?yes|[并请]打 ?[3３三] ?分(?![球钟之])|(?:命令|指示)你[^\n。]{0,12}(?:等级|评分|满分|相关|yes)|所有(?:摘要|片段|结果|网页)(?:[均都](?:是|为)?相关|(?:均|都|一律|全部)(?:输出|回复|评|判|给|打))"
-        r"|(?:输出|回复|返回|填写?)(?:等级|评分|分数|结论|判定)[:：为]? ?(?:[3３三](?![\d.个])|yes|相关)|(?:给|打)个(?:[3３](?=[。！!,，分]|$)|三分)|(?:请|照|直接)抄",
-        r"(?:评[分定估级判]|判定|打分)(?:规则|标准|要求)(?:(?:已经?|被)?(?:更新|变更|修改|更改|改为|调整)[^\n]{0,30}(?:摘要|片段|本页|本站|[3３三] ?分|评[3３三]|相关)|[^\n。,，]{0,4}(?:作废|失效|无效|不再适用))"
-        r"|参考答案(?:已|现|应)?(?:改为|更新为|换成|就是)(?:本|此|该)(?:页|文|摘要|片段)",
+        r"[给并请命指所输回返填打照直](?:(?<=给)个[“\"']?yes|(?<=[并请])打 ?[3３三] ?分(?![球钟之])|(?:(?<=命)令|(?<=指)示)你[^\n。]{0,12}(?:等级|评分|满分|相关|yes)|(?<=所)有(?:摘要|片段|结果|网页)(?:[均都](?:是|为)?相关|(?:均|都|一律|全部)(?:输出|回复|评|判|给|打))"
+        r"|(?:(?<=输)出|(?<=回)复|(?<=返)回|(?<=填)写?)(?:等级|评分|分数|结论|判定)[:：为]? ?(?:[3３三](?![\d.个])|yes|相关)|(?<=[给打])个(?:[3３](?=[。！!,，分]|$)|三分)|(?:(?<=[请照])|(?<=直)接)抄)",
+        r"(?:评[分定估级判]|判定|打分)(?:规则|标准|要求)(?:(?:已经?|被)?(?:更新|变更|修改|更改|改为|调整)[^\n]{0,30}(?:摘要|片段|本页|本站|[3３三] ?分|评[3３三]|相关)|[^\n。,，]{0,4}(?:作废|失效|无效|不再适用))",
+        r"参考答案(?:已|现|应)?(?:改为|更新为|换成|就是)(?:本|此|该)(?:页|文|摘要|片段)",
         r"(?:本|该|此|这)(?:片段|段|条|条结果|摘要|网页|页|结果|文|内容|文档)[^\n。]{0,14}?(?:等级|评为|判为|判定为?|定为|得分|评级|标记为|记为)"
         r"[^\n。]{0,4}?(?:[3３三](?! ?[年月日天小个次种篇])|满分|最高(?:分|级|等级)|(?:完全|高度)?相关)",
         r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)(?![,，；;]?否则)",
@@ -208,15 +225,19 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
         raw=True,
     ),
     "fence": _make_pattern(
-        f"{_LINE_MARKS} </passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要 </文档 </内容 </段落 >>> <instruction <rule <system> <grading> <指令 <规则 [/",
+        f"{_LINE_MARKS} </passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要 </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 [/",
         r"</ ?(?:passage|snippet|context|search_result|摘要) ?>|</ ?(?:document|text|data|input|result|content|item|doc|文档|内容|段落) ?>"
         r"(?=[^<]{0,300}(?:grad(?:e|ing)|rate\b|relevan|verdict|scor(?:e|ing)|instruction|answer|system|评|判|指令|规则"
         r"|[\"“]?[0-3][\"”.]?\s*$|yes\b))",
         r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
-        # The marks around the snippet in the prompt, with any name.
-        r"\b(?:[0-9a-f]{8}|mark|标记)>>>(?!>)",
-        r"(?<![\w>])\w{3,40}>>>(?!>)(?=[^\n]{0,200}\b(?:grade|verdict|relevan|评|判|等级))",
-        stems="< [ >",
+        stems="< [",
+        raw=True,
+    ),
+    # The marks around the snippet in the prompt, with any name.
+    "fence:marks": _make_pattern(
+        ">>>",
+        r">>>(?!>)(?:(?<=\b[0-9a-f]{8}...)|(?<=\bmark...)|(?<=\b标记...)|(?<=\w{3}...)(?=[^\n]{0,200}\b(?:grade|verdict|relevan|评|判|等级)))",
+        stems=">",
         raw=True,
     ),
     "fence:lines": _make_pattern(
@@ -307,18 +328,20 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "fake_verdict:this": _make_pattern(
         "this human%label relevance ground%truth satisfies",
-        rf"\b(?:gave|given|giving|grad(?:ed)?|rated|scored|marked|labell?ed|judged) {_THIS_TEXT}(?: as| an?| the)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)"
-        rf"|{_THIS_TEXT} (?:was|is|has been) (?:already )?(?:graded|rated|scored|judged|labell?ed) (?:an? |as )?(?:3\b(?! (?:out|of|stars))|(?:\w+ )?relevant)|\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth (?:\w+ )?for this (?:query|pair|snippet|passage|item)|\brelevance ?[:=] ?3/3"
+        rf"\b(?:gave|given|giving|graded|rated|scored|marked|labell?ed|judged) {_THIS_TEXT}(?: as| an?| the)?:? (?:3\b(?! (?:out|of|stars))|relevant|perfect|(?:the )?highest)"
+        rf"|\b{_THIS_TEXT} (?:was|is|has been) (?:already )?(?:graded|rated|scored|judged|labell?ed) (?:an? |as )?(?:3\b(?! (?:out|of|stars))|(?:\w+ )?relevant)|\bhuman label ?[:=] ?(?:[0-3]\b(?! of)|relevant)|\brelevance judge?ment ?[:=] ?(?:yes|relevant|[0-3]\b)|\bground truth (?:\w+ )?for this (?:query|pair|snippet|passage|item)|\brelevance ?[:=] ?3/3"
         r"|\b(?:snippet |(?:snippet|passage|document) (?:fully |completely |directly |perfectly ))satisfies the (?:query|user['’]s (?:need|query|question|intent))\b",
-        stems="this label relevance truth satisfies",
+        stems="gave given giving graded rated scored marked labeled labelled judged label relevance truth satisfies",
     ),
     "instruction:评委": _make_pattern(
         "模型 评委 裁判 助手 程序 系统 机器人 ai 评估者 评定者 评分员 评审员 别管 不用 不必看 无论 不管 只能 只许 站长 给3分 给三分 低于3 低于三 新规则 新标准",
-        r"(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]"
-        r"|(?:(?:打分|评[分测估定审级判]|判定)的?(?:ai|模型|大模型|程序|系统|机器人|助手|智能体)|大模型|语言模型)(?:们)?(?:请注意|注意|请看|你好|您好|看这里)?[:：](?=[^\n。]{0,30}(?:请|给|判|评|打|相关|[3３三]|满分|高分))|机器人看这里[:：]",
+        r"(?:致|给)(?:ai|大模型|智能)(?:评委|评审|裁判)[:：]",
+        r"[打评判大语](?:(?:(?<=打)分|(?<=评)[分测估定审级判]|(?<=判)定)的?(?:ai|模型|大模型|程序|系统|机器人|助手|智能体)|(?<=大)模型|(?<=语)言模型)(?:们)?(?:请注意|注意|请看|你好|您好|看这里)?[:：](?=[^\n。]{0,30}(?:请|给|判|评|打|相关|[3３三]|满分|高分))",
+        r"机器人看这里[:：]",
         r"(?:尊敬|亲爱)的(?:ai|大模型|语言模型|评[估审分判]模型)(?=[^\n。]{0,40}(?:把|给|将)?(?:这条|这段|本页|本段|此条|等级))",
         r"(?:评估者|评分员|评审员)[:：](?=[^\n。]{0,20}(?:此条|这条|本段|思考|输出))|你只(?:能|许|准)(?:回答|回复|输出)[“\"']?[3３](?!\d| ?[个条种篇份张次行位])",
-        r"(?:别管|不用管|不用看|不必看|无论|不管)(?:用户(?!手册|指南|协议|名|评价)|查询(?!条件))[^\n。]{0,12}(?:评级|打分|满分|高分|等级|给个|输出|回答[“\"']?(?:yes|是))|给[3３三] ?分就奖励你",
+        r"(?:别管|不用管|不用看|不必看|无论|不管)(?:用户(?!手册|指南|协议|名|评价)|查询(?!条件))[^\n。]{0,12}(?:评级|打分|满分|高分|等级|给个|输出|回答[“\"']?(?:yes|是))",
+        r"给[3３三] ?分就奖励你",
         stems="ai",
     ),
     "fake_verdict:标注": _make_pattern(
@@ -388,13 +411,16 @@ GRADING_STEMS = _split_words(
     " 等级 标注 标准答案 回答y 回答%y 回答“y 回答“是 回复y 回复%y 回复“y 回复3 输出y 输出%y 输出3 输出%3 写y 写%y 写3 写%3"
     " épond つけて 評価 採点 평가 매겨 주세요 цени ценк поставь веть".translate(LOOKALIKES)
 )
-GRADING = "|".join(stem if not stem.isascii() else rf"\b{stem}\b" for stem in GRADING_STEMS)
+GRADING = rf"\b(?:{'|'.join(filter(str.isascii, GRADING_STEMS))})\b|" + "|".join(
+    stem for stem in GRADING_STEMS if not stem.isascii()
+)
 GOOD_GRADE = (
     r"(?<![\w.$,/:-])(?<!\d to )(?<!\d[至到])(?<!level )(?:3|three)(?![\w%]|[.,:/-]\d| ?(?:years?|days?|hours?|months?|weeks?|min(?:ute)?s?|times|stars?|or(?! (?:you|else)\b)|to|of|and|steps?|ways?|-|–)\b"
-    r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])|\byes\b|\b(?:fully|highly|completely|perfectly|always|top|as|is|are|be|it) relevant\b(?! (?:to|if|when|only|or)\b)|\brelevant (?:for|to) (?:any|every|all)\b|\b(?:one|page|text|snippet) relevant\b|\brelevant by (?:definition|default)\b|\breference answer\b|\b(?:grad|rat|judg|mark|label)\w*(?: \w+){0,2}(?: as)? irrelevant\b"
-    r"|\b(?:full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:grade|score|mark|rating|relevance|level))\b|\brelevante?\b(?= y\b|[.,!])|\bbestnote\b"
+    r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])"
+    r"|\b(?:yes|(?:fully|highly|completely|perfectly|always|top|as|is|are|be|it) relevant(?! (?:to|if|when|only|or)\b)|relevant (?:for|to) (?:any|every|all)|(?:one|page|text|snippet) relevant|relevant by (?:definition|default)|reference answer|(?:grad|rat|judg|mark|label)\w*(?: \w+){0,2}(?: as)? irrelevant"
+    r"|full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:grade|score|mark|rating|relevance|level)|relevante?(?= y\b|[.,!])|bestnote|pertinente?s?)\b"
     r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|(?:[判为成是算]|默认)(?:完全|高度)?相关(?![的性系度]|[,，；;]?否则)|判为?不相关|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于给打评判] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
-    r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|[为成到]最高(?![^\s。，！,.])|最高(?=の|評|点)|関連(?:あり|性が高)|관련 있|\bpertinente?s?\b|релевантн|[判打是]个?相关(?![的性系度])|на 3\b"
+    r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|[为成到]最高(?![^\s。，！,.])|最高(?=の|評|点)|関連(?:あり|性が高)|관련 있|релевантн|[判打是]个?相关(?![的性系度])|на 3\b"
 ).translate(LOOKALIKES)
 #: Every good grade contains one of these, which are found fast.
 GOOD_GRADE_STEMS = tuple(
@@ -403,8 +429,9 @@ GOOD_GRADE_STEMS = tuple(
 )
 #: What a sentence has that speaks of the text itself, that demands something, and that speaks to an assessor.
 ADDRESSES = (
-    r"\bthis (?:result|snippet|passage|text|page|document|item|entry|content|site|website|one|record|listing|article|domain)\b|\bthe following\b|\b(?:the|every|each|all|any) (?:passages?|query|queries)\b|\bsnippets?\b|\bthe (?:text|words|passage) (?:above|below|between)\b|\bour (?:home|web)?(?:page|site)\b|\b(?:grad|scor|rat|label|mark|judg|treat|rank)\w* (?:this|it|me|us)\b"
-    r"|[本此该这](?:条|个|篇|段)?(?:结果|摘要|片段|网?页面?|站|域名|文档|内容|条(?![件约款路])|文(?![化件学明字]))|摘要|片段|查询|理由|[上下]文(?![化章])|之间的文字|自己的(?:网?页面?|网站)|\b(?:ce|cette|este|esta|esto|diese[rsn]?) (?:résultat|page|texte|resultado|página|texto|seite|text|ergebnis)\b|この(?:ページ|スニペット|結果)|이 (?:페이지|결과)|эт\w{1,2} (?:сниппет|страниц|результат)".translate(
+    r"\b(?:this (?:result|snippet|passage|text|page|document|item|entry|content|site|website|one|record|listing|article|domain)|the following|(?:the|every|each|all|any) (?:passages?|query|queries)|snippets?|the (?:text|words|passage) (?:above|below|between)|our (?:home|web)?(?:page|site)|(?:grad|scor|rat|label|mark|judg|treat|rank)\w* (?:this|it|me|us)"
+    r"|(?:ce|cette|este|esta|esto|diese[rsn]?) (?:résultat|page|texte|resultado|página|texto|seite|text|ergebnis))\b"
+    r"|[本此该这](?:条|个|篇|段)?(?:结果|摘要|片段|网?页面?|站|域名|文档|内容|条(?![件约款路])|文(?![化件学明字]))|摘要|片段|查询|理由|[上下]文(?![化章])|之间的文字|自己的(?:网?页面?|网站)|この(?:ページ|スニペット|結果)|이 (?:페이지|결과)|эт\w{1,2} (?:сниппет|страниц|результат)".translate(
         LOOKALIKES
     ),
     r"(?:^|[.;!] ?)[\"“']?(?:register|label|mark|conclude|call|give|put|grade|rate|score|answer|say|output|write|return|consider|confirm|accept|set|record|forget|finali[sz]e)\b"
