@@ -25,7 +25,7 @@ Columns = TypeVar("Columns")
 _CHUNK = 1 << 20
 #: Temporary lines with fewer bytes have no file.
 _IN_MEMORY = 1 << 20
-#: The most lines that are read at once by their numbers.
+#: The most lines that are written at once, or read at once by their numbers.
 _BLOCK = 1 << 10
 _encode = msgspec.json.Encoder().encode
 
@@ -80,22 +80,22 @@ class TemporaryLines(StoredLines):
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Write `lines`, which end with line feeds, at the end; raise StoreError where that fails."""
-        lines = list(lines)
-        content = b"".join(lines)
-        try:
-            with self._lock:
-                self._file.seek(self.size)
-                self._file.write(content)
-                self._file.flush()
-        except OSError as error:
-            raise StoreError(
-                "{file}: cannot be written: {error}; all verdicts are saved",
-                file=self._folder or Message("the folder of temporary files"),
-                error=explain_error(error),
-            ) from error
-        sizes = map(len, lines)
-        self._ends.extend(islice(accumulate(sizes, initial=self.size), 1, None))
-        self.size += len(content)
+        lines = iter(lines)
+        while block := list(islice(lines, _BLOCK)):
+            content = b"".join(block)
+            try:
+                with self._lock:
+                    self._file.seek(self.size)
+                    self._file.write(content)
+                    self._file.flush()
+            except OSError as error:
+                raise StoreError(
+                    "{file}: cannot be written: {error}; all verdicts are saved",
+                    file=self._folder or Message("the folder of temporary files"),
+                    error=explain_error(error),
+                ) from error
+            self._ends.extend(islice(accumulate(map(len, block), initial=self.size), 1, None))
+            self.size += len(content)
 
     def read_lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
         """Yield the lines with these `numbers`; the file is read once for lines in a row."""

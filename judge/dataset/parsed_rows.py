@@ -83,6 +83,9 @@ class RowsByQuery:
         self._lines = TemporaryLines(folder)
         #: The numbers of the rows of each query, which are those of their lines.
         self._numbers: dict[str, array[int]] = {}
+        self._lines.append(self._encode_rows(rows))
+
+    def _encode_rows(self, rows: Iterable[InputRow]) -> Iterator[bytes]:
         checks = _BlankChecks()
         try:
             for number, row in enumerate(rows):
@@ -91,8 +94,8 @@ class RowsByQuery:
                 if parsed.query_id not in self._numbers:
                     checks.check_new_query(parsed, row)
                     self._numbers[parsed.query_id] = array("i")
-                self._lines.append([encode_line(parsed)])
                 self._numbers[parsed.query_id].append(number)
+                yield encode_line(parsed)
         except InputError as error:
             self.error = error
 
