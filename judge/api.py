@@ -31,7 +31,7 @@ from judge.dataset import trec
 from judge.dataset.label_files import load_label_file, load_labels, read_feedback
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.dimensions.dimension import DimensionOptions
-from judge.errors import InputError, Interrupted
+from judge.errors import InputError, Interrupted, RunIncomplete
 from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
 from judge.messages import OptionName
@@ -150,7 +150,8 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
 
     `comparisons` has a record for each pair of engines by each measure. The summary of several runs has
     their paths in `runs`, and in `remarks` what was done to make them comparable. Raises InputError when a
-    folder is not a finished run, or the runs cannot be compared.
+    folder is not a finished run, or the runs cannot be compared, and RunIncomplete when one of several runs
+    has no grade.
     """
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")
@@ -161,6 +162,14 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
         return _add_measures(folder, names) if names else load_current_summary(folder)
     with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
+        for name, run in loaded.items():
+            if run.judgments and all(judgment.grade is None for judgment in run.judgments):
+                raise RunIncomplete(
+                    "{run}: no pair is judged (0 of {count:,}), so this run cannot be compared; run its judge"
+                    " run command again, or omit the run",
+                    run=name,
+                    count=len(run.judgments),
+                )
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from inspect import cleandoc
@@ -130,7 +130,7 @@ USAGE_ERRORS: Mapping[str, str] = {
     "Got unexpected extra argument(s) ({arguments})": "too many arguments: {arguments}",
     "Invalid value for {name}: {reason}": "{name} is invalid: {reason}",
     "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
-    "Input should be a valid number, unable to parse string as a number": "it must be a number",
+    "Input should be a valid number, unable to parse string as a number": "it must be a number such as 0.5",
     "Input should be greater than or equal to {least}": "it must be at least {least}",
     "Input should be less than or equal to {most}": "it must be at most {most}",
 }
@@ -203,17 +203,30 @@ def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no na
     text = error.format_message()
     if len(text) > _LONGEST_ERROR:
         text = f"{text[: _LONGEST_ERROR // 2]}…{text[-_LONGEST_ERROR // 2 :]}"
-    print_error(InputError(explain_usage_error(text)))
+    print_error(InputError(explain_usage_error(text, _list_refused_values(error))))
 
 
-def explain_usage_error(text: str) -> Message:
-    """Return the message of an error of typer; an unknown text as it is."""
+def _list_refused_values(error: Any) -> list[object]:  # noqa: ANN401 - typer exports no name for its class
+    """Return the value that typer refused, if the cause of the error is one of pydantic."""
+    cause = error.__cause__
+    return [detail["input"] for detail in cause.errors()[:1]] if hasattr(cause, "errors") else []
+
+
+def explain_usage_error(text: str, refused: Sequence[object] = ()) -> Message:
+    """Return the message of an error of typer, an unknown text as it is; `refused` is the value, if known."""
     recognised = _USAGE_INDEX.recognise(text)
     if recognised is None:
         return Message(text)
     values = dict(recognised.values)
     if "reason" in values:
         values["reason"] = explain_usage_error(values["reason"])
+        if refused:
+            return Message(
+                "{key} is {value:.80}; {requirement}",
+                key=values["name"].replace("'", ""),
+                value=repr(refused[0]),
+                requirement=values["reason"],
+            )
     if "suggestions" in values:
         name = values.get("option") or values["name"]
         ratios = {

@@ -142,8 +142,8 @@ def test_an_option_in_chinese_names_its_default_and_range() -> None:
         ("baseline set", "judge: 缺少参数 'run'"),
         ("annotate x --prt 1", "judge: 没有选项 --prt；是否想用 --port？"),
         ("annotate x --port", "judge: 选项 '--port' 需要一个值"),
-        ("annotate x --port y", "judge: '--port' 的值无效：必须是整数"),
-        ("annotate x --port 99999", "judge: '--port' 的值无效：不能大于 65535"),
+        ("annotate x --port y", "judge: --port 的值为 'y'；必须是整数"),
+        ("annotate x --port 99999", "judge: --port 的值为 '99999'；不能大于 65535"),
         ("annotate x y", "judge: 多余的参数：y"),
     ],
 )
@@ -188,13 +188,19 @@ def test_an_error_of_the_arguments_is_in_plain_english() -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("run d.csv --budget x", "judge: '--budget' is invalid: it must be a number"),
-        ("annotate x --port y", "judge: '--port' is invalid: it must be a whole number"),
-        ("annotate x --port 99999", "judge: '--port' is invalid: it must be at most 65535"),
-        ("annotate x --port -1", "judge: '--port' is invalid: it must be at least 0"),
+        ("run d.csv --budget x", "judge: --budget is 'x'; it must be a number such as 0.5"),
+        ("run d.csv --depth ten", "judge: --depth is 'ten'; it must be a whole number"),
+        ("run d.csv --depth 1.5 --ui-lang zh", "judge: --depth 的值为 '1.5'；必须是整数"),
+        (
+            "collect q.csv --patience ten",
+            "judge: --max-wait / --patience is 'ten'; it must be a number such as 0.5",
+        ),
+        ("annotate x --port y", "judge: --port is 'y'; it must be a whole number"),
+        ("annotate x --port 99999", "judge: --port is '99999'; it must be at most 65535"),
+        ("annotate x --port -1", "judge: --port is '-1'; it must be at least 0"),
     ],
 )
-def test_a_wrong_number_is_refused_in_plain_words(arguments: str, line: str) -> None:
+def test_a_wrong_number_is_refused_with_its_value(arguments: str, line: str) -> None:
     result = run_judge(*arguments.split())
     assert (result.returncode, result.stderr.splitlines()[-1]) == (2, line)
 

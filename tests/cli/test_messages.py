@@ -62,6 +62,20 @@ def test_a_run_without_a_grade_is_incomplete(words: tuple[str, ...], run_without
     assert result.stdout == "" or json.loads(result.stdout)["judged"] == 0
 
 
+def test_a_run_without_a_grade_is_not_compared_with_another_run(
+    run_without_grades: Path, tmp_path: Path
+) -> None:
+    graded = tmp_path / "graded"
+    run_judge("run", write_dataset(tmp_path), "-m", "lexical", "--out", graded)
+    for runs in ((graded, run_without_grades), (run_without_grades, graded)):
+        result = run_judge("compare", *runs, "--measures", "P@5")
+        assert (result.returncode, result.stdout) == (3, "")
+        assert result.stderr == (
+            "judge: x: no pair is judged (0 of 6), so this run cannot be compared; run its judge run command"
+            " again, or omit the run\n"
+        )
+
+
 def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
     rows = [{"query": "q", "engine": engine, "snippet": None} for engine in "ab"]
     words = "-m", "lexical", "--out", tmp_path / "run"
