@@ -23,6 +23,9 @@ class DatasetRemarks:
     def __init__(self) -> None:
         self.queries = 0
         self._cut: list[str] = []
+        #: The number of texts that are errors of a formula, and the first one with its place.
+        self._formula_errors = 0
+        self._first_formula_error = ("", "")
         self._other_columns: set[str] = set()
         #: The number of queries of each engine, and the queries in whose lists it skips ranks.
         self._answered: Counter[str] = Counter()
@@ -44,6 +47,9 @@ class DatasetRemarks:
         query_id = rows.first.query_id
         self.queries += 1
         self._cut += [query_id] if rows.is_cut else []
+        if rows.formula_errors and not self._formula_errors:
+            self._first_formula_error = rows.formula_errors[0]
+        self._formula_errors += len(rows.formula_errors)
         if (first_id := self._first_ids.setdefault(normalise_text(rows.first.query), query_id)) != query_id:
             self._repeated.append((query_id, first_id))
         self._other_columns |= rows.other_columns
@@ -77,6 +83,15 @@ class DatasetRemarks:
                 "query {query_id!r} or its reference is cut at {limit:,} characters in prompts",
                 limit=clean.MAX_QUERY_CHARS,
                 query_id=self._cut[0],
+            )
+        if self._formula_errors:
+            place, text = self._first_formula_error
+            yield Message(
+                "texts that are the error of a formula, not a value: {count:,}, the first one {text!r} at"
+                " {place}. They are judged as they are; correct the formulas and write the dataset again",
+                count=self._formula_errors,
+                text=text,
+                place=place,
             )
         if self._repeated:
             query_id, other_id = self._repeated[0]

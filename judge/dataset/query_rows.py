@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -15,6 +16,9 @@ from judge.errors import InputError
 from judge.flags import EMPTY_SNIPPET, TEXT_MISSING
 from judge.json_text import hash_parts
 from judge.records import Lang, LangChoice, Query, Ranking, Snippet
+
+#: What spreadsheet programs show in a cell whose formula has no value.
+_FORMULA_ERROR = re.compile(r"#(?:N/A|(?:REF|VALUE|DIV/0|NUM|NULL|SPILL|CALC|FIELD)!|NAME\?)|Err:[0-9]{3}")
 
 
 @dataclass(slots=True)
@@ -55,7 +59,8 @@ class QueryRows:
     """The rows of one query so far.
 
     `other_columns` are no fields: `extra` has those with one value, `conflicts` those with several.
-    `is_cut` is True when prompts cut the query or its reference.
+    `is_cut` is True when prompts cut the query or its reference. `formula_errors` are the texts that are
+    errors of a formula, such as #N/A, each with its place.
     """
 
     def __init__(self, first: ParsedRow, options: TextOptions) -> None:
@@ -71,6 +76,7 @@ class QueryRows:
         self.other_columns: set[str] = set()
         self.conflicts: set[str] = set()
         self.is_cut = False
+        self.formula_errors: list[tuple[str, str]] = []
         self.lists: dict[str, EngineRows] = {}
         #: Several engines can return one snippet, which is cleaned once.
         self._cleaned: dict[RawSnippet, Snippet] = {}
@@ -78,6 +84,9 @@ class QueryRows:
     def add(self, row: ParsedRow) -> None:
         """Add a row of the query; raise InputError where it does not fit an earlier one."""
         self._add_query_fields(row)
+        for name, text in (("query", row.query), ("snippet", row.snippet.text if row.snippet else "")):
+            if _FORMULA_ERROR.fullmatch(text.strip()):
+                self.formula_errors.append((row.locate_field(name), text))
         engine_rows = self.lists.get(row.engine)
         if engine_rows is None:
             engine_rows = self.lists[row.engine] = EngineRows(row.location_of_list)

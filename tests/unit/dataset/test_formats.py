@@ -355,6 +355,13 @@ def test_the_first_visible_sheet_is_read_and_named_where_there_are_others(tmp_pa
     assert "'Data'" in refusal
 
 
+def test_the_cell_of_a_sheet_with_the_error_of_a_formula_is_named(tmp_path: Path) -> None:
+    content = write_workbook([["query", "text"], ["tea", "leaf"], ["tea", "#REF!"]])
+    path = write_content(tmp_path, "d.xlsx", content)
+    (warning,) = read_dataset(path, lang="en", max_chars=400, columns={"snippet": "text"}).warnings
+    assert f": 1, the first one '#REF!' at {path}: sheet 'Sheet' row 3: field 'text'. They" in warning
+
+
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 no archive"])
 def test_what_is_no_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
     assert "d.xlsx: is not an XLSX workbook" in get_refusal(write_content(tmp_path, "d.xlsx", content))

@@ -713,6 +713,20 @@ def test_queries_with_one_text_and_several_ids_are_remarked_on() -> None:
     assert warning.startswith("queries with the same text as another query: 4, for example '1' and '0'. They")
 
 
+def test_errors_of_formulas_are_remarked_on_and_kept() -> None:
+    texts = ["#N/A", " #REF! ", "#VALUE!", "#NAME?", "#DIV/0!", "Err:502", "#N/A means not available", "#1"]
+    rows = [{"query": "tea", "snippet": text} for text in ["leaf", *texts]] + [
+        {"query": "#N/A", "snippet": "green"}
+    ]
+    data = load(rows)
+    (warning,) = data.warnings
+    assert warning == (
+        "texts that are the error of a formula, not a value: 7, the first one '#N/A' at row 2: field"
+        " 'snippet'. They are judged as they are; correct the formulas and write the dataset again"
+    )
+    assert [snippet.text for snippet in data.rankings[0].snippets[:3]] == ["leaf", "#N/A", "#REF!"]
+
+
 def test_a_column_that_is_left_out_for_a_few_queries_is_remarked_on() -> None:
     """A column of results, with several values in most queries, is none of queries, and not used."""
     unused = "columns that are not used, because they differ between the results of a query: "
