@@ -215,9 +215,9 @@ def _describe_uncovered(
     notes = [
         make_note(run.data.queries[query_id], None, "; ".join(missing[query_id])) for query_id in most_first
     ]
-    remark = Message(
-        "{queries:,} of {of:,} queries have {points:,} points, {vital:,} of them vital; {uncovered:,} of the"
-        " vital points have no support in any engine's results.",
+    listed = Message(
+        "The model listed {points:,} information points for {queries:,} of {of:,} queries, {vital:,} of them"
+        " vital; vital points that no result states in full: {uncovered:,}.",
         points=sum(map(len, points.values())),
         queries=len(points),
         of=len(run.data.queries),
@@ -225,8 +225,9 @@ def _describe_uncovered(
         uncovered=sum(map(len, missing.values())),
     )
     unknown = Message(
-        "{queries:,} queries have results without a grade or an answer: whether the results support their"
-        " points is not known.",
+        "Queries with a result that has no grade or no answer: {queries:,}; it is not known whether the"
+        " results state their points.",
         queries=len(points) - len(complete),
     )
-    return [remark, unknown] if len(points) > len(complete) else [remark], notes[:_MAX_NOTES]
+    remarks = [*[listed] * bool(points), *[unknown] * (len(points) > len(complete))]
+    return remarks, notes[:_MAX_NOTES]

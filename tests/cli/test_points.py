@@ -59,8 +59,10 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
     assert points["engines"]["y"]["weighted@10"]["mean"] == 2 / 3.5
     assert summary["dimensions"]["weights"]["engines"]["y"]["total"]["mean"] == 2 / 3.5
     assert [note["text"] for note in points["notes"]] == ["B; D", "D", "D"]
-    remark = "3 of 3 queries have 12 points, 9 of them vital; 4 of the vital points have no support in any"
-    assert remark in run.stdout
+    assert (
+        "The model listed 12 information points for 3 of 3 queries, 9 of them vital; vital points that no"
+        " result states in full: 4."
+    ) in run.stdout
     assert "  q3: B; D" in run.stdout
     assert summary["cost"]["calls"] == calls
     assert points["cost"]["calls"] == 3 + 7
@@ -113,5 +115,19 @@ def test_repeated_snippets_add_nothing_and_unknown_results_are_not_uncovered(tmp
     assert points["engines"]["y"]["alpha_nDCG@10"]["mean"] is None
     assert points["engines"]["y"]["strict_vital@10"]["mean"] == 2 / 3
     assert [(note["query_id"], note["text"]) for note in points["notes"]] == [("q1", "D")]
-    assert "1 of the vital points have no support" in points["remarks"][0]
-    assert points["remarks"][1].startswith("1 queries have results without a grade or an answer")
+    assert points["remarks"][0].endswith("vital points that no result states in full: 1.")
+    assert points["remarks"][1].startswith("Queries with a result that has no grade or no answer: 1; it")
+
+
+def test_no_remark_counts_points_that_the_model_did_not_list(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> Reply:
+        lists_points = "List the information points" in request.prompt
+        return Reply(text="") if lists_points else reply_with_points(request)
+
+    with LoopbackServer(answer) as server:
+        words = make_words(write_rows(tmp_path / "data.jsonl", list_rows({"q1": {"x": ("A",)}})), server)
+        run = run_judge(*words, "--points", "--min-coverage", 0, "--out", tmp_path / "out")
+    assert run.returncode == 0, run.stderr
+    assert read_summary(tmp_path / "out")["dimensions"]["points"]["remarks"] == [
+        "1 of 1 questions have no answer: the means can be over different queries."
+    ]
