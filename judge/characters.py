@@ -1,4 +1,4 @@
-"""What the characters of a text say: its approximate number of tokens, its language, control characters.
+"""What the characters of a text say: its number of tokens, its language, control characters, numbers.
 
 A query is judged in the language of its own script, else in that of its results.
 """
@@ -99,6 +99,12 @@ def split_lines(text: str, width: int) -> list[str]:
 def count_columns(text: str) -> int:
     """Return the columns that a text takes on a terminal; a wide character takes two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def make_natural_key(text: str) -> tuple[list[tuple[int, str]], str]:
+    """Return a key that sorts texts by the numbers in them: d2 before d10."""
+    parts = re.split("0*([0-9]+)", text)
+    return [(len(part) if at % 2 else 0, part) for at, part in enumerate(parts)], text
 
 
 #: Hiragana and katakana letters; the middle dot and the long vowel mark occur in Chinese texts, too.

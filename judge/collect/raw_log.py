@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from judge.characters import make_natural_key
 from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import find_keys_without_results, parse_results
@@ -314,7 +315,7 @@ def summarise_collection(
                 "{data} is without {names}, whose answers are in {log}; to have them in the dataset, name"
                 " these engines, too",
                 data=data,
-                names=NameList(sorted(results.other_engines)),
+                names=NameList(sorted(results.other_engines, key=make_natural_key)),
                 log=log_path,
             )
         )

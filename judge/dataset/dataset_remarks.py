@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from judge.characters import make_natural_key
 from judge.dataset import clean
 from judge.dataset.parsed_rows import ONLY_ENGINE
 from judge.dataset.query_rows import QueryRows
@@ -130,17 +131,18 @@ class DatasetRemarks:
 
     def _describe_engines(self) -> Iterator[str]:
         """Yield what the lists of engines lack: queries, all engines in one message, or ranks."""
-        missing = {engine: self.queries - self._answered[engine] for engine in self.engines}
-        most_first = sorted((-count, engine) for engine, count in missing.items() if count)
+        engines = sorted(self.engines, key=make_natural_key)
+        missing = {engine: self.queries - self._answered[engine] for engine in engines}
+        most_first = sorted(filter(missing.get, missing), key=lambda engine: -missing[engine])
         if most_first:
             yield Message(
                 "of the {queries:,} queries, some have no row of an engine and are left out for it:"
                 " {engines}. If an engine returned no results there, write the dataset in the form with one"
                 " query a line, where its list can be empty",
                 queries=self.queries,
-                engines=SeparatedNames(f"{engine!r} ({-count:,})" for count, engine in most_first),
+                engines=SeparatedNames(f"{engine!r} ({missing[engine]:,})" for engine in most_first),
             )
-        for engine in self.engines:
+        for engine in engines:
             if gaps := self._gaps.get(engine):
                 yield Message(
                     "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"

@@ -20,6 +20,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from judge.characters import make_natural_key
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_summary import average_engines
@@ -103,7 +104,7 @@ def compare_segments(
     segments_by_column: dict[str, dict[str, SegmentResult]] = {}
     for column, values in columns.items():
         in_column = scores.select(queries=frozenset[str]().union(*values.values()), measures=deciding)
-        for number, (value, ids) in enumerate(sorted(values.items())):
+        for number, (value, ids) in enumerate(values.items()):
             part = scores.select(queries=ids)
             comparisons = compare_engines(part.select(measures=deciding), among, families=families)
             mirrored = len(values) == 2 and number == 1
@@ -165,9 +166,9 @@ def _group_queries(
     if members.get(_DATASET_LANG) == members[_LANG]:
         del members[_DATASET_LANG]
     return {
-        column: {value: frozenset(ids) for value, ids in values.items()}
-        for column, values in sorted(members.items(), key=lambda item: (item[0] != _LANG, item[0]))
-        if 2 <= len(values) <= _MAX_VALUES
+        column: {value: frozenset(values[value]) for value in sorted(values, key=make_natural_key)}
+        for column in sorted(members, key=lambda name: (name != _LANG, make_natural_key(name)))
+        if 2 <= len(values := members[column]) <= _MAX_VALUES
         and (len(values) <= _MAX_DISTINCT or any(len(ids) > 1 for ids in values.values()))
     }
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from judge.analysis.combine_runs import CombinedRuns
 from judge.analysis.summary import Summary
+from judge.characters import make_natural_key
 from judge.config.nightly import NightlyConfig
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import LimitReached
@@ -254,7 +255,7 @@ def find_unavailable(tonight: _Engines, baseline: _Engines, max_missing: float) 
     become as many: an interface that changed is a more frequent cause than a bad ranking.
     """
     sentences: dict[str, str] = {}
-    for engine in sorted(baseline.keys() & tonight.keys()):
+    for engine in sorted(baseline.keys() & tonight.keys(), key=make_natural_key):
         before, now = baseline[engine], tonight[engine]
         no_text = now.no_snippet_share or 0.0
         if before.answered_share - now.answered_share > max_missing:
@@ -289,7 +290,8 @@ def find_without_text(
         if collected
         else Message("was a field renamed? Correct the dataset")
     )
-    for engine, share in sorted(shares.items()):
+    for engine in sorted(shares, key=make_natural_key):
+        share = shares[engine]
         before = (baseline[engine].no_snippet_share if engine in baseline else None) or 0.0
         if share is not None and share > max_empty and share - before > _LOST_TEXT:
             yield Message(
@@ -305,7 +307,7 @@ def find_without_text(
 
 def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
-    for engine in sorted({*baseline} - {*tonight}):
+    for engine in sorted({*baseline} - {*tonight}, key=make_natural_key):
         yield Message(
             "{engine}: is in the baseline and not in this night's dataset; if it was removed permanently,"
             " make this night the baseline: {command}",
@@ -316,7 +318,8 @@ def find_dropped(tonight: Collection[str], baseline: Collection[str], command: s
 
 def find_missing_answers(engines: _Engines, max_missing: float) -> Iterator[str]:
     """Yield a sentence for each engine that did not answer on a night without a baseline."""
-    for engine, results in sorted(engines.items()):
+    for engine in sorted(engines, key=make_natural_key):
+        results = engines[engine]
         if results.unanswered > max_missing * results.queries:
             yield Message(
                 "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
@@ -331,7 +334,8 @@ def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, Mapping[
 
     `errors` counts each engine's failures by their message.
     """
-    for engine, results in sorted(engines.items()):
+    for engine in sorted(engines, key=make_natural_key):
+        results = engines[engine]
         counts = errors.get(engine, {})
         if results.unanswered:
             reason = max(sorted(counts), key=lambda message: counts[message], default="")
@@ -354,7 +358,7 @@ def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, Mapping[
 
 def describe_new_empty_lists(tonight: _Engines, baseline: _Engines) -> Iterator[str]:
     """Yield the engines that returned an empty list more often than at the baseline, however little."""
-    for engine in sorted(baseline.keys() & tonight.keys()):
+    for engine in sorted(baseline.keys() & tonight.keys(), key=make_natural_key):
         before, now = baseline[engine], tonight[engine]
         if now.answered and now.empty * before.queries > before.empty * now.queries:
             yield Message(

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from judge.analysis.summary import SCHEMA_VERSION
+from judge.characters import make_natural_key
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval, hide_whole_range
@@ -355,7 +356,7 @@ class NightRecord:
     @property
     def regressed(self) -> tuple[str, ...]:
         """The engines that became worse than at the baseline, by name."""
-        return tuple(sorted({row.engine for row in self.select_outcomes("regression")}))
+        return tuple(sorted({row.engine for row in self.select_outcomes("regression")}, key=make_natural_key))
 
 
 def record_from_json(values: dict[str, Any], place: str) -> NightRecord:

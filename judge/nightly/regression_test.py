@@ -16,6 +16,7 @@ import numpy as np
 
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
 from judge.analysis.judged_run import JudgedRun, score_run
+from judge.characters import make_natural_key
 from judge.config.nightly import NightlyConfig
 from judge.measure.compare import bound_mean_differences
 from judge.measure.formulas import TIE, Floats, convert_non_finite
@@ -73,7 +74,7 @@ def describe_comparison(combined: CombinedRuns, outcomes: _Outcomes, rules: Nigh
     if not _pair_engines(combined):
         yield Message("no engine is in the baseline and in this night's dataset")
     before = {engine for run, engine in combined.names if run == _BASELINE}
-    if new := sorted({engine for _, engine in combined.names} - before):
+    if new := sorted({engine for _, engine in combined.names} - before, key=make_natural_key):
         yield Message("not in the baseline, so not compared: {engines}", engines=NameList(new))
     yield from warn_of_too_few_queries(outcomes, rules.alpha)
     yield from warn_of_hidden_drops(outcomes, rules.min_drop)

@@ -12,6 +12,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Literal
 
+from judge.characters import make_natural_key
 from judge.config.option_checks import is_day
 from judge.errors import InputError
 from judge.measure.measures import name_mean
@@ -267,7 +268,7 @@ def _identify_assessors(nights: Sequence[NightRecord]) -> list[str]:
 
 def list_engines(nights: Sequence[NightRecord]) -> tuple[str, ...]:
     """Return the engines of all nights, by name."""
-    return tuple(sorted({engine for night in nights for engine in night.engines}))
+    return tuple(sorted({engine for night in nights for engine in night.engines}, key=make_natural_key))
 
 
 def list_trend_measures(nights: Sequence[NightRecord]) -> dict[str, Kind]:
