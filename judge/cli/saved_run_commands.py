@@ -90,7 +90,7 @@ def compare(
                 summary = replace(summary, comparisons=comparisons)
             print_json(summary)
         elif not has_no_grade:
-            print_parts(comparison_tables.list_comparison_parts(summary, names, pairs))
+            print_parts(comparison_tables.list_comparison_parts(summary, runs[0], names, pairs))
     if has_no_grade:
         raise run_tables.explain_no_grades(summary)
 

@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10, sqrt
+from pathlib import Path
 from statistics import median, median_low
 
 from judge.analysis.summary import Summary
@@ -333,7 +334,7 @@ def describe_deciding_queries(t: Translator, summary: Summary) -> str:
 _MOST_NAMED_QUERIES = 3
 
 
-def name_deciding_queries(t: Translator, summary: Summary) -> str:
+def name_deciding_queries(t: Translator, summary: Summary, run: Path) -> str:
     """Return on which queries the two best engines differ most, and how to see why; "" without any."""
     deciding = summary.deciding_queries
     if deciding is None or not deciding.queries or summary.runs:
@@ -344,7 +345,7 @@ def name_deciding_queries(t: Translator, summary: Summary) -> str:
         pair=deciding,
         queries=t.join([f"{query.query_id} ({query.difference:+.4f})" for query in first]),
         measure=name_mean(deciding.measure),
-        command=f"judge show RUN --query {shlex.quote(first[0].query_id)}",
+        command=shlex.join(["judge", "show", str(run), "--query", first[0].query_id]),
     )
 
 

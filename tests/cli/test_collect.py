@@ -80,7 +80,7 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     assert run.returncode == 0, run.stderr
     assert "ms median" in run.stdout
     printed = io.StringIO()
-    print_parts(list_comparison_parts(api.compare(out), None, 1), Console(file=printed, width=200))
+    print_parts(list_comparison_parts(api.compare(out), out, None, 1), Console(file=printed, width=200))
     assert "ms p95" in printed.getvalue()
     report = (out / "report.html").read_text(encoding="utf-8")
     assert "ms median" in report

@@ -34,7 +34,8 @@ def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | No
 
     `measure` chooses whose order and correction is shown. Raises InputError when it compares no engines.
     """
-    deciding = _choose(agreement, measure)
+    folder = shlex.quote(str(run))
+    deciding = _choose(agreement, measure, folder)
     yield from _describe_agreement(agreement)
     yield from _describe_favoured(agreement)
     yield _make_confusion_table(agreement)
@@ -50,20 +51,21 @@ def list_agreement_parts(agreement: LabelAgreement, run: Path, measure: str | No
     if deciding is not None:
         yield from describe_orders(agreement, deciding)
         if deciding in agreement.calibration:
-            yield from list_correction(agreement, deciding, shlex.quote(str(run)))
+            yield from list_correction(agreement, deciding, folder)
     yield Text()
     yield from (Text(line, style="dim") for line in _describe_references(agreement.references))
 
 
-def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
+def _choose(agreement: LabelAgreement, measure: str | None, folder: str) -> str | None:
     if measure is None:
         return next(iter(agreement.orders), None)
     name = str(parse_measure(measure))
     if name not in agreement.orders:
         raise InputError(
-            "{name} compares no engines here; the measures that do: {names}; judge score RUN --save"
+            "{name} compares no engines here; the measures that do: {names}; judge score {folder} --save"
             " --measures takes others",
             name=name,
+            folder=folder,
             names=SeparatedNames(agreement.orders) or Message("none"),
         )
     return name

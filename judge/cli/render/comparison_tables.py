@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
@@ -43,14 +44,16 @@ from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
 from judge.report.run_warnings import warn_incomplete, warn_without_results
 
 
-def list_comparison_parts(summary: Summary, measures: Iterable[str] | None, max_pairs: int) -> Iterator[Part]:
+def list_comparison_parts(
+    summary: Summary, run: Path, measures: Iterable[str] | None, max_pairs: int
+) -> Iterator[Part]:
     """Yield the answer, then the numbers behind it, and a legend.
 
     At most `max_pairs` pairs are shown for each of `measures` (None: the first that engines are compared
-    by). Raises InputError when the run has no such measure.
+    by). `run` is the folder of the run, for commands. Raises InputError when the run has no such measure.
     """
     chosen = summary.choose_measures(measures)
-    yield from _describe_result(summary, chosen[0] if chosen else None, max_pairs)
+    yield from _describe_result(summary, run, chosen[0] if chosen else None, max_pairs)
     parts = list(_list_tables(summary, chosen, max_pairs))
     yield from parts
     tables = [part for part in parts if isinstance(part, Table)]
@@ -117,7 +120,7 @@ def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures
         yield t("The first measure decides, the others are descriptive.")
 
 
-def _describe_result(summary: Summary, measure: str | None, max_pairs: int) -> Iterator[str]:
+def _describe_result(summary: Summary, run: Path, measure: str | None, max_pairs: int) -> Iterator[str]:
     yield warn_incomplete(t, summary)
     yield from warn_without_results(t, summary)
     yield from map(t, summary.remarks)
@@ -142,7 +145,7 @@ def _describe_result(summary: Summary, measure: str | None, max_pairs: int) -> I
     yield from describe_limits(t, summary)
     yield from list_differences(t, summary.select_comparisons(measure), max_pairs)
     if measure == summary.deciding_measure:
-        yield name_deciding_queries(t, summary)
+        yield name_deciding_queries(t, summary, run)
 
 
 def _list_comparisons(summary: Summary, measure: str, max_pairs: int) -> Iterator[Part]:

@@ -128,7 +128,7 @@ def test_another_measure_can_be_shown(unfair_agreement: dict[str, Any]) -> None:
         (
             "nDCG@2",
             "nDCG@2 compares no engines here; the measures that do: nDCG@3, P@1;"
-            " judge score RUN --save --measures",
+            " judge score 'runs/a b' --save --measures",
         ),
         ("foo", "no measure 'foo'"),
     ],

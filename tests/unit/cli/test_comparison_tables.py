@@ -77,7 +77,7 @@ def render_tables(
         color_system="truecolor" if terminal else None,
     )
     with use_locale_language({"LANG": t.language}):
-        print_parts(list_comparison_parts(load(result), measures, pairs), console)
+        print_parts(list_comparison_parts(load(result), Path("runs/a b"), measures, pairs), console)
     return stream.getvalue()
 
 
@@ -108,7 +108,7 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[
     query = deciding.queries[0]
     start = f"{deciding.a} and {deciding.b} differ most on {query.query_id} ({query.difference:+.4f})"
     (line,) = [line for line in lines if line.startswith(start)]
-    assert line.endswith(f" by nDCG@5. Grades and reasons: judge show RUN --query {query.query_id}")
+    assert line.endswith(f" by nDCG@5. Grades and reasons: judge show 'runs/a b' --query {query.query_id}")
     assert start not in render_tables(three_engines, measures=["AP@5"])
 
 

@@ -76,7 +76,7 @@ def test_all_tables_have_the_engines_in_the_order_of_their_scores(tmp_path: Path
     result = judge.run(rows, "lexical", repeats=2, diversity=True, out=str(tmp_path / "run"))
     file = io.StringIO()
     print_parts(list_run_parts(result), Screen(file=file, width=1000))
-    print_parts(list_comparison_parts(result.summary, None, 21), Screen(file=file, width=1000))
+    print_parts(list_comparison_parts(result.summary, result.folder, None, 21), Screen(file=file, width=1000))
     lines = file.getvalue().splitlines()
     for title in ("engine ", "diversity ", "what came back ", "mean ", "over the repeats "):
         assert list_names(lines, title) == ["c", "b", "d", "a"], title
@@ -144,7 +144,7 @@ def test_tables_of_many_measures_fit_into_eighty_columns(t: Translator, tmp_path
         screen = Screen(file=file, width=width, highlight=False)
         with use_locale_language({"LANG": t.language}):
             print_parts(list_run_parts(judged), screen)
-            print_parts(list_comparison_parts(summary, measures[:2], 21), screen)
+            print_parts(list_comparison_parts(summary, Path("run"), measures[:2], 21), screen)
         texts[width] = file.getvalue()
         lines = texts[width].splitlines()
         assert [line for line in lines if line != line.rstrip()] == []
@@ -193,7 +193,9 @@ def test_the_report_and_the_terminal_have_the_same_columns_of_what_came_back(dem
     magpie = replace(demo.summary.engines["magpie"], latency_ms=Latency(120.0, 340.0, 12))
     summary = replace(demo.summary, engines={**demo.summary.engines, "magpie": magpie})
     file = io.StringIO()
-    print_parts(list_comparison_parts(summary, None, 1), Console(file=file, width=1000, highlight=False))
+    print_parts(
+        list_comparison_parts(summary, Path("run"), None, 1), Console(file=file, width=1000, highlight=False)
+    )
     titles = r"answered +empty +errors +judged +duplicates +unique +ms median +ms p95 +tokens"
     assert re.search(rf"^what came back +{titles} *$", file.getvalue(), re.MULTILINE)
     head = "  ".join(text.en for text in make_returns_table(summary).head)
@@ -226,7 +228,9 @@ def test_an_engine_without_results_is_named_above_the_answer(tmp_path: Path) -> 
     ]
     shown = [io.StringIO(), io.StringIO()]
     print_parts(list_run_parts(result), Screen(file=shown[0], width=1000))
-    print_parts(list_comparison_parts(result.summary, None, 9), Screen(file=shown[1], width=1000))
+    print_parts(
+        list_comparison_parts(result.summary, result.folder, None, 9), Screen(file=shown[1], width=1000)
+    )
     for file in shown:
         lines = file.getvalue().splitlines()
         assert lines[:2] == warnings
