@@ -125,10 +125,11 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
             "{file}: Parquet needs pyarrow: {command}", file=path, command=advise_install("parquet")
         ) from None
     rank, snippet = row_format.find_column("rank"), row_format.find_column("snippet")
-    try:
-        with text_files.translate_read_errors(path), text_files.open_bytes(path) as file:
-            packed = not file.seekable()  # gzip, whatever its name
-            source = parquet.ParquetFile(io.BytesIO(file.read()) if packed else path)
+    with text_files.translate_read_errors(path), text_files.open_bytes(path) as file:
+        packed = not file.seekable()  # gzip, whatever its name
+        content = io.BytesIO(file.read()) if packed else path
+        try:
+            source = parquet.ParquetFile(content)
             header = source.schema_arrow.names
             _check_header(str(path), header, row_format)
             number = 0
@@ -140,8 +141,17 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
                     yield from row_format.expand_cells(
                         f"{path}: row {number}", header, cells, is_of_sheet=False
                     )
-    except pyarrow.ArrowException as error:
-        raise InputError("{file}: is not Parquet: {error}", file=path, error=explain_error(error)) from error
+        except (pyarrow.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # one of the system, not of pyarrow
+                raise
+            # ArrowInvalid says that it is no Parquet.
+            is_other = not isinstance(error, pyarrow.ArrowInvalid)
+            reason = Message(" ({error})", error=explain_error(error)) if is_other else ""
+            raise InputError(
+                "{file}: is not a Parquet file, or is damaged{reason}; write it again",
+                file=path,
+                reason=reason,
+            ) from error
 
 
 def _check_header(location: str, header: list[str], row_format: RowFormat) -> None:

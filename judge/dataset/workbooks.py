@@ -47,9 +47,16 @@ def read_sheet(path: Path, warn: Warn) -> Iterator[tuple[str, list[str]]]:
             _check_workbook(path, content)
             yield from _read_sheet_rows(path, content, warn)
         except _WORKBOOK_ERRORS as error:
-            raise InputError(
-                "{file}: is not an XLSX workbook: {error}", file=path, error=explain_error(error)
-            ) from error
+            reason = Message(" ({error})", error=explain_error(error))
+            raise _make_format_error(path, reason) from error
+
+
+def _make_format_error(path: Path, reason: str = "") -> InputError:
+    return InputError(
+        "{file}: is not an XLSX workbook, or is damaged{reason}; save it as XLSX again",
+        file=path,
+        reason=reason,
+    )
 
 
 def _check_workbook(path: Path, content: IO[bytes]) -> None:
@@ -59,6 +66,8 @@ def _check_workbook(path: Path, content: IO[bytes]) -> None:
             " password",
             file=path,
         )
+    if not zipfile.is_zipfile(content):
+        raise _make_format_error(path)
     size = content.seek(0, io.SEEK_END)
     with zipfile.ZipFile(content) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())

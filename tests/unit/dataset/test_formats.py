@@ -364,7 +364,18 @@ def test_the_cell_of_a_sheet_with_the_error_of_a_formula_is_named(tmp_path: Path
 
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 no archive"])
 def test_what_is_no_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
-    assert "d.xlsx: is not an XLSX workbook" in get_refusal(write_content(tmp_path, "d.xlsx", content))
+    path = write_content(tmp_path, "d.xlsx", content)
+    assert get_refusal(path) == f"{path}: is not an XLSX workbook, or is damaged; save it as XLSX again"
+
+
+def test_what_is_no_parquet_or_is_damaged_is_refused(tmp_path: Path) -> None:
+    whole = write_parquet()
+    for content in (b"", b"query,snippet\n", whole[:100], whole[:-8]):
+        path = write_content(tmp_path, "d.parquet", content)
+        assert get_refusal(path) == f"{path}: is not a Parquet file, or is damaged; write it again"
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    path = write_content(tmp_path, "d.parquet", whole[:footer] + b"\xff" * 8 + whole[footer + 8 :])
+    assert get_refusal(path).startswith(f"{path}: is not a Parquet file, or is damaged (Couldn't deserialize")
 
 
 def test_a_workbook_with_a_password_says_what_to_do(tmp_path: Path) -> None:
