@@ -51,7 +51,7 @@ _ROUNDED = (
     r"|近似|大?约|左右"
 )
 _CALCULATED = (
-    r"\b(?:really|actually|exact(?:ly)?|precise(?:ly)?|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
+    r"\b(?:really|actually|exact(?:ly)?|precise(?:ly)?|correct(?:ly)?|right|strictly|speaking|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
     r"|整数?|向[上下]|[分级取]|给|了"
 )
 #: A fraction that counts nothing.
@@ -98,6 +98,8 @@ _ORIGIN_WORDS = re.compile(
 )
 _ROUNDS_VALUE, _ROUNDING = re.compile(_ROUNDS), re.compile(_ROUNDED)
 _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION)))
+_HAS_FRACTION = re.compile(_FRACTION)
+_FRACTION_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _MORE_OR_LESS, _CHANGED, _ANSWER, _FUNCTION)))
 _IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
 _IS_FALSE, _IS_DENIED, _IS_SAID, _IS_SELF = map(re.compile, (_FALSE, _NOT, _SAYS, r"\b(?:i|my)\b|我"))
 _DOUBT_WORDS = re.compile("|".join((_FALSE, _NOT, _SAYS, _ANSWER, _OF_SELF, _CHANGED, _TEXT, _FUNCTION)))
@@ -230,8 +232,10 @@ def names_origin(text: str) -> bool:
 def is_rounded(text: str) -> bool:
     """Return True when a sentence rounds a fraction, or says only that the answer was one."""
     flat = simplify_prose(text)
-    return _has_remark(flat, _ROUNDING_WORDS, _ROUNDING) or _has_remark(
-        flat, None, _ROUNDS_VALUE, _BARE_FRACTION
+    return (
+        _has_remark(flat, _ROUNDING_WORDS, _ROUNDING)
+        or _has_remark(flat, _FRACTION_WORDS, _HAS_FRACTION)
+        or _has_remark(flat, None, _ROUNDS_VALUE, _BARE_FRACTION)
     )
 
 
