@@ -171,12 +171,12 @@ def _collect_grades(
     rows = judgments.rows
     repeats = list_distinct(rows["repeat"]) if rows.size else np.zeros(1, np.int64)
     grades = np.full((len(results.snippet_ids), len(repeats)), NO_GRADE, np.int32)
-    graded = rows[rows["is_graded"] & (rows["pair"] >= 0)]
-    place = graded["pair"], np.searchsorted(repeats, graded["repeat"])
-    grades[place] = graded["grade"]
-    off_scale = (graded["grade"] < 0) | (graded["grade"] > scale.top)
-    if np.any(off_scale) or np.any(grades[place] != graded["grade"]):
-        _refuse_grades(results, graded, scale)
+    is_graded = rows["is_graded"] & (rows["pair"] >= 0)
+    pair, repeat, grade = (rows[name][is_graded] for name in ("pair", "repeat", "grade"))
+    place = pair, np.searchsorted(repeats, repeat)
+    grades[place] = grade
+    if np.any((grade < 0) | (grade > scale.top)) or np.any(grades[place] != grade):
+        _refuse_grades(results, rows[is_graded], scale)
     return tuple(repeats.tolist()), grades
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, compress, count, groupby, pairwise
@@ -86,7 +86,8 @@ class ResultColumns:
     @cached_property
     def _ranges(self) -> Mapping[str, tuple[int, int]]:
         """The numbers of the pairs of each query: the first, and the one after the last."""
-        ends = np.searchsorted(self.pair_query, np.arange(len(self.queries) + 1)).tolist()
+        numbers = np.arange(len(self.queries) + 1, dtype=np.int32)
+        ends = np.searchsorted(self.pair_query, numbers).tolist()
         return {query: (ends[index], ends[index + 1]) for index, query in enumerate(self.queries)}
 
     def number_pairs(self, query_id: str) -> Mapping[str, int]:
@@ -184,7 +185,7 @@ class _FlatResults:
         #: For each ranking: engine, query, length, whether it failed, milliseconds, tokens.
         self.rankings = array("d")
         #: For each result: its pair and its document in the query, its flags, whether it has a text.
-        self.results = array("i"), array("i"), array("i"), array("i")
+        self.results = [array("i"), array("i"), array("i"), array("b")]
 
     def add(self, query_id: str, rankings: Sequence[Ranking]) -> None:
         """Add the rankings of a query, sorted by engine."""
@@ -233,8 +234,8 @@ class _FlatResults:
         engine, query = engine_order[engine], query_order[query]
         failed, latency, tokens = columns[3:]
         ids = [self.ids[at] for at in np.argsort(query_order)]
-        counts = np.array([len(lengths) for _, lengths in ids], np.int64)
-        starts = np.cumsum(counts) - counts
+        counts = np.array([len(lengths) for _, lengths in ids], np.int32)
+        starts = np.cumsum(counts, dtype=np.int32) - counts
         width = int(length.max(initial=0))
         shape = len(engines), len(queries)
 
@@ -243,14 +244,16 @@ class _FlatResults:
             cells[engine, query] = values
             return cells
 
-        def pad(values: Sequence[int]) -> Ints:
-            lists = np.full((len(length), width), -1, np.int32)
+        def pad(values: npt.NDArray[Any]) -> Ints:
+            lists = np.full((len(length), width), -1, values.dtype)
             lists[np.arange(width) < length[:, None]] = values
-            padded = np.full((*shape, width), -1, np.int32)
+            padded = np.full((*shape, width), -1, values.dtype)
             padded[engine, query] = lists
             return padded
 
-        pair, document, flags, has_text = map(pad, self.results)
+        # The flat columns are dropped one after the other: with many results, each takes megabytes.
+        pair, document, flags, has_text = (pad(np.asarray(self.results.pop(0))) for _ in range(4))
+        np.add(pair, starts[:, None], out=pair, where=pair >= 0)
         return ResultColumns(
             self.depth,
             engines,
@@ -260,12 +263,12 @@ class _FlatResults:
             absent=place(np.zeros(len(length), bool), True),
             latency_ms=place(latency, np.nan),
             tokens=place(tokens, np.nan),
-            pair=np.where(pair < 0, -1, pair + starts[:, None]).astype(np.int32),
+            pair=pair,
             document=document,
             flags=flags,
             has_text=has_text > 0,
             flag_sets=tuple(self.flag_sets),
-            pair_query=np.repeat(np.arange(len(queries)), counts),
+            pair_query=np.repeat(np.arange(len(queries), dtype=np.int32), counts),
             snippet_ids=TextColumn(
                 "".join(joined for joined, _ in ids), chain.from_iterable(lengths for _, lengths in ids)
             ),
@@ -357,5 +360,5 @@ def tabulate_judgments(judgments: Iterable[Judgment], results: ResultColumns) ->
         )
         for judgment in judgments
     )
-    table = np.fromiter(rows, _ROW)
+    table = np.fromiter(rows, _ROW, len(judgments) if isinstance(judgments, Sized) else -1)
     return JudgmentColumns(table, tuple(errors), tuple(models))

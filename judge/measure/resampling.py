@@ -165,8 +165,9 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
         rows = min(block_size, resamples - start)
         drawn = rng.integers(0, queries, (rows, queries))
         drawn += queries * np.arange(rows)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=rows * queries)
-        yield counts.reshape(rows, queries).astype(np.float64)
+        counts = np.bincount(drawn.ravel(), minlength=rows * queries).astype(np.float64)
+        del drawn  # it is as large as what the caller gets
+        yield counts.reshape(rows, queries)
 
 
 def round_to_grid(values: Floats) -> Floats:

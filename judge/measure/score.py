@@ -209,21 +209,21 @@ def score_columns(
 def _impute_and_bound(
     arrays: Arrays, measures: Sequence[Measure], scale: Scale, incomplete: IncompleteLists | None
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the (engines, topics, measures) values and bounds."""
+    """Return the (engines, topics, measures) values and bounds, one array where all snippets are judged."""
     lists = arrays.lists
     value = np.stack([compute_values(measure, lists, scale) for measure in measures], axis=-1)
+    if incomplete is None:
+        return value, value, value
     low, high = value.copy(), value.copy()
-    if incomplete is not None:
-        part, unsure = incomplete.lists, incomplete.topics.ravel() >= 0
-        bounds = [
-            bound_values(measure, part, scale, value[:, unsure, index])
-            for index, measure in enumerate(measures)
-        ]
-        low[:, unsure], high[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))
-        imputed = compute_imputed_values(measures, part, impute_unjudged(arrays, scale), scale)
-        # Rounding can move the mean of the draws out of the bounds. Drawn grades do not count for Judged: its
-        # bounds are its value.
-        value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
+    part, unsure = incomplete.lists, incomplete.topics.ravel() >= 0
+    bounds = [
+        bound_values(measure, part, scale, value[:, unsure, index]) for index, measure in enumerate(measures)
+    ]
+    low[:, unsure], high[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))
+    imputed = compute_imputed_values(measures, part, impute_unjudged(arrays, scale), scale)
+    # Rounding can move the mean of the draws out of the bounds. Drawn grades do not count for Judged: its
+    # bounds are its value.
+    value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
     return value, low, high
 
 
