@@ -44,7 +44,7 @@ def main() -> None:
     print(result.engines[["nDCG@10", "AP@10"]])
     for pair in result.summary.comparisons:
         if pair.decides:
-            print(f"{pair.a} and {pair.b}, {pair.measure}: {pair.verdict}, {pair.difference:+.3f}")
+            print(f"{pair.a} and {pair.b}, {pair.measure}: {pair.conclusion}, {pair.difference:+.3f}")
     print(result.verdicts[["query_id", "grade", "reason"]].to_string(index=False))
     print(f"the report: {result.folder}/report.html")
 

@@ -43,6 +43,9 @@ def test_a_summary_of_version_1_keeps_every_value() -> None:
     assert summary.flagged_sensitivity is not None
     assert summary.flagged_sensitivity.engines["magpie"].unchanged == pytest.approx(0.5005686)
     old, new = read_stored("summary.json"), to_json(summary)
+    in_segments = (segment for values in old["slices"].values() for segment in values.values())
+    for row in (*old["comparisons"], *(row for segment in in_segments for row in segment["comparisons"])):
+        row["conclusion"] = row.pop("verdict")
     renamed = {"saved", "within_lists", "slices", "without_flagged", "kin", "engines", "stability", "cost"}
     assert {key: new[key] for key in old.keys() - renamed} == {key: old[key] for key in old.keys() - renamed}
     assert new["segments"] == old["slices"]
@@ -130,6 +133,14 @@ def test_a_damaged_summary_is_refused_with_the_field(
     inner[path[-1]] = value
     with pytest.raises(InputError, match=f"summary.json: {message}"):
         summary_from_json(summary, "summary.json")
+
+
+def test_the_first_summaries_of_version_2_name_conclusions_otherwise(run: Path) -> None:
+    finished_run.rescore(run, save=True)
+    text = (run / "summary.json").read_text(encoding="utf-8")
+    first = json.loads(text.replace('"conclusion": ', '"verdict": '))
+    assert first != json.loads(text)
+    assert summary_from_json(first, "summary.json") == summary_from_json(json.loads(text), "summary.json")
 
 
 def test_a_summary_without_a_key_is_refused() -> None:

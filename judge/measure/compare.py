@@ -45,8 +45,8 @@ Outcome = Literal["better", "not separated", "undetermined"]
 class PairComparison:
     """Engine `a` compared with engine `b` by one measure; `a` has the higher mean, or the earlier name.
 
-    `decides` marks the first measure; comparisons by others are descriptive. `verdict` is the `outcome` in
-    words: "better" (`a` is, and is the `winner`), "not separated", or "undetermined" when the interval
+    `decides` marks the first measure; comparisons by others are descriptive. `conclusion` is the `outcome`
+    in words: "better" (`a` is, and is the `winner`), "not separated", or "undetermined" when the interval
     excludes 0 and the worst-case range does not. `difference` is the mean of a - b over the `n` queries
     where both have a value, `ci95` its simultaneous 95% interval (wider by a tenth of the worst case where
     pairs are unjudged), `p_adjusted` its p-value adjusted for all pairs of the measure: at most 0.05 exactly
@@ -64,7 +64,7 @@ class PairComparison:
     decides: bool
     a: str
     b: str
-    verdict: str
+    conclusion: str
     winner: str | None
     outcome: Outcome
     n: int
@@ -221,7 +221,7 @@ def _compare_pairs(
             decides=decides,
             a=scores.engines[a],
             b=scores.engines[b],
-            verdict="",
+            conclusion="",
             winner=scores.engines[a] if outcome == "better" else None,
             outcome=outcome,
             n=n,
@@ -239,7 +239,7 @@ def _compare_pairs(
             detectable_doubled=doubled,
             at_least_queries=needed if outcome == "not separated" and needed and needed > n else None,
         )
-        yield replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
+        yield replace(comparison, conclusion=describe_outcome(ENGLISH, comparison))
 
 
 def bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:

@@ -32,7 +32,7 @@ ENOUGH_LABELLED = 50
 #: The probability that a reserve is large enough, and the level of the share of queries it is for.
 _CONFIDENCE = 0.95
 CorrectedOutcome = Literal["confirmed", "reversed", "decided", "open"]
-_VERDICTS: Mapping[CorrectedOutcome, str] = {
+_CONCLUSIONS: Mapping[CorrectedOutcome, str] = {
     "confirmed": "judge-only order confirmed",
     "reversed": "judge-only order reversed",
     "decided": "judge-only tie decided",
@@ -175,8 +175,8 @@ class CorrectedDifference(CorrectedEngineMean):
     interval.
 
     The `outcome` for the order by the assessor is confirmed or reversed when the interval excludes 0, which
-    is when `p_adjusted` is below 0.05; decided where the assessor ties them; else open. `verdict` says it in
-    words.
+    is when `p_adjusted` is below 0.05; decided where the assessor ties them; else open. `conclusion` says it
+    in words.
     """
 
     a: str
@@ -185,7 +185,7 @@ class CorrectedDifference(CorrectedEngineMean):
     different: int
     p_adjusted: float | None
     outcome: CorrectedOutcome
-    verdict: str
+    conclusion: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +387,7 @@ def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDiffe
             different=different,
             p_adjusted=None if p is None else min(1.0, p * len(samples)),
             outcome=outcome,
-            verdict=_VERDICTS[outcome],
+            conclusion=_CONCLUSIONS[outcome],
         )
 
 

@@ -76,7 +76,7 @@ def decide(evidence: Evidence) -> Decision:
         # A regression is certain; an engine that is unavailable comes after it.
         (
             "regression",
-            [describe_drop(outcome) for outcome in evidence.outcomes if outcome.verdict == "regression"],
+            [describe_drop(row) for row in evidence.outcomes if row.outcome == "regression"],
         ),
         ("incomplete", [*evidence.unavailable.values(), *_describe_incomplete(evidence), *evidence.dropped]),
     )
@@ -158,7 +158,7 @@ def describe_drop(outcome: RegressionOutcome) -> Message:
 
 def _describe_incomplete(evidence: Evidence) -> Iterator[str]:
     for outcome in evidence.outcomes:
-        if outcome.verdict == "incomplete" and outcome.engine not in evidence.unavailable:
+        if outcome.outcome == "incomplete" and outcome.engine not in evidence.unavailable:
             if outcome.n:
                 yield Message(
                     "{outcome.engine}: {outcome.mean_name} may have fallen: grades of unjudged snippets could"

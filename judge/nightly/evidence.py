@@ -191,7 +191,7 @@ def collect_remarks(
     yield from evidence.remarks
     if evidence.query_drift and evidence.suspended:
         yield Message("the regression test is suspended: this night reports no regression")
-    if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
+    if check is None and any(row.outcome == "regression" for row in evidence.outcomes):
         yield Message(
             "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from"
             " an engine that became worse"

@@ -165,16 +165,16 @@ def group_regressions(record: NightRecord) -> list[list[RegressionOutcome]]:
 
 def describe_regression_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str:
     """Return a line about an engine by a measure: by how much it changed, and how certain that is."""
-    subject = {"engine": isolate(outcome.engine), "verdict": t(outcome.verdict), "measure": outcome.mean_name}
+    subject = {"engine": isolate(outcome.engine), "outcome": t(outcome.outcome), "measure": outcome.mean_name}
     if outcome.change is None:
-        return t("{engine} {verdict}: {measure} has no value on both nights", **subject)
+        return t("{engine} {outcome}: {measure} has no value on both nights", **subject)
     interval, p = "", outcome.p_holm
     if outcome.ci95:
         low, high = map(_format_signed, outcome.ci95)
         interval = t("; 95%: {low} to {high}", low=low, high=high)
     certainty = "" if p is None else t(", p (Holm) {p}", p=format_p_value(p))
     return t(
-        "{engine} {verdict}: {measure} {change} ({before} to {after} on the pool of both nights{interval})"
+        "{engine} {outcome}: {measure} {change} ({before} to {after} on the pool of both nights{interval})"
         "{certainty}, {queries}",
         **subject,
         change=_format_signed(outcome.change),

@@ -49,7 +49,7 @@ from judge.nightly.night_texts import (
     list_other_reasons,
     make_message,
 )
-from judge.nightly.record import EXIT_CODES, NightRecord, RegressionVerdict
+from judge.nightly.record import EXIT_CODES, NightRecord, OutcomeName
 from judge.report.display_text import fit_on_line
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
@@ -64,7 +64,7 @@ _ANNOTATIONS = 10
 #: A step's summary may hold a mebibyte, and a Chinese character takes three bytes.
 _SUMMARY_LENGTH = 300_000
 #: The child element of the test case of an outcome.
-_JUNIT_RESULTS: Mapping[RegressionVerdict, str] = {"regression": "failure", "incomplete": "error"}
+_JUNIT_RESULTS: Mapping[OutcomeName, str] = {"regression": "failure", "incomplete": "error"}
 #: The time-out of one attempt in seconds, and the number of attempts.
 _TIMEOUT = 10.0
 _ATTEMPTS = 3
@@ -155,8 +155,8 @@ def format_junit(record: NightRecord) -> str:
     _add_case(suite, ("judge.nightly", "night"), result, status, why)
     for outcome in record.outcomes:
         title = f"judge.nightly.{fit_on_line(outcome.engine)}", fit_on_line(outcome.measure)
-        result, text = _JUNIT_RESULTS.get(outcome.verdict), format_plain(describe_regression_outcome(outcome))
-        _add_case(suite, title, result, outcome.verdict, text)
+        result, text = _JUNIT_RESULTS.get(outcome.outcome), format_plain(describe_regression_outcome(outcome))
+        _add_case(suite, title, result, outcome.outcome, text)
     suites = ET.Element("testsuites", name="judge nightly")
     suites.append(suite)
     for element in (suites, suite):

@@ -41,7 +41,7 @@ EXIT_CODES: Mapping[Status, int] = {
     "no baseline": 0,
     "regression": 1,
 }
-RegressionVerdict = Literal["fine", "regression", "improvement", "incomplete"]
+OutcomeName = Literal["fine", "regression", "improvement", "incomplete"]
 #: The names of stores in the folder of nights: that of an assessor that had drifted, and those of all nights.
 QUARANTINED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
@@ -67,6 +67,8 @@ _KEYS_OF_VERSION_1 = (
     RenamedKey((), "gate", "regression_test"),
     RenamedKey((), "band", "banner"),
     RenamedKey(("canaries",), "because", "reasons"),
+    # The first files of version 2 have it, too.
+    RenamedKey(("regression_test", "rows", "*"), "verdict", "outcome"),
 )
 
 
@@ -139,7 +141,7 @@ class RegressionOutcome:
     p: float | None
     sd: float | None = None
     p_holm: float | None = None
-    verdict: RegressionVerdict = field(kw_only=True)
+    outcome: OutcomeName = field(kw_only=True)
     detectable: float | None = None
 
     @property
@@ -321,9 +323,9 @@ class NightRecord:
         """The outcomes of the regression test, empty where there was none."""
         return self.regression_test.rows if self.regression_test else ()
 
-    def select_outcomes(self, verdict: RegressionVerdict) -> list[RegressionOutcome]:
-        """Return the outcomes with this verdict."""
-        return [row for row in self.outcomes if row.verdict == verdict]
+    def select_outcomes(self, name: OutcomeName) -> list[RegressionOutcome]:
+        """Return the outcomes of this name."""
+        return [row for row in self.outcomes if row.outcome == name]
 
     def find_outcome(self, engine: str, measure: str) -> RegressionOutcome | None:
         """Return the outcome of an engine by a measure, None where there is none."""
@@ -361,8 +363,9 @@ class NightRecord:
 
 def record_from_json(values: dict[str, Any], place: str) -> NightRecord:
     """Return the record in the JSON object `values`; raise InputError, which names `place` and the key."""
-    if check_version(values, place) == 1:
-        rename_keys(values, _KEYS_OF_VERSION_1)
+    version = check_version(values, place)
+    rename_keys(values, _KEYS_OF_VERSION_1)
+    if version == 1:
         status = values.get("status")
         values = {
             "complete": values.get("finished", False),

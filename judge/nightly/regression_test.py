@@ -32,7 +32,7 @@ from judge.measure.resampling import (
 from judge.measure.score import Scores
 from judge.messages import Message, NameList
 from judge.nightly.query_drift import find_shared_query_ids
-from judge.nightly.record import RegressionOutcome, RegressionVerdict
+from judge.nightly.record import OutcomeName, RegressionOutcome
 
 _Outcomes = Sequence[RegressionOutcome]
 #: The probability with which a drop of the size `detectable` is found.
@@ -89,7 +89,7 @@ def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
 
 
 def decide_outcomes(changes: _Outcomes, unavailable: Collection[str], rules: NightlyConfig) -> _Outcomes:
-    """Return the changes with verdict, `p_holm` and `detectable`, in the same order.
+    """Return the changes with `outcome`, `p_holm` and `detectable`, in the same order.
 
     A drop is a regression when it is significant at `rules.alpha` over all tests, is at least
     `rules.min_drop`, and no grades of unjudged snippets could reverse it; else it is incomplete. Changes
@@ -101,12 +101,12 @@ def decide_outcomes(changes: _Outcomes, unavailable: Collection[str], rules: Nig
     level = rules.alpha / max(1, sum(tested))
     outcomes = []
     for change, test, drop, rise in zip(changes, tested, holm(p), holm(1 - p), strict=True):
-        verdict = _decide_verdict(change, float(drop), float(rise), rules)
+        outcome = _decide_outcome(change, float(drop), float(rise), rules)
         p_value, adjusted = change.p, None if np.isnan(drop) else float(drop)
-        if verdict == "improvement" and p_value is not None:
+        if outcome == "improvement" and p_value is not None:
             p_value, adjusted = 1 - p_value, float(rise)
         detectable = compute_detectable_drop(change, level, rules.min_drop) if test else None
-        outcomes.append(replace(change, p=p_value, p_holm=adjusted, verdict=verdict, detectable=detectable))
+        outcomes.append(replace(change, p=p_value, p_holm=adjusted, outcome=outcome, detectable=detectable))
     return tuple(outcomes)
 
 
@@ -128,9 +128,9 @@ def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: f
     return smallest + float(stdtrit(freedom, _POWER)) * error
 
 
-def _decide_verdict(
+def _decide_outcome(
     change: RegressionOutcome, p_drop: float, p_rise: float, rules: NightlyConfig
-) -> RegressionVerdict:
+) -> OutcomeName:
     difference, least, most = change.change, change.least, change.most
     if np.isnan(p_drop) or difference is None or least is None or most is None:
         return "incomplete"
@@ -159,7 +159,7 @@ def warn_of_hidden_drops(outcomes: _Outcomes, min_drop: float) -> Iterator[str]:
     """Yield the fine outcomes where grades of unjudged snippets could hide a drop of `min_drop` or more."""
     for outcome in outcomes:
         difference, least = outcome.change, outcome.least
-        if outcome.verdict != "fine" or difference is None or least is None:
+        if outcome.outcome != "fine" or difference is None or least is None:
             continue
         if least <= -min_drop and difference - least >= min_drop > 0:
             yield Message(
@@ -206,7 +206,7 @@ def compute_one_sided_p(p: float | None, change: float | None) -> float | None:
 
 
 def measure_changes(scores: Scores, sides: Mapping[str, tuple[str, str]], alpha: float) -> _Outcomes:
-    """Return one change per engine and measure, in their order, without a verdict yet.
+    """Return one change per engine and measure, in their order, without an outcome yet.
 
     `sides` gives the names of each engine in `scores`: at the baseline and tonight. There are enough
     resamples for a p that passes Holm's first step at `alpha`.
@@ -259,5 +259,5 @@ def _measure_change(
         most=most,
         p=compute_one_sided_p(None if np.isnan(p) else float(p), change),
         sd=float(differences.std(ddof=1)) if is_testable else None,
-        verdict="incomplete",
+        outcome="incomplete",
     )

@@ -181,7 +181,7 @@ def _make_engine_row(
         display_text.fit_on_line(engine),
         trend.list_trend_values(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],
-        [bool(outcome and outcome.verdict == "regression") for outcome in outcomes],
+        [bool(outcome and outcome.outcome == "regression") for outcome in outcomes],
     )
 
 

@@ -39,7 +39,15 @@ from judge.records import (
     share_params,
 )
 from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
-from judge.runs.record_json import Record, check_version, decode_json, from_json, summary_from_json
+from judge.runs.record_json import (
+    Record,
+    RenamedKey,
+    check_version,
+    decode_json,
+    from_json,
+    rename_keys,
+    summary_from_json,
+)
 from judge.runs.results_file import QueryEntry, SnippetEntry, open_results, read_query_entries
 from judge.stored_records import StoredRankings, StoredRecords
 
@@ -135,7 +143,6 @@ def load_agreement(folder: RunFolder) -> LabelAgreement | None:
 
     Raises InputError when the file is damaged.
     """
-    # The keys are those of version 1, too.
     return _load_record(folder, "agreement.json", LabelAgreement, schema=SCHEMA_VERSION)
 
 
@@ -145,11 +152,15 @@ def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
 
 
 def _load_record(folder: RunFolder, name: str, kind: type[Record], **values: object) -> Record | None:
-    """Return the record in file `name` with these `values` of its fields, None where there is no file."""
+    """Return the record in file `name` with these `values` of its fields, None where there is no file.
+
+    Earlier names of its keys are read, too.
+    """
     value, place = folder.read_if_there(name), str(folder.path / name)
     if value is None:
         return None
     check_version(value, place)
+    rename_keys(value, [RenamedKey(("calibration", "*", "comparisons", "*"), "verdict", "conclusion")])
     return from_json(kind, {**value, **values}, place)
 
 

@@ -1,7 +1,8 @@
 """Records as JSON: the one place that writes and reads the records of summary.json and its like.
 
 The keys of a file are the names of the fields. A field that has its default is left out. `VERSION_1` lists
-the keys that version 1 of the layout names differently; files of version 1 are still read.
+the keys that version 1 of the layout names differently, and the first files of version 2, too, where it says
+so; these files are still read.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Record = TypeVar("Record")
 
 
 class RenamedKey(NamedTuple):
-    """A key of version 1 and its name in version 2; `path` leads to its objects, `*` stands for any key."""
+    """An earlier key and its present name; `path` leads to its objects, `*` stands for any key."""
 
     path: tuple[str, ...]
     old: str
@@ -46,6 +47,9 @@ VERSION_1: Final = (
     RenamedKey(("self_preference", "*"), "house", "vendor"),
     RenamedKey(("panel",), "heard", "responded"),
     RenamedKey(("engines", "*"), "textless", "no_snippet_share"),
+    # The first files of version 2 have these, too.
+    RenamedKey(("comparisons", "*"), "verdict", "conclusion"),
+    RenamedKey(("segments", "*", "*", "comparisons", "*"), "verdict", "conclusion"),
 )
 #: Keys of summary.json that early files of version 1 do not have, with the values that they stand for.
 _ADDED: Final[Mapping[str, Any]] = {
@@ -178,9 +182,9 @@ def check_version(value: Mapping[str, Any], place: str) -> int:
 
 def summary_from_json(value: dict[str, Any], place: str) -> Summary:
     """Return the summary that the JSON object in `place` holds, in the layout of any version up to now."""
-    if check_version(value, place) == 1:
-        value = _upgrade_summary(value)
-    return from_json(Summary, value, place)
+    version = check_version(value, place)
+    rename_keys(value, VERSION_1)
+    return from_json(Summary, _upgrade_summary(value) if version == 1 else value, place)
 
 
 def is_outdated(value: Mapping[str, Any]) -> bool:
@@ -189,9 +193,8 @@ def is_outdated(value: Mapping[str, Any]) -> bool:
 
 
 def _upgrade_summary(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a summary of version 1 with the keys of version 2; changes `value`."""
+    """Return a summary of version 1, whose keys are renamed, with the fields of version 2."""
     outdated = is_outdated(value)
-    rename_keys(value, VERSION_1)
     value = {**_ADDED, **value, **(_RECOMPUTED if outdated else {}), "schema": SCHEMA_VERSION}
     engines, panel, cost = value.get("engines"), value["panel"], value.get("cost")
     if isinstance(engines, dict) and all(isinstance(row, dict) for row in engines.values()):
@@ -205,7 +208,7 @@ def _upgrade_summary(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def rename_keys(value: object, keys: Iterable[RenamedKey]) -> None:
-    """Rename the keys of version 1 in `value`, in their order."""
+    """Rename the earlier keys in `value`, in their order."""
     for key in keys:
         _rename_key(value, *key)
 

@@ -84,7 +84,7 @@ def test_a_night_like_the_baseline_is_fine_and_doing_it_again_costs_and_changes_
 def test_only_the_engine_that_became_worse_has_a_regression(project: NightlyProject) -> None:
     result = project.run_night(project.begin_day(worse=4.0))
     assert (result["status"], result["exit"]) == ("regression", 1)
-    blamed = {row["engine"] for row in result["regression_test"]["rows"] if row["verdict"] == "regression"}
+    blamed = {row["engine"] for row in result["regression_test"]["rows"] if row["outcome"] == "regression"}
     assert blamed == {"amber"}
     assert result["reasons"][0].startswith("amber: MAP@10 fell by ")
     again = run_judge("nightly", project.toml, "--date", result["date"])
@@ -148,9 +148,9 @@ def test_an_engine_that_broke_is_incomplete_and_not_worse(project: NightlyProjec
     assert result["reasons"][0].startswith(
         "amber: returned results for 8% of the queries, 100% at the baseline (11 errors"
     )
-    verdicts_of = {row["verdict"] for row in result["regression_test"]["rows"] if row["engine"] == "amber"}
-    assert verdicts_of == {"incomplete"}
-    assert not any(row["verdict"] == "regression" for row in result["regression_test"]["rows"])
+    outcomes_of = {row["outcome"] for row in result["regression_test"]["rows"] if row["engine"] == "amber"}
+    assert outcomes_of == {"incomplete"}
+    assert not any(row["outcome"] == "regression" for row in result["regression_test"]["rows"])
     calls = project.calls
     assert (project.run_night(day), project.calls) == (result, calls)
 

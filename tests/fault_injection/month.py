@@ -67,7 +67,7 @@ def make_outcomes(before: simulated.Night, now: simulated.Night, worse: float) -
 
 def list_regressions(result: Sequence[RegressionOutcome]) -> set[str]:
     """Return the engines with a regression."""
-    return {row.engine for row in result if row.verdict == "regression"}
+    return {row.engine for row in result if row.outcome == "regression"}
 
 
 def find_drift(tonight: Grades, before: Grades) -> tuple[str, ...]:
@@ -222,7 +222,7 @@ def run_nightly_commands(queries: int, seed: int) -> list[Figure]:
             regressions = {
                 row["engine"]
                 for row in (record["regression_test"] or {"rows": ()})["rows"]
-                if row["verdict"] == "regression"
+                if row["outcome"] == "regression"
             }
             wrong_regressions += regressions != ({simulated.ENGINES[0]} if event == "drop" else set())
             if record["status"] != expected:

@@ -32,7 +32,7 @@ from judge.runs.results_file import QueryEntry
 #: How many pairs the picture shows, and how many its table; summary.json has all.
 _SHOWN = 15
 _LISTED = 200
-_MARKS_END, _VERDICTS = 0.72, 0.75
+_MARKS_END, _OUTCOMES_START = 0.72, 0.75
 #: Pixels before the second engine of a pair, and the columns of the brief form of its name.
 _INDENT, _COLUMNS = 12, 13
 _TOP = 36
@@ -148,7 +148,7 @@ def _draw_pair(comparison: PairComparison, area: PlotArea, y: float) -> Iterator
         mark = plot.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
         yield area.place([svg.add_tooltip(title, mark)])
     outcome = _OUTCOMES[comparison.outcome] if comparison.n or ahead else make_text("nothing shared")
-    yield svg.draw_text(outcome, "verdict ahead" if ahead else "verdict", _VERDICTS, y + 4)
+    yield svg.draw_text(outcome, "outcome ahead" if ahead else "outcome", _OUTCOMES_START, y + 4)
 
 
 @dataclass(slots=True)

@@ -49,7 +49,7 @@ def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
     difference = np.array(clear) - [0.01, 0, 0, 0, 0, 0]
     (row,) = map(write_and_read, (pair,))
     assert (row["measure"], row["decides"], row["a"], row["b"]) == ("P@5", True, "b", "a")
-    assert (row["verdict"], row["winner"], row["outcome"]) == ("b > a", "b", "better")
+    assert (row["conclusion"], row["winner"], row["outcome"]) == ("b > a", "b", "better")
     assert (row["n"], row["wins"], row["ties"], row["losses"]) == (6, 6, 0, 0)
     assert row["difference"] == pytest.approx(difference.mean())
     assert row["d_z"] == pytest.approx(difference.mean() / difference.std(ddof=1))

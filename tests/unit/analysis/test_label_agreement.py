@@ -212,7 +212,7 @@ def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
     calibration = output["calibration"]["nDCG@3"]
     (pair,) = calibration["comparisons"]
     assert (pair["a"], pair["b"], pair["outcome"]) == ("B", "A", "reversed")
-    assert pair["verdict"] == "judge-only order reversed"
+    assert pair["conclusion"] == "judge-only order reversed"
     assert pair["corrected"] < 0 < pair["assessor"]
     assert pair["ci95"][1] < 0
     assert pair["p_adjusted"] < 0.05
@@ -365,7 +365,7 @@ def test_a_tie_of_the_assessor_is_decided_by_people() -> None:
         "comparisons"
     ]
     assert (pair["a"], pair["b"], pair["outcome"]) == ("A", "B", "decided")
-    assert pair["verdict"] == "judge-only tie decided"
+    assert pair["conclusion"] == "judge-only tie decided"
 
 
 def test_engines_without_names_to_compare_are_not_corrected() -> None:

@@ -50,7 +50,7 @@ def make_row(engine: str, measure: str, before: float, after: float, **given: An
         "most": change,
         "p": 0.0002 if change < -0.02 else 0.6,
         "p_holm": 0.0008 if change < -0.02 else 1.0,
-        "verdict": "regression" if change < -0.02 else "fine",
+        "outcome": "regression" if change < -0.02 else "fine",
         **given,
     }
 
@@ -172,7 +172,7 @@ def make_regression() -> dict[str, Any]:
     rows = [
         make_row("bing", "AP@10", 0.62, 0.589),
         make_row("bing", "sDCG@10", 0.61, 0.588),
-        make_row("baidu", "AP@10", 0.57, 0.60, verdict="improvement", p=0.0002, p_holm=0.0008),
+        make_row("baidu", "AP@10", 0.57, 0.60, outcome="improvement", p=0.0002, p_holm=0.0008),
         make_row("baidu", "sDCG@10", 0.57, 0.57),
     ]
     tested = {"ran": True, "alpha": 0.01, "min_drop": 0.01, "measures": ["AP@10", "sDCG@10"], "rows": rows}
@@ -234,7 +234,7 @@ def make_month() -> list[dict[str, Any]]:
             record |= {"status": "fine", "exit": 0, "reasons": []}
             for each in record["regression_test"]["rows"]:
                 change = round(0.001 * math.sin(at), 4)
-                each |= {"verdict": "fine", "change": change, "low": change - 0.01, "high": change + 0.01}
+                each |= {"outcome": "fine", "change": change, "low": change - 0.01, "high": change + 0.01}
                 each |= {"baseline": each["tonight"] - change}
         if at != 11:
             result.append(record)

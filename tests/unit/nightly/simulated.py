@@ -104,7 +104,7 @@ def list_changes(before: Floats, now: Floats) -> Iterator[RegressionOutcome]:
         change = float(known.mean())
         yield RegressionOutcome(
             ENGINES[engine], MEASURES[measure], len(known), means[0], means[1], change,
-            None, None, change, change, compute_one_sided_p(float(p), change), verdict="incomplete",
+            None, None, change, change, compute_one_sided_p(float(p), change), outcome="incomplete",
         )  # fmt: skip
 
 

@@ -32,12 +32,12 @@ DROP = RegressionOutcome(
     -0.05,
     1e-4,
     p_holm=6e-4,
-    verdict="regression",
+    outcome="regression",
 )
 UNSURE = RegressionOutcome(
-    "baidu", "AP@10", 0, None, None, None, None, None, None, None, None, verdict="incomplete"
+    "baidu", "AP@10", 0, None, None, None, None, None, None, None, None, outcome="incomplete"
 )
-TURNED = replace(DROP, verdict="incomplete")
+TURNED = replace(DROP, outcome="incomplete")
 BROKEN = {"searx": "searx: answered 0% of the queries"}
 
 
@@ -179,7 +179,7 @@ def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_cana
     # Canaries moved by -0.3 of 3 grades, which lowers sDCG by 0.1: -0.25 becomes -0.15, -0.12 becomes -0.02.
     fell = RegressionOutcome(
         "bing", "sDCG@10", 100, 0.6, 0.35, -0.25, None, None, -0.25, -0.25, 1e-4,
-        p_holm=6e-4, verdict="regression", detectable=0.04,
+        p_holm=6e-4, outcome="regression", detectable=0.04,
     )  # fmt: skip
     slightly = replace(fell, engine="baidu", change=-0.12)
     other = replace(fell, measure="AP@10")

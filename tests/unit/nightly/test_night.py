@@ -27,7 +27,7 @@ def read_keys(store: Path) -> set[str]:
 
 
 def list_blamed(record: dict[str, Any]) -> set[str]:
-    return {row["engine"] for row in record["regression_test"]["rows"] if row["verdict"] == "regression"}
+    return {row["engine"] for row in record["regression_test"]["rows"] if row["outcome"] == "regression"}
 
 
 def test_labels_are_of_the_dataset_and_not_of_the_canaries(project: NightlyProject) -> None:

@@ -73,7 +73,7 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
 
 def test_a_drop_that_is_not_significant_is_in_the_title_of_a_fine_night() -> None:
     """The name of an engine is not the option that has the same name."""
-    close = {"verdict": "fine", "p_holm": 0.012}
+    close = {"outcome": "fine", "p_holm": 0.012}
     rows = [
         make_row("alpha", "AP@10", 0.442, 0.270, low=-0.29, high=-0.05, **close),
         make_row("alpha", "sDCG@10", 0.652, 0.504, low=-0.29, high=-0.01, **close | {"p_holm": 0.02}),

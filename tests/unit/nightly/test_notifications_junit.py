@@ -48,7 +48,7 @@ def check_document(text: str) -> ET.Element:
 @check_each("ends", [(-1.0, 1.0, False), (-13.6, 13.6, False), (-1.2, 1.6, True), (-0.1, 0.1, True)])
 def test_an_interval_is_left_out_where_it_is_the_whole_range(ends: tuple[float, float, bool]) -> None:
     low, high, is_shown = ends
-    outcome = RegressionOutcome("bing", "DCG@10", 40, 4.0, 4.2, 0.2, low, high, 0.2, 0.2, 0.3, verdict="fine")
+    outcome = RegressionOutcome("bing", "DCG@10", 40, 4.0, 4.2, 0.2, low, high, 0.2, 0.2, 0.3, outcome="fine")
     assert ("; 95%:" in describe_regression_outcome(outcome)) == is_shown
 
 

@@ -42,6 +42,9 @@ def test_a_record_is_written_and_read_back_the_same(tmp_path: Path, values: dict
     assert read_record(RunFolder(tmp_path)) == record
     stored = json.loads((tmp_path / "night.json").read_text(encoding="utf-8"))
     assert stored == written
+    # The first files of version 2 name the outcomes of the regression test otherwise.
+    first = json.loads(json.dumps(written).replace('"outcome": ', '"verdict": '))
+    assert record_from_json(first, "night.json") == record
     assert stored.keys() == {field.name for field in fields(record)}
     jsonschema.validate(stored, json.loads(SCHEMA.read_text(encoding="utf-8")))
     for name in ("date", "status", "exit", "reasons", "remarks", "served", "queries", "judged", "coverage"):
@@ -62,6 +65,7 @@ def test_a_record_of_version_1_is_read_with_the_words_of_version_2() -> None:
     assert record.canaries.reasons == ("29 of 60 canaries changed",)
     assert record.regression_test is not None
     assert [(row.engine, row.change, row.detectable) for row in record.outcomes] == [("bing", -0.031, 0.02)]
+    assert [row.outcome for row in record.outcomes] == ["regression"]
     assert record.engine_settings is None
 
 

@@ -24,19 +24,19 @@ from tests.support.cases import check_each
 from tests.unit.measure.tables import NAN, tabulate_scores
 
 CHANGE = RegressionOutcome(
-    "bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 0.0001, verdict="incomplete"
+    "bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 0.0001, outcome="incomplete"
 )
 RULES = NightlyConfig()
 
 
-def decide_verdicts(
+def list_outcomes(
     *given: RegressionOutcome, broken: Sequence[str] = (), rules: NightlyConfig = RULES
 ) -> list[str]:
-    return [row.verdict for row in decide_outcomes(given, broken, rules)]
+    return [row.outcome for row in decide_outcomes(given, broken, rules)]
 
 
 @check_each(
-    ("what", "verdict"),
+    ("what", "outcome"),
     [
         ({}, "regression"),
         ({"p": 0.01}, "fine"),  # alpha itself is not below alpha
@@ -53,14 +53,14 @@ def decide_verdicts(
         ({"n": 0, "change": None, "p": None, "least": None, "most": None}, "incomplete"),
     ],
 )
-def test_one_change_alone(what: dict[str, Any], verdict: str) -> None:
-    assert decide_verdicts(replace(CHANGE, **what)) == [verdict]
+def test_one_change_alone(what: dict[str, Any], outcome: str) -> None:
+    assert list_outcomes(replace(CHANGE, **what)) == [outcome]
 
 
 def test_an_improvement_has_the_p_of_a_rise() -> None:
     rose = replace(CHANGE, change=0.05, least=0.05, most=0.05, p=0.999)
     (row, other) = decide_outcomes([rose, replace(CHANGE, p=0.5, change=0.0, least=0.0)], (), RULES)
-    assert row.verdict == "improvement"
+    assert row.outcome == "improvement"
     assert [row.p, row.p_holm] == pytest.approx([0.001, 0.002])
     assert (other.p, other.p_holm) == (0.5, 1.0)
 
@@ -68,9 +68,9 @@ def test_an_improvement_has_the_p_of_a_rise() -> None:
 def test_all_engines_and_measures_are_one_family() -> None:
     alone = replace(CHANGE, p=0.004)
     others = [replace(CHANGE, engine=f"e{number}", p=0.5, change=0.0, least=0.0) for number in range(2)]
-    assert decide_verdicts(alone) == ["regression"]
-    assert decide_verdicts(alone, others[0]) == ["regression", "fine"]
-    assert decide_verdicts(alone, *others) == ["fine", "fine", "fine"]  # 3 * 0.004 is above 0.01
+    assert list_outcomes(alone) == ["regression"]
+    assert list_outcomes(alone, others[0]) == ["regression", "fine"]
+    assert list_outcomes(alone, *others) == ["fine", "fine", "fine"]  # 3 * 0.004 is above 0.01
     assert [row.p_holm for row in decide_outcomes([alone, *others], (), RULES)] == pytest.approx(
         [0.012, 1.0, 1.0]
     )
@@ -79,13 +79,13 @@ def test_all_engines_and_measures_are_one_family() -> None:
 def test_an_engine_that_broke_is_not_blamed_and_makes_no_other_harder_to_blame() -> None:
     alone = replace(CHANGE, p=0.004)
     others = [replace(CHANGE, engine="broken", measure=f"P@{cutoff}") for cutoff in (1, 5)]
-    assert decide_verdicts(alone, *others, broken=["broken"]) == ["regression", "incomplete", "incomplete"]
+    assert list_outcomes(alone, *others, broken=["broken"]) == ["regression", "incomplete", "incomplete"]
     assert decide_outcomes([alone, *others], ["broken"], RULES)[0].p_holm == 0.004
 
 
 def test_the_rules_decide_what_is_worth_an_alarm() -> None:
-    assert decide_verdicts(CHANGE, rules=NightlyConfig(min_drop=0.06)) == ["fine"]
-    assert decide_verdicts(replace(CHANGE, p=0.04), rules=NightlyConfig(alpha=0.05)) == ["regression"]
+    assert list_outcomes(CHANGE, rules=NightlyConfig(min_drop=0.06)) == ["fine"]
+    assert list_outcomes(replace(CHANGE, p=0.04), rules=NightlyConfig(alpha=0.05)) == ["regression"]
 
 
 def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
@@ -114,7 +114,7 @@ def test_a_night_like_the_baseline_has_no_negative_zero() -> None:
     for sides in (("a", "b"), ("b", "a")):
         (same,) = measure_changes(scores, {"bing": sides}, RULES.alpha)
         assert str(same.change) == "0.0"
-        assert (same.p, decide_verdicts(same)) == (0.5, ["fine"])
+        assert (same.p, list_outcomes(same)) == (0.5, ["fine"])
 
 
 def test_the_chance_of_a_drop_is_that_of_an_independent_library() -> None:
@@ -140,7 +140,7 @@ def test_many_engines_and_a_strict_alpha_can_still_raise_an_alarm() -> None:
         rows = decide_outcomes(
             [replace(change, engine=f"e{at}") for at in range(50)], (), NightlyConfig(alpha=alpha)
         )
-        assert {row.verdict for row in rows} == {"regression"}
+        assert {row.outcome for row in rows} == {"regression"}
 
 
 def test_too_few_queries_to_find_any_drop_are_said() -> None:
@@ -149,7 +149,7 @@ def test_too_few_queries_to_find_any_drop_are_said() -> None:
         change = replace(CHANGE, n=n, p=0.5**n)
         rows = decide_outcomes([replace(change, engine=f"e{at}") for at in range(4)], (), RULES)
         warnings = list(warn_of_too_few_queries(rows, RULES.alpha))
-        assert bool(warnings) == (rows[0].verdict != "regression") == (n < 9)
+        assert bool(warnings) == (rows[0].outcome != "regression") == (n < 9)
         assert all("takes 9 or more" in each for each in warnings)
 
 
@@ -188,7 +188,7 @@ def test_as_few_queries_as_the_message_names_are_a_regression_on_any_draw() -> N
     assert change.p == 0.5**9
     others = [replace(change, engine=name, p=0.5, change=0.0) for name in "xyz"]
     row, *_ = decide_outcomes([change, *others], (), RULES)
-    assert (row.verdict, row.p_holm) == ("regression", 4 * 0.5**9)
+    assert (row.outcome, row.p_holm) == ("regression", 4 * 0.5**9)
 
 
 def test_what_is_shown_agrees_with_what_is_decided() -> None:
@@ -203,7 +203,7 @@ def test_what_is_shown_agrees_with_what_is_decided() -> None:
         assert row.p is not None
         assert row.high is not None
         assert (row.high < 0) == (row.p <= 0.025)
-        assert row.verdict != "regression" or row.high < 0
+        assert row.outcome != "regression" or row.high < 0
 
 
 @check_each(

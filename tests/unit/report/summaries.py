@@ -32,7 +32,7 @@ def make_summary(
 def make_comparison(**changes: Any) -> PairComparison:
     """Return a comparison of A with B that does not separate them."""
     comparison = PairComparison(
-        measure="P@5", decides=True, a="A", b="B", verdict="not separated", winner=None,
+        measure="P@5", decides=True, a="A", b="B", conclusion="not separated", winner=None,
         outcome="not separated", n=9, difference=0.25, ci95=(-0.125, 0.5), bounds=(0.25, 0.25), sd=0.2,
         d_z=1.25, wins=5, ties=1, losses=3, robust=None, p_adjusted=0.5, detectable=0.3,
         detectable_doubled=0.2, at_least_queries=None,

@@ -126,7 +126,7 @@ def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:
         ("good", ">", "bad"),
         ("top", ">", "bad"),
     ]
-    verdicts = [each.text for each in find_elements(chart, "text", "verdict")]
+    verdicts = [each.text for each in find_elements(chart, "text", "outcome")]
     assert verdicts == ["not separated", "差异不显著", "ahead", "领先", "ahead", "领先"]
     dots = [each.get("class") for each in find_elements(chart, "circle") if each.get("cx") != "9"]
     assert dots == ["dot hollow", "dot", "dot"]
@@ -248,7 +248,7 @@ def test_of_many_engines_the_first_are_drawn_and_all_are_in_the_table() -> None:
     assert "and 51 more engines: see the table" in result["means"].svg
     assert "另有 51 个引擎，见数据表" in result["grades"].svg
     assert "and 1,938 more: see summary.json" in result["pairs"].svg
-    assert len(list(find_elements(result["pairs"], "text", "verdict"))) == 2 * 15
+    assert len(list(find_elements(result["pairs"], "text", "outcome"))) == 2 * 15
     assert len(result["pairs"].rows) == 200
 
 

@@ -100,7 +100,10 @@ def summarise_comparisons(
         ),
         (
             summarise_comparisons(
-                make_comparison(winner="A", outcome="better", verdict="A > B"), runs=("1", "2"), A=0.5, B=0.2
+                make_comparison(winner="A", outcome="better", conclusion="A > B"),
+                runs=("1", "2"),
+                A=0.5,
+                B=0.2,
             ),
             "运行之间的变化：A > B。",
         ),
