@@ -77,7 +77,7 @@ class RunResult(JudgedRun):
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """One row for each pair of engines by each measure: difference, interval, p, verdict."""
+        """One row for each pair of engines by each measure: difference, interval, p, conclusion."""
         import pandas as pd
 
         return _fill_empty_columns(pd.DataFrame([asdict(pair) for pair in self.summary.comparisons]))
