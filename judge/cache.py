@@ -1,7 +1,7 @@
 """Caches of derived data beside a verdict store, such as the cleaned texts of an unchanged dataset.
 
-A cache saves time, and calls for embeddings. A file that is missing, damaged or made by other code is made
-again. Its checksum detects damage, not intent, like that of a verdict.
+A cache saves time, and calls for embeddings. A file that is missing or damaged is made again, and so is one
+that other code computed. Its checksum detects damage, not intent, like that of a verdict.
 """
 
 from __future__ import annotations
@@ -108,9 +108,13 @@ def _add_checksum(lines: Iterable[str | bytes]) -> Iterator[bytes]:
     yield f"{digest.hexdigest()}\n".encode()
 
 
-def make_key(*parts: object) -> str:
-    """Return the key for JSON values `parts` and the code that is running."""
-    return hashlib.sha256(json.dumps([_hash_code(), *parts]).encode()).hexdigest()[:32]
+def make_key(*parts: object, is_computed: bool = True) -> str:
+    """Return the key for JSON values `parts`, and for the running code where the cached value is computed.
+
+    What a server answered stays when the code changes: it can be paid for.
+    """
+    code = [_hash_code()] if is_computed else []
+    return hashlib.sha256(json.dumps([*code, *parts]).encode()).hexdigest()[:32]
 
 
 @cache

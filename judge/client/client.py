@@ -373,7 +373,7 @@ class ServerRecord:
     def __init__(self, cache: FileCache, client: ModelClient) -> None:
         self._cache = cache
         self._client = client
-        self._key = make_key("server", client.model.name, client.model.endpoint)
+        self._key = make_key("server", client.model.name, client.model.endpoint, is_computed=False)
         # A model in this process has no server.
         self._has_server = bool(client.model.endpoint)
         lines = cache.read(self._key) if self._has_server else None

@@ -99,7 +99,8 @@ def _compute_tf_idf(texts: Sequence[str]) -> sparse.csr_array[Any]:
 
 
 def _embed_with_cache(client: _EmbeddingClient, cache: FileCache, texts: Sequence[str]) -> Floats:
-    key = make_key("embeddings", client.provider, client.name, client.endpoint, list(texts))
+    source = client.provider, client.name, client.endpoint
+    key = make_key("embeddings", *source, list(texts), is_computed=False)
     lines = cache.read(key)
     if lines is None:
         vectors = asyncio.run(client.embed(texts)).astype(np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ import judge
 from judge import pipeline, run_input
 from judge.assess.assessor import Assignment
 from judge.assess.assignment_plan import AssignmentPlan
-from judge.cache import FileCache, make_cache_path
+from judge.cache import FileCache, make_cache_path, make_key
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.dataset.stored_dataset import PooledDataset, load_pooled
@@ -271,6 +272,11 @@ def test_a_run_again_writes_what_other_options_change(tmp_path: Path) -> None:
     assert {"scores.csv", "report.html", "results.json"} <= written
     assert b"nDCG@10" not in second["results.json"]
     assert run_again(data)[0] == first
+
+
+def test_only_the_keys_of_computed_values_depend_on_the_code() -> None:
+    of_answer = hashlib.sha256(b'["embeddings", 1]').hexdigest()[:32]
+    assert make_key("embeddings", 1, is_computed=False) == of_answer != make_key("embeddings", 1)
 
 
 def test_old_files_leave_the_cache(tmp_path: Path) -> None:
