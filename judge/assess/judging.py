@@ -2,7 +2,7 @@
 
 Each pair takes four steps:
 
-    lease     `LeaseWindow.acquire`, which `LeaseScheduler` calls for several pairs, ahead of the permits;
+    lease     `LeaseWindow.acquire`, which `PairScheduler` calls for several pairs, ahead of the permits;
               from here on, `PairRunner` judges the pair
     permit    `PairPermit.acquire`, of `AdaptiveLimiter`
     complete  `Assessor.ask` → `ModelClient.complete` → `parse_verdict`
@@ -25,7 +25,7 @@ from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
 from judge.assess.batch import BatchRunner
 from judge.assess.batch_client import BatchClient
-from judge.assess.pair_runner import LeaseScheduler, PairRunner
+from judge.assess.pair_runner import PairRunner, PairScheduler
 from judge.assess.progress import JudgmentRecorder, ProgressListener
 from judge.cache import FileCache, make_cache_path
 from judge.client.client import ModelClient, ServerRecord
@@ -215,7 +215,7 @@ async def _judge_requests(
         if batch_runner:
             judging = group.create_task(_judge_in_batches(requests, runner, window, batch_runner))
         else:
-            judging = group.create_task(LeaseScheduler(requests, window, runner).judge_all())
+            judging = group.create_task(PairScheduler(requests, window, runner).judge_all())
         others = [
             group.create_task(_shut_down(runner.client, judging, progress)),
             group.create_task(_report_status(runner.client, batch_runner, progress)),
@@ -238,7 +238,7 @@ async def _judge_in_batches(
         free = next((key for key in waiting if key not in in_batch), None)
         if free is not None:
             # In realtime, which shows at once whether account, model and parameters are right.
-            await LeaseScheduler([waiting.pop(free)], window, runner).judge_all()
+            await PairScheduler([waiting.pop(free)], window, runner).judge_all()
         token.raise_if_cancelled()
         assignments = {key: request.assignment for key, request in waiting.items()}
         async with aclosing(batch_runner.collect(assignments)) as replies_of_batches:
@@ -246,9 +246,9 @@ async def _judge_in_batches(
                 with_replies = (
                     replace(waiting.pop(key), batch_reply=reply) for key, reply in replies.items()
                 )
-                await LeaseScheduler(with_replies, window, runner).judge_all()
+                await PairScheduler(with_replies, window, runner).judge_all()
                 token.raise_if_cancelled()
-        await LeaseScheduler(waiting.values(), window, runner).judge_all()
+        await PairScheduler(waiting.values(), window, runner).judge_all()
 
 
 async def _report_status(

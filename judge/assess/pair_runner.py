@@ -39,7 +39,7 @@ _MAX_REPLY = 160
 _SERVER_ERRORS = frozenset({"transport", "server_error", "rate_limit", "bad_request"})
 
 
-class LeaseScheduler:
+class PairScheduler:
     """Judges the pairs of `requests`, many at once.
 
     Each pair goes from one of these places to the next:
