@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from judge.characters import make_natural_key
 from judge.dataset import clean
 from judge.dataset.parsed_rows import ONLY_ENGINE
-from judge.dataset.query_rows import QueryRows
+from judge.dataset.query_builder import QueryBuilder
 from judge.dataset.validation import normalise_text
 from judge.flags import TEXT_MISSING
 from judge.messages import Message, SeparatedNames
@@ -43,23 +43,23 @@ class DatasetRemarks:
         """Return the names of the engines, sorted."""
         return tuple(sorted(self._answered))
 
-    def add(self, rows: QueryRows) -> None:
+    def add(self, query: QueryBuilder) -> None:
         """Count the next query."""
-        query_id = rows.first.query_id
+        query_id = query.first.query_id
         self.queries += 1
-        self._cut += [query_id] if rows.is_cut else []
-        if rows.formula_errors and not self._formula_errors:
-            self._first_formula_error = rows.formula_errors[0]
-        self._formula_errors += len(rows.formula_errors)
-        if (first_id := self._first_ids.setdefault(normalise_text(rows.first.query), query_id)) != query_id:
+        self._cut += [query_id] if query.is_cut else []
+        if query.formula_errors and not self._formula_errors:
+            self._first_formula_error = query.formula_errors[0]
+        self._formula_errors += len(query.formula_errors)
+        if (first_id := self._first_ids.setdefault(normalise_text(query.first.query), query_id)) != query_id:
             self._repeated.append((query_id, first_id))
-        self._other_columns |= rows.other_columns
-        self._single_values.update(rows.extra.keys())
-        for name in sorted(rows.conflicts):
+        self._other_columns |= query.other_columns
+        self._single_values.update(query.extra.keys())
+        for name in sorted(query.conflicts):
             self._conflicts.setdefault(name, []).append(query_id)
-        for engine, engine_rows in rows.lists.items():
+        for engine, ranking in query.rankings.items():
             self._answered[engine] += 1
-            if max(engine_rows.results, default=0) > len(engine_rows.results):
+            if max(ranking.results, default=0) > len(ranking.results):
                 self._gaps.setdefault(engine, []).append(query_id)
 
     def describe(self) -> Iterator[str]:

@@ -16,7 +16,7 @@ from judge.dataset.clean import RawSnippet, TextOptions
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labels
 from judge.dataset.parsed_rows import ParsedRow, parse_row
-from judge.dataset.query_rows import choose_language
+from judge.dataset.query_builder import choose_language
 from judge.dataset.readers import read_rows
 from judge.dataset.rows import RowFormat
 from judge.dataset.text_files import Warn, read_text_file

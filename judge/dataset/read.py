@@ -16,7 +16,7 @@ from judge.dataset import trec
 from judge.dataset.clean import TextOptions
 from judge.dataset.dataset_remarks import DatasetRemarks
 from judge.dataset.parsed_rows import RowsByQuery
-from judge.dataset.query_rows import QueryRows
+from judge.dataset.query_builder import QueryBuilder
 from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, RowFormat
 from judge.errors import InputError
@@ -47,18 +47,18 @@ class QueryReader:
         stored = RowsByQuery(self.rows, folder)
         error, last = stored.error, math.inf
         for rows in stored.read_queries():
-            query_rows = None
+            builder = None
             for row in rows:
                 if row.number >= last:
                     break
                 try:
-                    query_rows = query_rows or QueryRows(row, self.options)
-                    query_rows.add(row)
+                    builder = builder or QueryBuilder(row, self.options)
+                    builder.add(row)
                 except InputError as row_error:
                     error, last = row_error, row.number
-            if query_rows and error is None:
-                remarks.add(query_rows)
-                yield query_rows.make_query(), query_rows.make_rankings()
+            if builder and error is None:
+                remarks.add(builder)
+                yield builder.make_query(), builder.make_rankings()
         if error is not None:
             raise error
         if not remarks.queries:

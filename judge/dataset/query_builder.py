@@ -1,4 +1,4 @@
-"""The rows of one query, from which the query and its rankings are made."""
+"""A query and its rankings, made row by row."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ _FORMULA_ERROR = re.compile(r"#(?:N/A|(?:REF|VALUE|DIV/0|NUM|NULL|SPILL|CALC|FIE
 
 
 @dataclass(slots=True)
-class EngineRows:
-    """The results of one engine for one query so far; `ranked` is True when its rows have ranks."""
+class RankingBuilder:
+    """Makes the ranking of one engine for one query from its parsed rows.
+
+    `ranked` is True when these have ranks. `results` are by rank, each with its location.
+    """
 
     location: str
     error: str | None = None
@@ -54,9 +57,14 @@ class EngineRows:
             )
         return rank
 
+    def make_ranking(self, engine: str, query_id: str) -> Ranking:
+        """Return the ranking."""
+        snippets = tuple(snippet for _, (_, snippet) in sorted(self.results.items(), key=itemgetter(0)))
+        return Ranking(engine, query_id, snippets, self.error, self.latency_ms)
 
-class QueryRows:
-    """The rows of one query so far.
+
+class QueryBuilder:
+    """Makes a query and its rankings from its parsed rows.
 
     `other_columns` are no fields: `extra` has those with one value, `conflicts` those with several.
     `is_cut` is True when prompts cut the query or its reference. `formula_errors` are the texts that are
@@ -77,7 +85,7 @@ class QueryRows:
         self.conflicts: set[str] = set()
         self.is_cut = False
         self.formula_errors: list[tuple[str, str]] = []
-        self.lists: dict[str, EngineRows] = {}
+        self.rankings: dict[str, RankingBuilder] = {}
         #: Several engines can return one snippet, which is cleaned once.
         self._cleaned: dict[RawSnippet, Snippet] = {}
 
@@ -87,35 +95,35 @@ class QueryRows:
         for name, text in (("query", row.query), ("snippet", row.snippet.text if row.snippet else "")):
             if _FORMULA_ERROR.fullmatch(text.strip()):
                 self.formula_errors.append((row.locate_field(name), text))
-        engine_rows = self.lists.get(row.engine)
-        if engine_rows is None:
-            engine_rows = self.lists[row.engine] = EngineRows(row.location_of_list)
+        ranking = self.rankings.get(row.engine)
+        if ranking is None:
+            ranking = self.rankings[row.engine] = RankingBuilder(row.location_of_list)
         elif row.snippet is None:
             raise InputError(
                 "{place}: engine {row.engine!r} answers query {row.query_id!r} a second time, first at"
                 " {other_place}; an engine answers a query once, and two engines need two names",
                 place=row.location_of_list,
                 row=row,
-                other_place=engine_rows.location,
+                other_place=ranking.location,
             )
         if row.snippet is None:
-            engine_rows.error = row.error or None
-            engine_rows.latency_ms = row.latency_ms
+            ranking.error = row.error or None
+            ranking.latency_ms = row.latency_ms
             return
-        if error := row.error or engine_rows.error:
+        if error := row.error or ranking.error:
             raise InputError(
                 "{place}: engine {row.engine!r} has a result, and the error {error!r:.80} at {other_place};"
                 " an engine that failed has no results",
                 place=row.location,
                 row=row,
                 error=error,
-                other_place=engine_rows.location,
+                other_place=ranking.location,
             )
-        rank = engine_rows.choose_rank(row)
+        rank = ranking.choose_rank(row)
         snippet = self._clean_snippet(row.snippet)
         if not row.has_text and EMPTY_SNIPPET in snippet.flags:
             snippet = _mark_missing_text(snippet, f"{row.engine} {rank}")
-        engine_rows.results[rank] = row.location, snippet
+        ranking.results[rank] = row.location, snippet
 
     def _add_query_fields(self, row: ParsedRow) -> None:
         """Add what a row says of the query; raise InputError where an earlier row has another value."""
@@ -168,16 +176,8 @@ class QueryRows:
 
     def make_rankings(self) -> tuple[Ranking, ...]:
         """Return the rankings of the query, one for each engine."""
-        return tuple(
-            Ranking(
-                engine,
-                self.first.query_id,
-                tuple(snippet for _, (_, snippet) in sorted(rows.results.items(), key=itemgetter(0))),
-                rows.error,
-                rows.latency_ms,
-            )
-            for engine, rows in self.lists.items()
-        )
+        query_id = self.first.query_id
+        return tuple(builder.make_ranking(engine, query_id) for engine, builder in self.rankings.items())
 
 
 def choose_language(lang: LangChoice, query: str, snippets: Iterable[Snippet]) -> Lang:
