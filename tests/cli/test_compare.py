@@ -362,7 +362,9 @@ def test_neither_the_order_of_the_input_nor_of_hashes_changes_a_byte(tmp_path: P
         write_rows(data, rows)
         out = tmp_path / f"store{order}" / "run"
         words = ("run", data, "-m", "lexical", "--depth", 5, "--repeats", 2, "--out", out)
-        result.add(run_with_hash_seed(seed, words, ("compare", out)).encode())
+        printed = run_with_hash_seed(seed, words, ("compare", out))
+        assert f"judge show {out} --query " in printed
+        result.add(printed.replace(str(out), "RUN").encode())
         result.add((out / "summary.json").read_bytes())
     assert len(result) == 2
 
