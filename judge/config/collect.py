@@ -24,11 +24,11 @@ from judge.config.option_checks import (
     list_fields,
     list_keys,
     list_options,
-    list_toml_words,
+    make_source,
     option,
 )
 from judge.config.option_record import CALLS, ENGINES, FILES, INPUT
-from judge.config.toml_file import ConfigSource, read_section, rename_options
+from judge.config.toml_file import read_section, rename_options
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName
 
@@ -97,9 +97,7 @@ class CollectConfig(Options):
         Raises InputError for a missing, unknown or invalid option; it names the file if the option is there.
         """
         given = {name: value for name, value in given.items() if value is not None}
-        keys = list_keys(cls)
-        own = {name: key for key, name in keys.items() if name not in given}
-        source = ConfigSource(toml, "collect", own, list_toml_words(cls, own.values()))
+        keys, source = list_keys(cls), make_source(cls, toml, given, "collect")
         table = read_section(toml, "collect") if toml else {}
         with source.add_error_context():
             options: dict[str, Any] = {}

@@ -166,25 +166,33 @@ def list_keys(model: type[Any]) -> dict[str, str]:
     return {field.title or name: name for name, field in list_fields(model).items() if name != "source"}
 
 
-def list_toml_words(model: type[Any], names: Container[str]) -> dict[str, str]:
+def list_spellings(model: type[Any], names: Container[str]) -> dict[str, str]:
     """Return what a file has for the options of a model in `names`, by what the command line has for each.
 
     That is its key, `on = "ray"` for `--on ray`, one of its choices, `points = true` for `--points`, and its
     example for `--price FORM`.
     """
-    words = {}
+    spellings = {}
     for name, record in list_options(model).items():
         if name not in names:
             continue
         field = list_fields(model)[name]
         key = field.title or name
         for flag in record.list_flags(name):
-            words[flag] = f"{key} = true" if field.annotation is bool else key
+            spellings[flag] = f"{key} = true" if field.annotation is bool else key
             if record.example:
-                words[f"{flag} FORM"] = f"{key} = {record.example}"
+                spellings[f"{flag} FORM"] = f"{key} = {record.example}"
             if get_origin(field.annotation) is Literal:
-                words |= {f"{flag} {choice}": f'{key} = "{choice}"' for choice in get_args(field.annotation)}
-    return words
+                spellings |= {
+                    f"{flag} {choice}": f'{key} = "{choice}"' for choice in get_args(field.annotation)
+                }
+    return spellings
+
+
+def make_source(model: type[Any], toml: Path | None, given: Container[str], table: str = "") -> ConfigSource:
+    """Return the source of the options of a model in a table of a file: all but those `given` elsewhere."""
+    keys = {name: key for key, name in list_keys(model).items() if name not in given}
+    return ConfigSource(toml, table, keys, list_spellings(model, keys))
 
 
 def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) -> _Table:

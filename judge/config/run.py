@@ -31,7 +31,7 @@ from judge.config.option_checks import (
     Weights,
     WholeNumber,
     list_options,
-    list_toml_words,
+    make_source,
     option,
 )
 from judge.config.option_record import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENSIONS
@@ -352,8 +352,7 @@ class Config(Options):
         if isinstance(table.get("prices"), list):
             table["prices"] = toml  # the price table is in this file
         given = rename_options({name: value for name, value in given.items() if value is not None})
-        own = {name: name for name in list_options(cls) if name not in given}
-        source = ConfigSource(toml, "", own, list_toml_words(cls, own))
+        source = make_source(cls, toml, given)
         with source.add_error_context():
             table = rename_options(table)
             check_tables(table.keys() - TABLES - list_options(cls).keys())

@@ -121,42 +121,42 @@ def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class FileMessage(Message):
-    """A message with what a file has for each option in it; `words` are those of `name_keys`."""
+    """A message with what a file has for each option in it; `spellings` are those of `name_keys`."""
 
     inner: Message
-    words: Mapping[str, str]
+    spellings: Mapping[str, str]
 
-    def __new__(cls, inner: Message, words: Mapping[str, str]) -> Self:
+    def __new__(cls, inner: Message, spellings: Mapping[str, str]) -> Self:
         """Return the message in English."""
-        message = super().__new__(cls, _name_keys_of(ENGLISH, words)(inner))
-        message.inner, message.words = inner, words
+        message = super().__new__(cls, _name_keys_of(ENGLISH, spellings)(inner))
+        message.inner, message.spellings = inner, spellings
         return message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.inner, self.words)
+        return type(self), (self.inner, self.spellings)
 
     def render(self, translator: Translator) -> str:
         """Return the message in the language of the translator."""
-        return _name_keys_of(translator, self.words)(self.inner)
+        return _name_keys_of(translator, self.spellings)(self.inner)
 
 
-def _name_keys_of(translator: Translator, words: Mapping[str, str]) -> Translator:
-    return translator.replace_edit(partial(name_keys, words=words))
+def _name_keys_of(translator: Translator, spellings: Mapping[str, str]) -> Translator:
+    return translator.replace_edit(partial(name_keys, spellings=spellings))
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigSource:
     """The place that options come from: a file, a table in it ("" is the top level) and keys.
 
-    `keys` maps each option that the file decides, set there or not, to its key. Options of the command
-    line are not in it. `words` maps what the command line has for an option to what the file has, see
-    `name_keys`.
+    `keys` maps the field of each option that the file decides, set there or not, to its key: `engines` to
+    `engine`. Options of the command line are not in it. `spellings` maps how the command line spells these
+    options to how the file does, see `name_keys`: `--engine` to `engine`.
     """
 
     file: Path | None = None
     table: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)
-    words: Mapping[str, str] = field(default_factory=dict)
+    spellings: Mapping[str, str] = field(default_factory=dict)
 
     @contextmanager
     def name_keys_in_errors(self) -> Iterator[None]:
@@ -169,7 +169,7 @@ class ConfigSource:
 
     def name_keys_in(self, message: Message) -> Message:
         """Return a message with what the file has for each option in it, if there is a file."""
-        return FileMessage(message, self.words) if self.file is not None else message
+        return FileMessage(message, self.spellings) if self.file is not None else message
 
     @contextmanager
     def add_error_context(self, *options: str) -> Iterator[None]:
@@ -206,10 +206,10 @@ class ConfigSource:
                     raise InputError("{file}: no such file{where}", file=path, where=where)
 
 
-def name_keys(template: str, words: Mapping[str, str]) -> str:
+def name_keys(template: str, spellings: Mapping[str, str]) -> str:
     """Return the template of a message with what a file has for each option of the command line in it.
 
-    `words` are those of `list_toml_words`: `points = true` for `--points`, `on = "ray"` for `--on ray`,
+    `spellings` are those of `list_spellings`: `points = true` for `--points`, `on = "ray"` for `--on ray`,
     `price = [0.4, 1.2]` for `--price INPUT,OUTPUT`. Options of a command, such as `judge init --out FILE`,
     stay.
     """
@@ -217,15 +217,18 @@ def name_keys(template: str, words: Mapping[str, str]) -> str:
     def name_key(match: re.Match[str]) -> str:
         if match["command"]:
             return match[0]
-        key = words[match["word"]]
+        key = spellings[match["word"]]
         if match["form"]:
-            example, (name, equals, _) = words.get(f"{match['word']} FORM", key), match["form"].partition("=")
+            example, (name, equals, _) = (
+                spellings.get(f"{match['word']} FORM", key),
+                match["form"].partition("="),
+            )
             # The example of a table takes the name before the sign, unless it stands for any, as in NAME=URL.
             return re.sub(r"\{ \w+ =", f"{{ {name} =", example) if equals and name.islower() else example
         return f"{key} = {match['value']}" if match["value"] else key
 
-    if not words:
+    if not spellings:
         return template
-    options = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    options = "|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))
     pattern = rf"{_COMMAND}|(?<![^\s(（，、；：])(?P<word>{options}){_VALUE}"
     return re.sub(pattern, name_key, template, flags=re.ASCII)

@@ -15,7 +15,7 @@ import pytest
 from judge import example, factory, pipeline, run_input
 from judge.collect.collection import collect
 from judge.config.collect import CollectConfig
-from judge.config.option_checks import list_options, list_toml_words
+from judge.config.option_checks import list_options, list_spellings
 from judge.config.run import Config
 from judge.config.toml_file import ConfigSource, name_keys
 from judge.errors import InputError
@@ -229,7 +229,7 @@ def test_a_message_has_the_words_of_the_file(text: str, english: str, chinese: s
 
 
 def test_a_file_has_the_words_of_each_option() -> None:
-    words = list_toml_words(Config, list_options(Config))
+    words = list_spellings(Config, list_options(Config))
     assert (
         name_keys("raise --max-calls {calls}, or --budget {usd:g}", words)
         == "raise max_calls = {calls}, or budget = {usd:g}"
@@ -238,7 +238,7 @@ def test_a_file_has_the_words_of_each_option() -> None:
     assert name_keys("add --price INPUT,OUTPUT", words) == "add price = [0.4, 1.2]"
     for command in ("see judge run --on ray", "uv sync --extra ray", "/a--on/b", "a/--on"):
         assert name_keys(command, words) == command
-    words = list_toml_words(CollectConfig, list_options(CollectConfig))
+    words = list_spellings(CollectConfig, list_options(CollectConfig))
     assert name_keys("--engine 和 --base-url", words) == "engine 和 base_urls"
 
 
@@ -317,7 +317,7 @@ def test_a_run_that_ends_early_names_the_limit_where_it_is(folder: Path) -> None
 
 @pytest.mark.parametrize("model", [Config, CollectConfig])
 def test_a_translation_names_the_same_options_as_the_message(model: type[Any]) -> None:
-    words = list_toml_words(model, list_options(model))
+    words = list_spellings(model, list_options(model))
     flags = re.compile("|".join(rf"{re.escape(word)}(?![\w-])" for word in words if " " not in word))
     for message in load_catalogue().values():
         if isinstance(message.id, str) and isinstance(message.string, str):
