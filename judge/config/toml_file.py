@@ -219,10 +219,8 @@ def name_keys(template: str, spellings: Mapping[str, str]) -> str:
             return match[0]
         key = spellings[match["word"]]
         if match["form"]:
-            example, (name, equals, _) = (
-                spellings.get(f"{match['word']} FORM", key),
-                match["form"].partition("="),
-            )
+            example = spellings.get(f"{match['word']} FORM", key)
+            name, equals, _ = match["form"].partition("=")
             # The example of a table takes the name before the sign, unless it stands for any, as in NAME=URL.
             return re.sub(r"\{ \w+ =", f"{{ {name} =", example) if equals and name.islower() else example
         return f"{key} = {match['value']}" if match["value"] else key
