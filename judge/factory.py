@@ -223,7 +223,7 @@ def choose_price(config: Config, model: Model) -> Price | None:
     with config.source.add_error_context("budget"):
         if config.budget is not None and price is None:
             raise InputError(
-                "budget needs a price, and none is known for {model} at {server}: add it with --price"
+                "--budget needs a price, and none is known for {model} at {server}: add it with --price"
                 " INPUT,OUTPUT (USD per million tokens) or in a file with --prices FILE",
                 model=model.name,
                 server=model.endpoint or Message("its server"),

@@ -250,6 +250,6 @@ def choose_store_path(config: Config) -> Path:
     if path.is_dir():
         with config.source.add_error_context("store"):
             raise InputError(
-                "store is {path!r}, a folder; name a file such as runs/verdicts.sqlite", path=config.store
+                "--store is {path!r}, a folder; name a file such as runs/verdicts.sqlite", path=config.store
             )
     return path

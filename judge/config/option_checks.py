@@ -220,25 +220,38 @@ def _describe_invalid(
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
     key = fields[name].title or name
+    option = _name_option(name, fields[name])
     requirement = _describe_requirement(detail, fields[name], key)
     if detail["type"] == "missing":
-        return Message("{key} is missing; {requirement}", key=key, requirement=requirement)
+        return Message("{key} is missing; {requirement}", key=option, requirement=requirement)
     if detail["type"] == _NOT_A_VARIABLE:
         return Message(
             "{key} is not a name such as MY_KEY (its value is not shown, since it may be a secret);"
             " {requirement}",
-            key=key,
+            key=option,
             requirement=requirement,
         )
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
-        key, value = f"{key}.{detail['loc'][1]}", detail["input"]
+        option, value = f"{key}.{detail['loc'][1]}", detail["input"]
         requirement = Message("it is {expected}", expected=_EXPECTED[detail["type"].removesuffix("_type")])
     else:
         value = values[name]
     return Message(
-        "{key} is {value:.80}; {requirement}", key=key, value=_format_toml(value), requirement=requirement
+        "{key} is {value:.80}; {requirement}", key=option, value=_format_toml(value), requirement=requirement
     )
+
+
+def _name_option(name: str, field: FieldInfo) -> str:
+    """Return the name of an option as the command line has it, or its key in TOML if it is in files only.
+
+    On the command line, a flag such as --points has no value that can be wrong.
+    """
+    extra = field.json_schema_extra
+    record: object = extra["option"] if isinstance(extra, dict) else None
+    if isinstance(record, Option) and record.place == "option" and field.annotation is not bool:
+        return OptionName(record.list_flags(name)[0])
+    return field.title or name
 
 
 def _format_toml(value: object) -> str:
@@ -310,7 +323,7 @@ def split_prices(value: object) -> tuple[str, ...]:
         name, _, price = text.rpartition("=")
         if text != "list" and (not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip())):
             raise InputError(
-                "costs is {value!r}; it is {form} per 1,000 queries, or list",
+                "--costs is {value!r}; it is {form} per 1,000 queries, or list",
                 value=text if isinstance(value, Mapping | Sequence) else value,
                 form=OptionName("--costs ENGINE=USD"),
             )
@@ -329,7 +342,7 @@ def split_weights(value: object) -> tuple[str, ...]:
         is_number = re.fullmatch(r"[0-9]*\.?[0-9]+", weight) and float(weight) > 0
         if name not in WEIGHTED_DIMENSIONS or name in names[:number] or not is_number:
             raise InputError(
-                "weights is {value!r}; it is {form} with weights above 0, each of these names at most once:"
+                "--weights is {value!r}; it is {form} with weights above 0, each of these names at most once:"
                 " {names}",
                 value=text if isinstance(value, Mapping | Sequence) else value,
                 form=OptionName("--weights NAME=WEIGHT"),

@@ -405,7 +405,7 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(folder: Path) -> Non
         factory.build_model(config)
     with pytest.raises(InputError, match=r"^there is no measure 'no'"):
         run_input.choose_measures(config)
-    with pytest.raises(InputError, match=r"^scale is 'x'"):
+    with pytest.raises(InputError, match=r"^--scale is 'x'"):
         Config.load(toml, depth=5, scale="x")
     assert Config.load(toml, depth=5).to_dict().keys() == list_options(Config).keys()
 
