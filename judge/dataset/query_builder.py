@@ -25,10 +25,13 @@ _FORMULA_ERROR = re.compile(r"#(?:N/A|(?:REF|VALUE|DIV/0|NUM|NULL|SPILL|CALC|FIE
 class RankingBuilder:
     """Makes the ranking of one engine for one query from its parsed rows.
 
-    `ranked` is True when these have ranks. `results` are by rank, each with its location.
+    `location` is that of the first row. Where this is an answer as a whole, as in a nested record, the
+    locations of its results begin with `prefix`. `ranked` is True when rows have ranks. `results` are by
+    rank, each with its location.
     """
 
     location: str
+    prefix: str = ""
     error: str | None = None
     latency_ms: float | None = None
     ranked: bool | None = None
@@ -97,8 +100,9 @@ class QueryBuilder:
                 self.formula_errors.append((row.locate_field(name), text))
         ranking = self.rankings.get(row.engine)
         if ranking is None:
-            ranking = self.rankings[row.engine] = RankingBuilder(row.location_of_list)
-        elif row.snippet is None:
+            prefix = f"{row.location}: " if row.snippet is None and not row.error else ""
+            ranking = self.rankings[row.engine] = RankingBuilder(row.location_of_list, prefix)
+        elif row.snippet is None or not row.location.startswith(ranking.prefix):
             raise InputError(
                 "{place}: engine {row.engine!r} answers query {row.query_id!r} a second time, first at"
                 " {other_place}; an engine answers a query once, and two engines need two names",

@@ -528,6 +528,25 @@ def test_an_engine_answers_a_query_once(tmp_path: Path, first: Any, second: Any)
     assert f"first at {tmp_path / 'd.jsonl'}:1; an engine answers a query once" in text
 
 
+_FLAT = {"query": "q", "engine": "a", "snippet": "s"}
+_NESTED: dict[str, Any] = {"query": "q", "engines": {"a": ["s"]}}
+_EMPTY: dict[str, Any] = {"query": "q", "engines": {"a": []}}
+_TEST_CASE = {"input": "q", "retrieval_context": ["s"], "engine": "a"}
+
+
+@check_each(
+    ("first", "second"),
+    [
+        *((_NESTED, _FLAT), (_NESTED, {**_FLAT, "rank": 2}), (_EMPTY, _FLAT), (_TEST_CASE, _FLAT)),
+        *((_FLAT, _NESTED), (_FLAT, _EMPTY), (_TEST_CASE, _NESTED), (_TEST_CASE, _TEST_CASE)),
+    ],
+)
+def test_an_answer_has_one_form(tmp_path: Path, first: dict[str, Any], second: dict[str, Any]) -> None:
+    text = get_refusal(write_rows(tmp_path / "d.jsonl", [first, second]))
+    assert text.startswith(f"{tmp_path / 'd.jsonl'}:2: engine 'a' answers query")
+    assert f"first at {tmp_path / 'd.jsonl'}:1; an engine answers a query once" in text
+
+
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
 def test_a_table_of_test_cases_is_read(tmp_path: Path, suffix: str) -> None:
     import pandas
