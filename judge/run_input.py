@@ -46,8 +46,8 @@ def resolve_source(data: Any) -> tuple[str | None, DatasetRows | None]:  # noqa:
         return None, (data.reset_index(level=levels) if levels else data).to_dict("records")
     if data is not None and not isinstance(data, Iterable):
         raise InputError(
-            "the dataset is {value!r:.80}; give the path of a file, a data frame, or rows that are mappings",
-            value=data,
+            "the dataset is {value:.80}; give the path of a file, a data frame, or rows that are mappings",
+            value=" ".join(repr(data).split()),  # that of a table has several lines
         )
     return None, data
 

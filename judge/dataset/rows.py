@@ -110,10 +110,16 @@ class RowFormat:
         )
 
     def explain_missing_snippets(self, location: str, names: Collection[str]) -> Message | None:
-        """Return the message about a dataset without any field of results, which may hold queries; else None.
+        """Return the message about a nested record in a table, or a dataset that may hold queries; else None.
 
         `names` are those of its fields.
         """
+        if self.is_of_dataset and "engines" in names:
+            return Message(
+                "{place}: field 'engines' can be read from .jsonl and .json only; save the file as one of"
+                " these, or write one row for each result",
+                place=location,
+            )
         has_result = {*_RESULT_FIELDS, "engine", "rank", "error"}.intersection(names)
         may_hold_queries = self.is_of_dataset and "query" in names and not has_result
         if not may_hold_queries or re.search("[，；]", "".join(names)):

@@ -223,6 +223,8 @@ def _detect_encoding(path: Path) -> str:
             raise InputError("{file}: is gzipped twice; unpack it once", file=path)
         if head in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
             raise InputError("{file}: is UTF-32; save it as UTF-8", file=path)
+        if head[:2].count(0) == 1:  # the first character of a header, and of JSON, is ASCII
+            raise InputError("{file}: is UTF-16 without a byte-order mark; save it as UTF-8", file=path)
         for mark, encoding in _BYTE_ORDER_MARKS.items():
             if head.startswith(mark):
                 return encoding

@@ -169,6 +169,9 @@ def test_data_that_is_no_dataset_is_refused_with_what_to_give() -> None:
         judge.run(cast("Any", [frame.iloc[0]]), model="lexical")
     with pytest.raises(judge.InputError, match=r"^the dataset is 5; give the path of a file"):
         judge.run(cast("Any", 5), model="lexical")
+    table = type("Table", (), {"__repr__": lambda _: "Table\nquery: string"})()
+    with pytest.raises(judge.InputError, match=r"^the dataset is Table query: string; give the path"):
+        judge.run(cast("Any", table), model="lexical")
 
 
 def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:

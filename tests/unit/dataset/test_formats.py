@@ -200,6 +200,8 @@ def test_chinese_that_is_not_utf8_is_gb18030_and_one_warning_says_so(
         ("query,snippet\nq,s\n".encode("utf-16")[:-1], "d.csv:2: is not UTF-16 at byte 7"),
         ("query,snippet\nq,\ud800s\n".encode("utf-16", "surrogatepass"), "d.csv:2: is not UTF-16 at byte 5"),
         ("query,snippet\nq,s\n".encode("utf-32"), "is UTF-32"),
+        ("query,snippet\nq,s\n".encode("utf-16-le"), "is UTF-16 without a byte-order mark; save it as UTF-8"),
+        ("query,snippet\nq,s\n".encode("utf-16-be"), "is UTF-16 without a byte-order mark; save it as UTF-8"),
     ],
 )
 def test_an_encoding_that_is_no_other_one_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
@@ -275,9 +277,14 @@ def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words:
         ("q.csv", "query,text，url\ntea,green\n", "Separate the columns with half-width commas"),
         ("q.jsonl", '{"query": "tea"}\n', "q.jsonl:1: there is no field 'snippet', only 'query'"),
         ("q.txt", "tea\n", "q.txt: a .txt file can hold queries, but no results; get the results"),
+        (
+            "q.csv",
+            "query,engines\ntea,{}\n",
+            "q.csv:1: field 'engines' can be read from .jsonl and .json only",
+        ),
     ],
 )
-def test_a_file_of_queries_is_for_judge_collect(tmp_path: Path, name: str, content: str, words: str) -> None:
+def test_a_file_without_snippets_is_refused(tmp_path: Path, name: str, content: str, words: str) -> None:
     assert words in get_refusal(write_content(tmp_path, name, content.encode()))
 
 
