@@ -15,7 +15,7 @@ from judge.dataset import validation
 from judge.dataset.rows import InputRow, convert_values
 from judge.dataset.text_files import Warn, parse_object, read_lines, read_nonblank_lines
 from judge.errors import InputError
-from judge.messages import SeparatedNames
+from judge.messages import Message, SeparatedNames
 from judge.records import Ranking, Snippet
 
 #: Where a topic with tags begins, in front of the tag; its id, and its text.
@@ -46,6 +46,18 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path], warn: Warn) -
     """
     queries = _read_topics(topics, warn)
     lists = _read_runs(runs, queries, warn)
+    answered = {query_id for query_id, _ in lists}
+    if unanswered := [query_id for query_id in queries if query_id not in answered]:
+        warn(
+            Message(
+                "{file}: topics without a result in any run are left out: {count:,} of {topics:,}, first"
+                " {query_id!r}",
+                file=topics,
+                count=len(unanswered),
+                topics=len(queries),
+                query_id=unanswered[0],
+            )
+        )
     wanted = {result.docno for results in lists.values() for result in results}
     texts = _read_documents(docs, wanted, warn)
     if not texts:

@@ -177,7 +177,7 @@ def test_trec_files_have_the_encodings_of_other_datasets(
 
 
 def test_trec_files_are_ordered_by_score_as_trec_eval_does(tmp_path: Path) -> None:
-    (tmp_path / "topics.tsv").write_text("1\twhat is x\n2\tand y\n")
+    (tmp_path / "topics.tsv").write_text("0\tno result\n1\twhat is x\n2\tand y\n3\tnone, too\n")
     with gzip.open(tmp_path / "docs.jsonl.gz", "wt") as file:
         for docno in ("d1", "d2", "d3"):
             file.write(json.dumps({"docid": docno, "text": f"text of {docno}"}) + "\n")
@@ -191,6 +191,10 @@ def test_trec_files_are_ordered_by_score_as_trec_eval_does(tmp_path: Path) -> No
     assert list_texts(data, "bm25", "1") == ["text of d2", "text of d1", ""]
     assert [snippet.docno for snippet in data.rankings[0].snippets] == ["d2", "d1", "d9"]
     assert data.rankings[0].snippets[2].flags == ("no_text",)
+    assert list(data.queries) == ["1", "2"]
+    assert data.warnings[0] == (
+        f"{tmp_path / 'topics.tsv'}: topics without a result in any run are left out: 2 of 4, first '0'"
+    )
 
 
 TAGGED_TOPICS = (
