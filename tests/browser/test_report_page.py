@@ -18,13 +18,21 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 Entry = Mapping[str, Any]
+#: What axe reads of the page of the troubled run: without the lines that repeat the first eight.
+FIRST_LINES = {"exclude": ["li.query:nth-of-type(n+9)"]}
 
 
 # --- as it opens
 
 
-@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "locale"),
+    [
+        *(("light", "en-US"), ("dark", "zh-CN")),
+        pytest.param("light", "zh-CN", marks=pytest.mark.slow),
+        pytest.param("dark", "en-US", marks=pytest.mark.slow),
+    ],
+)
 def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
     browser: Browser, demo: Path, scheme: str, locale: str
 ) -> None:
@@ -35,7 +43,7 @@ def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
         assert find_violations(result.page) == []
         result.page.locator("li.opened article").nth(1).focus()
         result.page.keyboard.press("?")
-        assert find_violations(result.page) == []
+        assert find_violations(result.page, "dialog[open]") == []
         chinese = locale == "zh-CN"
         assert (
             result.page.locator("h1")
@@ -55,7 +63,7 @@ def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(recorded_page:
     assert "that seem to address the assessor" in warnings
     assert "judged again" in recorded_page.page.locator(".facts").inner_text()
     recorded_page.page.locator("button.open").nth(5).click()
-    assert find_violations(recorded_page.page) == []
+    assert find_violations(recorded_page.page, FIRST_LINES) == []
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
@@ -294,7 +302,7 @@ def test_language_and_shade_switch_and_stay_readable(recorded_page: RecordedPage
     expect(page.locator("li.opened")).to_have_count(1)
     assert page.locator(".en:visible").count() == 0
     expect(page).to_have_url(re.compile("&lang=zh$"))
-    assert find_violations(page) == []
+    assert find_violations(page, FIRST_LINES) == []
     page.get_by_role("button", name="浅色").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
 
