@@ -59,8 +59,9 @@ ATTRIBUTES = set(
     """.split()
 )
 BASE = tuple(f"engine-{letter}" for letter in "abcdefgh")
-#: Each engine shows two results.
-RESULTS = 2 * len(BASE)
+#: The engines of the pages in which many queries are opened, and their results: two of each.
+FEW = BASE[:2]
+RESULTS = 2 * len(FEW)
 Entry = dict[str, Any]
 
 
@@ -91,7 +92,18 @@ def make_harmless(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """A run over two queries at eight engines, to put texts into."""
+    """A run of eight engines, to put names into."""
+    return run_engines(tmp_path_factory.mktemp("runs") / "base", BASE)
+
+
+@pytest.fixture(scope="module")
+def small_base(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """A run of two engines, to put texts into."""
+    return run_engines(tmp_path_factory.mktemp("runs") / "small", FEW)
+
+
+def run_engines(folder: Path, engines: Sequence[str]) -> Mapping[str, Any]:
+    """The results.json of a run over two queries."""
     rows = [
         {
             "query_id": f"q{q}", "query": f"query {q}", "engine": engine, "rank": rank,
@@ -99,10 +111,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
             "snippet": f"query {rank} {engine[-rank:]}",
         }
         for q in range(2)
-        for engine in BASE
+        for engine in engines
         for rank in (1, 2)
     ]  # fmt: skip
-    return read_object(run_lexical(tmp_path_factory.mktemp("runs") / "base", rows), "results.json")
+    return read_object(run_lexical(folder, rows), "results.json")
 
 
 def fill_entry(entry: Entry, number: int, text: str) -> Entry:
@@ -182,13 +194,13 @@ def join_words(text: str) -> str:
 
 
 def test_hostile_texts_make_the_same_elements_as_harmless_ones(
-    browser: Browser, base: Mapping[str, Any], tmp_path: Path
+    browser: Browser, small_base: Mapping[str, Any], tmp_path: Path
 ) -> None:
     texts = list_attacks("snippet", "query")
     assert len(texts) > 100
     paths = [tmp_path / "hostile.html", tmp_path / "harmless.html"]
     for path, shown in zip(paths, (texts, list(map(make_harmless, texts))), strict=True):
-        path.write_text(render_filled_page(base, shown), encoding="utf-8")
+        path.write_text(render_filled_page(small_base, shown), encoding="utf-8")
     hostile, read = read_tags_and_texts(browser, paths[0])
     expected, _ = read_tags_and_texts(browser, paths[1])
     for text, ours, theirs, line in zip(texts, hostile, expected, read, strict=True):
@@ -199,11 +211,11 @@ def test_hostile_texts_make_the_same_elements_as_harmless_ones(
 
 
 def test_only_http_and_https_addresses_become_links(
-    browser: Browser, base: Mapping[str, Any], tmp_path: Path
+    browser: Browser, small_base: Mapping[str, Any], tmp_path: Path
 ) -> None:
     path = tmp_path / "links.html"
     good = "https://user:secret@www.例子.example:8080/?q=<b>#x"
-    path.write_text(render_filled_page(base, [*ADDRESSES, good]), encoding="utf-8")
+    path.write_text(render_filled_page(small_base, [*ADDRESSES, good]), encoding="utf-8")
     with open_page(browser, make_file_url(path), locale="en-US") as result:
         links = result.page.evaluate(
             "() => QUERIES.map((query) => (openQuery(query), document.querySelectorAll('article a').length))"
@@ -239,10 +251,10 @@ def test_hostile_names_of_engines_make_the_same_elements_as_harmless_ones(
 
 
 def test_a_hostile_address_of_the_page_itself_does_nothing(
-    browser: Browser, base: Mapping[str, Any], tmp_path: Path
+    browser: Browser, small_base: Mapping[str, Any], tmp_path: Path
 ) -> None:
     path = tmp_path / "page.html"
-    path.write_text(render_filled_page(base, ["plain"]), encoding="utf-8")
+    path.write_text(render_filled_page(small_base, ["plain"]), encoding="utf-8")
 
     def count_tags(page: Page) -> int:
         count: int = page.evaluate("document.querySelectorAll('*').length")
