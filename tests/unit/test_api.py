@@ -68,17 +68,17 @@ def test_the_public_names_are_completed() -> None:
 
 def test_records_stand_on_one_line_of_a_notebook(tmp_path: Path) -> None:
     long = "x" * 100_000
-    rows = [{"query": f"{number} {long}", "engine": "a", "snippet": long} for number in range(40)]
+    rows = [{"query": f"{number} {long}", "engine": "a", "snippet": long} for number in range(4)]
     outcome = judge.run(rows, model="lexical", out=str(tmp_path / "x"), max_chars=200_000)
     assert repr(outcome) == (
-        f"RunResult(folder={str(tmp_path / 'x')!r}, engines=('a',), queries=40, pairs=40, judgments=40)"
+        f"RunResult(folder={str(tmp_path / 'x')!r}, engines=('a',), queries=4, pairs=4, judgments=4)"
     )
     assert repr(outcome.scores) == (
-        "Scores(engines=('a',), queries=40, repeats=1,"
+        "Scores(engines=('a',), queries=4, repeats=1,"
         " measures=('nDCG@10', 'AP@10', 'P@5', 'RR@10', 'sDCG@10'))"
     )
-    assert repr(outcome.data) == "Dataset(engines=('a',), queries=40, rankings=40)"
-    assert repr(outcome.pool) == "Pool(depth=10, pairs=40, results=40)"
+    assert repr(outcome.data) == "Dataset(engines=('a',), queries=4, rankings=4)"
+    assert repr(outcome.pool) == "Pool(depth=10, pairs=4, results=4)"
     records = outcome.pool.pairs[0], outcome.data.rankings[0], outcome.judgments[0]
     for record in (*records, next(outcome.scores.to_records()), outcome.scale):
         assert len(repr(record)) < 400
