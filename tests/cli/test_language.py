@@ -235,7 +235,7 @@ def test_an_error_of_a_configuration_file_is_in_chinese(command: str, content: s
 
 
 def test_a_checkout_without_a_compiled_catalogue_is_in_english(tmp_path: Path) -> None:
-    shutil.copytree(PACKAGE, tmp_path / "judge", ignore=shutil.ignore_patterns("*.mo", "__pycache__"))
+    shutil.copytree(PACKAGE, tmp_path / "judge", ignore=shutil.ignore_patterns("*.mo", "*.pyc.*"))
     shutil.copytree(PACKAGE.parent / "prompts", tmp_path / "prompts")
 
     def run_copy(*words: str) -> tuple[int, str, str]:
