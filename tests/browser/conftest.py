@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run whose repeats differ, with failed pairs and suspicious snippets."""
-    return make_troubled_run(tmp_path_factory.mktemp("troubled"))
+    return make_troubled_run(tmp_path_factory.mktemp("troubled"), 16)
 
 
 @pytest.fixture(scope="session")
@@ -43,9 +44,30 @@ def report(folder: Path) -> Path:
     return write_page(folder, folder)
 
 
+@pytest.fixture(scope="session")
+def long_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of such a run with more queries than the page draws at once."""
+    folder = make_troubled_run(tmp_path_factory.mktemp("troubled"), 64)
+    return write_page(folder, folder)
+
+
 @pytest.fixture
 def recorded_page(browser: Browser, report: Path) -> Iterator[RecordedPage]:
     """The page of that run, in English; whatever a test does there, it asks nobody and never complains."""
+    with record_page(browser, report) as result:
+        yield result
+
+
+@pytest.fixture
+def long_page(browser: Browser, long_report: Path) -> Iterator[RecordedPage]:
+    """The page of the run with more queries, as `recorded_page`."""
+    with record_page(browser, long_report) as result:
+        yield result
+
+
+@contextmanager
+def record_page(browser: Browser, report: Path) -> Iterator[RecordedPage]:
+    """Open the page of a report, which must request nothing and write nothing to the console."""
     viewport = {"width": 1280, "height": 900}
     with open_page(browser, make_file_url(report), locale="en-US", viewport=viewport) as result:
         yield result

@@ -89,10 +89,10 @@ def open_page(browser: Browser, address: str, **context: Any) -> Iterator[Record
         yield recorded_page
 
 
-def find_violations(page: Page, context: str | dict[str, list[str]] | None = None) -> list[str]:
+def find_violations(page: Page, selector: str | None = None) -> list[str]:
     """Return the serious and critical findings of axe-core (WCAG 2 A and AA) as `rule: first element`.
 
-    `context` is that of `axe.run`: what it reads of the page, as a selector or as `include` and `exclude`.
+    They are of the whole page, or of the element of `selector`.
     """
     from axe_playwright_python.sync_playwright import Axe
 
@@ -100,7 +100,7 @@ def find_violations(page: Page, context: str | dict[str, list[str]] | None = Non
         "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]},
         "resultTypes": ["violations"],
     }
-    result = Axe().run(page, context, options).response["violations"]
+    result = Axe().run(page, selector, options).response["violations"]
     return [
         f"{each['id']}: {each['nodes'][0]['html'][:200]}"
         for each in result
