@@ -12,7 +12,7 @@ from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
 
-SHORT_WAIT = ("--max-wait", 3)
+SHORT_WAIT = ("--max-wait", 1)
 
 
 def write_dataset(folder: Path) -> Path:

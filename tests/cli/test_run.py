@@ -531,7 +531,7 @@ def test_a_limit_waits_for_slow_calls_in_flight(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 10))
     toml = tmp_path / "judge.toml"
     toml.write_text("shutdown_timeout = 0.1\n")
-    with LoopbackServer(delay_reply(reply_with_grade, 0.6)) as server:
+    with LoopbackServer(delay_reply(reply_with_grade, 0.3)) as server:
         words = (*make_words(data, server), "--out",
                  tmp_path / "r" / "x",
                  "--config", toml, "--concurrency", 4)  # fmt: skip

@@ -151,7 +151,7 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
     before = (run / "summary.json").read_bytes()
     words = ("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url")
     with LoopbackServer(lambda _: Reply(status=500)) as failing:
-        failed = run_judge(*words, failing.openai_url, "--attempts", 1, "--max-wait", 3)
+        failed = run_judge(*words, failing.openai_url, "--attempts", 1, "--max-wait", 1)
     assert failed.returncode == 3
     assert "14 of 14 questions have no answer (14 of 14 failed with" in failed.stderr
     assert (run / "summary.json").read_bytes() == before

@@ -25,10 +25,10 @@ def find_unused_address() -> str:
 def run_with_short_wait(
     folder: Path, url: str, *words: object, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run ten pairs at `url` with a `patience` of two seconds."""
+    """Run ten pairs at `url` with a `patience` of half a second."""
     data = write_rows(folder / "d.jsonl", make_rows(5, 2, 1))
     config = folder / "judge.toml"
-    config.write_text("patience = 2\n", encoding="utf-8")
+    config.write_text("patience = 0.5\n", encoding="utf-8")
     options = ("-m", "openai:fake", "--base-url", url, "--config", config, "--out", folder / "r" / "x")
     return run_judge("run", data, *options, *words, **environment)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -378,10 +376,9 @@ def test_a_path_is_of_the_folder_that_judge_runs_in_and_says_so(folder: Path) ->
     assert str(caught.value) == f"judge.toml: [collect] queries: lost.txt: no such file in {folder}"
 
 
-def test_a_night_without_a_file_says_what_to_write_into_one(folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "judge", "nightly"], capture_output=True, text=True, cwd=folder, check=False
-    )
+@pytest.mark.usefixtures("folder")
+def test_a_night_without_a_file_says_what_to_write_into_one() -> None:
+    done = run_judge("nightly")
     assert done.returncode == 2
     assert done.stderr.startswith("judge: judge.toml: no such file; write two lines into it to begin")
     assert done.stderr.count("\n") == 1

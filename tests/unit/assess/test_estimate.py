@@ -87,11 +87,13 @@ def save_verdicts(
     """Save verdicts of earlier runs, each with its calls."""
 
     async def save() -> None:
-        for number, calls_of_verdict in enumerate(calls):
-            info = VerdictKeyInfo("lexical", version, 1, settings_digest)
-            await store.save(
-                Lease(f"{version}{settings_digest}{number}"), info, make_verdict(), calls_of_verdict
+        info = VerdictKeyInfo("lexical", version, 1, settings_digest)
+        await asyncio.gather(
+            *(
+                store.save(Lease(f"{version}{settings_digest}{number}"), info, make_verdict(), of_verdict)
+                for number, of_verdict in enumerate(calls)
             )
+        )
 
     with VerdictStore(path) as store:
         asyncio.run(save())
