@@ -263,6 +263,11 @@ def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -
     return [Message("the assessor settings changed: {changes}", changes=join_messages(changed))]
 
 
+def has_same_requests(tonight: RunIdentity, baseline: RunIdentity) -> bool:
+    """Return whether both ask the assessor the same about a pair, from two run identities."""
+    return not any(describe_differences(baseline, tonight, _FREE_OPTIONS | _NOT_IN_REQUESTS))
+
+
 def describe_unused_verdicts(
     context: NightContext, identity: RunIdentity, run: RunResult, calls: int
 ) -> Iterator[Message]:

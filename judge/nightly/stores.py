@@ -17,6 +17,9 @@ whole night shows where its verdicts go (`keep_verdicts`):
     none at the baseline      quarantined of this assessor, or own  to shared       to quarantined
     drift, or other settings  quarantined of this assessor, or new                  they stay
 
+A new quarantined store begins with the shared verdicts where these answer the same requests of the same
+assessor (`_can_copy_shared`): the settings that differ are in no request, such as relevant_from.
+
 They go nowhere where it is unknown which are of the assessor that changed. `NightStores.promote` makes
 a quarantined store the shared one when a night that judged in it is the baseline.
 """
@@ -36,7 +39,7 @@ from judge.nightly.assessor_drift import (
     load_canary_grades,
 )
 from judge.nightly.baseline import BaselinePointer
-from judge.nightly.context import NightContext, find_assessor_setting_changes
+from judge.nightly.context import NightContext, find_assessor_setting_changes, has_same_requests
 from judge.nightly.record import QUARANTINED_STORE, NightRecord
 from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
@@ -156,7 +159,22 @@ def choose_store(context: NightContext, identity: RunIdentity, judging: NightJud
     if not judging.early_changes:
         return night.begin_own()
     store_files.remove_store(night.quarantined)  # of an assessor that changed once more during this night
+    if _can_copy_shared(context, identity, check):
+        store_files.copy_store(night.shared, night.quarantined)
     return night.quarantined
+
+
+def _can_copy_shared(context: NightContext, identity: RunIdentity, check: CanaryCheck | None) -> bool:
+    """Return whether the shared verdicts are of this night's assessor, though its settings differ.
+
+    A quarantined store with verdicts of several served models is no baseline.
+    """
+    baseline = context.baseline
+    if baseline is None or not has_same_requests(identity, baseline.identity):
+        return False
+    if check is None or check.results.reasons or context.rules.accept_names:
+        return False
+    return check.canary_grades.served >= {*baseline.reference.served}
 
 
 def keep_verdicts(night: NightStores, judging: NightJudging, *, has_drifted: bool) -> None:

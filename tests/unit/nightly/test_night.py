@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -421,6 +422,22 @@ def test_another_depth_is_no_other_assessor_and_pays_for_no_verdict_again(projec
     new = read_keys(project.nights / "verdicts.sqlite") - known
     assert project.calls - before == 2 * 64 + len(new)
     assert len(new) < record["judged"] / 2
+
+
+def test_another_lowest_relevant_grade_pays_for_no_verdict_again(project: NightlyProject) -> None:
+    freeze(project)
+    day = project.begin_day()
+    project.run_night(day)
+    shutil.rmtree(project.nights / day)  # so that the same dataset is judged once more
+    project.configure(RULES, "relevant_from = 1")
+    before = project.calls
+    record = project.run_night(day)
+    assert (record["status"], record["judged"]) == ("assessor drift", record["judgments"])
+    assert project.calls - before == 2 * 64
+    job.set_baseline(project.nights / day, project.nights)
+    following = project.run_night(project.begin_day())
+    assert (following["status"], following["relevant_from"]) == ("fine", 1)
+    assert project.calls - before < 4 * 64 + following["judged"] / 2
 
 
 @pytest.mark.slow
