@@ -241,11 +241,12 @@ class BatchRunner:
         except (AccountError, RequestRejected) as error:
             await self.batch_client.remove_lost(batch, error)
             return None
-        calls = [make_batch_call(reply) for reply in replies.values()]
+        calls = {key: make_batch_call(reply) for key, reply in replies.items()}
         if batch_id in self._costs:  # else an earlier command submitted it, and paid for it
-            self.client.spend_limit.settle_batch(self._costs.pop(batch_id), calls, self.client.price)
+            self.client.spend_limit.settle_batch(self._costs.pop(batch_id), calls.values(), self.client.price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
         if len(errors) == len(replies) >= MIN_FAILED and not any(map(is_final, errors)):
+            await self.table.end_requests(calls)
             await self.table.remove(batch_id, assignments)
             raise RunIncomplete(
                 "all {count:,} requests of the batch {batch} failed, the last one with {error}; correct that,"

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
+from judge.records import Call
+from judge.store.calls import insert_calls
 from judge.store.leases import LeaseHolder, expire_leases, make_timestamp
 from judge.store.writer import GroupCommitWriter
 
@@ -117,6 +119,16 @@ class BatchTable:
                 connection.execute("DELETE FROM batch_requests WHERE batch = ?", (batch_id,))
             else:
                 connection.executemany("DELETE FROM batch_requests WHERE key = ? AND batch = ?", rows)
+            connection.execute(_REMOVE_EMPTY)
+
+        await self._writer.commit(write)
+
+    async def end_requests(self, calls: Mapping[str, Call]) -> None:
+        """Store the call of each request, by key, which leaves its batch. Remove batches without keys."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            for key, call in calls.items():
+                insert_calls(connection, key, [call])
             connection.execute(_REMOVE_EMPTY)
 
         await self._writer.commit(write)

@@ -15,10 +15,9 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import lru_cache, partial
-from operator import attrgetter
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,14 +28,10 @@ from judge.messages import Message
 from judge.records import CONTENT_FILTER, GRADED, Call, Usage
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
+from judge.store.calls import CALL_COLUMNS, insert_calls, read_call
 from judge.store.leases import Busy, Lease, LeaseHolder, expire_leases, lock_folder, make_timestamp
 from judge.store.writer import GroupCommitWriter
 
-#: The columns of the table `calls` that hold the fields of a call.
-CALL_COLUMNS = (
-    "outcome, maybe_billed, in_batch, detail, prompt_tokens, cached_tokens, completion_tokens"
-    ", reasoning_tokens"
-)
 _SAVE_VERDICT = (
     "INSERT OR REPLACE INTO verdicts (key, model, prompt_version, repeat, settings_digest, grade, body,"
     " checksum, judged_at) VALUES (?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?)"
@@ -45,8 +40,6 @@ _FIND_VERDICTS = "SELECT key, grade, body, checksum FROM verdicts WHERE key IN (
 _FIND_REFUSALS = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTER}' AND key IN ({{}})"  # noqa: S608  # a constant
 #: Makes the JSON of a row; one encoder for all, because each takes as long to make as to use.
 _encode = json.JSONEncoder(sort_keys=True).encode
-_TOKENS = tuple(field.name for field in fields(Usage))
-_get_tokens = attrgetter(*_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,34 +299,12 @@ class VerdictStore:
 
     def log_calls(self, lease: Lease, calls: Sequence[Call]) -> None:
         """Store calls soon; an error is raised by the next write."""
-        self._writer.enqueue(partial(_insert_calls, key=lease.key, calls=calls))
+        self._writer.enqueue(partial(insert_calls, key=lease.key, calls=calls))
 
     def _release(self, connection: sqlite3.Connection, key: str, calls: Sequence[Call] = ()) -> None:
         """End the lease of `key`, and store the calls that were made for it."""
         connection.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._holder.id))
-        _insert_calls(connection, key, calls)
-
-
-def _insert_calls(connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> None:
-    now = make_timestamp()
-    for call in calls:
-        if call.in_batch:
-            connection.execute("DELETE FROM batch_requests WHERE key = ?", (key,))
-        tokens = _get_tokens(call.usage) if call.usage else (None,) * 4
-        connection.execute(
-            f"INSERT INTO calls (key, {CALL_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # fixed names
-            (key, call.outcome, call.maybe_billed, call.in_batch, call.detail, *tokens, now),
-        )
-
-
-@lru_cache(maxsize=4096, typed=True)  # many calls are equal
-def read_call(outcome: str, maybe_billed: int, in_batch: int, detail: str, *tokens: int | None) -> Call:
-    """Return the call of a row of `CALL_COLUMNS`; raise ValueError for an invalid token count."""
-    for count in tokens:
-        if count is not None and (type(count) is not int or count < 0):
-            raise ValueError(f"a call took {[*tokens]} tokens")
-    usage = None if tokens[0] is None else Usage(*[count or 0 for count in tokens])
-    return Call(outcome, usage, bool(maybe_billed), bool(in_batch), detail)
+        insert_calls(connection, key, calls)
 
 
 def _read_refusals(rows: Iterable[tuple[str, object]]) -> dict[str, Failure]:

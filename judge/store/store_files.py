@@ -14,9 +14,10 @@ from judge.cache import make_cache_path
 from judge.errors import StoreError, explain_error
 from judge.messages import Message
 from judge.records import Call
+from judge.store.calls import CALL_COLUMNS, read_call
 from judge.store.leases import expire_leases, lock_folder
 from judge.store.schema import STORE_ERRORS, connect, open_store
-from judge.store.store import CALL_COLUMNS, read_call, read_verdict
+from judge.store.store import read_verdict
 
 #: Seconds for which another process may keep a store locked.
 _WAIT = 60.0

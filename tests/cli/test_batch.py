@@ -284,6 +284,8 @@ def test_requests_that_all_fail_are_not_judged_in_realtime(tmp_path: Path) -> No
         assert "all 19 requests of the batch batch_" in result.stderr
         assert "HTTP 500 server_error: try again" in result.stderr
         assert count_realtime_requests(server) == 1
+        assert "20 new calls" in result.stdout
+        assert read_cost(tmp_path / "one/run")["calls"] == 20
 
 
 def test_a_run_whose_requests_all_failed_leaves_those_of_another_run_in_the_batch(tmp_path: Path) -> None:
