@@ -11,7 +11,7 @@ import json
 import re
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Number
 from pathlib import Path
@@ -98,6 +98,8 @@ class RowsByQuery:
                 yield encode_line(parsed)
         except InputError as error:
             self.error = error
+            if isinstance(rows, Generator):
+                rows.close()  # and the file that it reads, which the traceback of the error would keep open
 
     def read_queries(self) -> Iterator[Iterator[ParsedRow]]:
         """Yield the rows of each query, in the order of the dataset; the queries are in this order, too."""

@@ -6,7 +6,7 @@ import csv
 import gzip
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judge.dataset.parsed_rows import RowsByQuery
+from judge.dataset.rows import InputRow, RowFormat
 from judge.errors import InputError
 from judge.messages import CHINESE
 from judge.records import Dataset
@@ -376,6 +378,20 @@ def test_a_bad_field_is_named_with_its_place_and_value(
     text = get_refusal(write_rows(tmp_path / "d.jsonl", [good, {**ROW, **changes}]))
     assert text.startswith(f"{tmp_path / 'd.jsonl'}:2: ")
     assert words in text
+
+
+def test_the_source_is_closed_at_the_first_wrong_row() -> None:
+    ends = []
+
+    def yield_rows() -> Iterator[InputRow]:
+        try:
+            yield from RowFormat().expand_record("row 1", {"query": "q", "snippet": "s", "rank": 0})
+        finally:
+            ends.append("closed")
+
+    rows = yield_rows()
+    assert "field 'rank' is 0" in str(RowsByQuery(rows, None).error)
+    assert ends == ["closed"]
 
 
 def test_whole_numbers_that_a_table_holds_as_floats_are_ids() -> None:
