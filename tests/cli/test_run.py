@@ -480,6 +480,7 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
         paid = len(server.requests)
         assert paid <= 26
         assert not (out / "results.json").exists()
+        server.make_reply = reply_with_grade
         result = run_judge(*words)
         assert result.returncode == 0, result.stderr
         assert len(server.requests) == 100  # the calls in flight came home and were kept
@@ -536,6 +537,7 @@ def test_a_limit_waits_for_slow_calls_in_flight(tmp_path: Path) -> None:
                  tmp_path / "r" / "x",
                  "--config", toml, "--concurrency", 4)  # fmt: skip
         assert run_judge(*words, "--max-calls", 6).returncode == 3
+        server.make_reply = reply_with_grade
         assert run_judge(*words).returncode == 0
         assert len(server.requests) == 20
 

@@ -205,6 +205,7 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
             running.result(timeout=60)
         paid = len(server.requests)
         assert paid < 50  # a machine that is busy stops a little later
+        server.make_reply = reply_with_grade
         outcome = pipeline.run(config, rows=make_rows(5, 1, 10))
         assert outcome.calls_made == 50 - paid
 
