@@ -135,13 +135,17 @@ _COMPLETE = re.compile(
     r"|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])"
 )
 #: The opposite of either verdict, in the words of the prompt, at the end of a clause.
+_NEED = r"(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)"
+_CLAUSE_END = r"(?=(?:,? (?:in fact|really|actually|though|after all|at all))?\s?[.!。]|$)"
 _HELPS = re.compile(
     r"(?m)(?:\b(?:is|looks) (?:really |very )?(?:helpful|useful)(?: to the user)?|^\W{0,4}(?:(?:conclusion|so|overall)\W{1,2})?helpful"
-    r"|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query|question)|有(?:很大)?帮助|回答了(?:该|此)?查询)(?=\s?[.!。]|$)"
+    rf"|\b(?:snippet|page|(?<!hope )it) helps(?: the user)?|\banswers the (?:query|question)|有(?:很大)?帮助|(?:回答|满足|解决)了{_NEED})"
+    rf"{_CLAUSE_END}"
 )
 _HELPS_NOT = re.compile(
     r"(?m)(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help|answer the (?:query|question))|\bfails to help"
-    r"|(?:没有?|无法)(?:任何)?(?:帮助(?:用户)?|用)|[未没]有?回答(?:该|此)?查询)(?=\s?[.!。]|$)"
+    rf"|(?:没有?|无法)(?:任何)?(?:帮助(?:用户)?|用)|(?:[未没]有?|[未不]能|无法)(?:回答|满足|解决){_NEED}"
+    rf"|没有?(?:任何)?有用的?(?:信息|内容)){_CLAUSE_END}"
 )
 #: What a label of the binary scale has in front of an explanation: "结论：有帮助".
 _HELP_WORDS = dict.fromkeys(

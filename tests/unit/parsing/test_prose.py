@@ -478,9 +478,15 @@ def test_another_scale_and_another_value_in_words_are_refused(beside: str) -> No
         ("yes", "Overall, the snippet is not helpful."),
         ("yes", "So it doesn't answer the question."),
         ("yes", "综上，该摘要没有帮助。"),
+        ("yes", "Not helpful, in fact."),
+        ("yes", "但它没有回答问题。"),
+        ("yes", "未能满足用户的需求。"),
+        ("yes", "它不能解决问题。"),
+        ("yes", "没有任何有用的信息。"),
         ("no", "The snippet helps the user."),
         ("no", "It directly answers the query."),
         ("no", "摘要对用户有帮助。"),
+        ("no", "摘要解决了用户的问题。"),
     ],
 )
 def test_the_opposite_in_the_words_of_the_prompt_is_refused(verdict: str, beside: str) -> None:
