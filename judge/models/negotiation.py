@@ -34,15 +34,18 @@ _ABOUT_FORM = (
 class Concession:
     """A parameter that a server may refuse; `instead` takes its value.
 
-    `instead` None drops the parameter; the server then uses its default.
+    `instead` None drops the parameter; the server then uses its default. A server may refuse the `inner` name
+    in its value.
     """
 
     parameter: str
     instead: str | None = None
+    inner: str | None = None
 
     def is_in(self, message: str) -> bool:
         """Return whether `message` refuses the parameter, or names the one that the server wants instead."""
-        about = rf"{_UNSUPPORTED}.{{0,80}}\b{self.parameter}\b|\b{self.parameter}\b.{{0,80}}{_UNSUPPORTED}"
+        name = rf"\b(?:{'|'.join(filter(None, (self.parameter, self.inner)))})\b"
+        about = rf"{_UNSUPPORTED}.{{0,80}}{name}|{name}.{{0,80}}{_UNSUPPORTED}"
         return re.search(rf"{self.instead}|{about}" if self.instead else about, message, re.I) is not None
 
 
@@ -50,7 +53,8 @@ CONCESSIONS = (
     Concession("max_tokens", instead="max_completion_tokens"),
     Concession("max_completion_tokens"),
     *map(Concession, ("temperature", "top_p", "seed")),
-    *map(Concession, ("enable_thinking", "thinking", "chat_template_kwargs", "reasoning_effort")),
+    *map(Concession, ("enable_thinking", "thinking", "reasoning_effort")),
+    Concession("chat_template_kwargs", inner="enable_thinking"),
 )
 
 

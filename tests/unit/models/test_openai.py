@@ -186,6 +186,7 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
         ("invalid temperature: only 0.6 is allowed for this model", "temperature", None),
         ("`temperature` is deprecated for this model.", "temperature", None),
         ("Unrecognized request argument supplied: chat_template_kwargs", "chat_template_kwargs", None),
+        ("Extra inputs are not permitted: enable_thinking", "chat_template_kwargs", None),
     ],
 )
 def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, sent: int | None) -> None:
