@@ -77,7 +77,9 @@ class AssignmentPlan:
         """Return the keys in `cache`; make them where it has none, or others."""
         name = self.assessor.make_cache_key(pool_key, self.repeats)
         with suppress(ValueError):
-            cached = b"".join(bytes.fromhex(line.decode()) for line in cache.read(name) or ())
+            cached = bytearray()
+            for line in cache.read(name) or ():
+                cached += bytes.fromhex(line.decode())
             if len(cached) == _KEY_SIZE * len(self):
                 return cached
         keys, size = self._make_keys(), _KEY_SIZE * _BLOCK
