@@ -47,13 +47,22 @@ def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = N
     """
     if result.computed_scores is None:
         return
-    from judge.report.html import write_report  # most commands on finished runs write no page
+    from judge.report.html import ReportQueries, write_report  # most commands on finished runs write no page
 
-    paths = [folder.write_json("summary.json", to_json(result.summary))]
-    entries = StoredEntries(folder.path, list_query_entries(result))
-    paths += export.write_tables(folder, result, entries.read())
-    paths.append(write_report(folder, result.summary, entries.read))
-    paths.append(folder.write("results.json", entries.format_chunks(folder.path.name, result.summary)))
+    summary = result.summary
+    entries, trec = StoredEntries(folder.path), export.TrecFiles(folder, result)
+    queries = ReportQueries(summary)
+    for entry in list_query_entries(result):  # each is made once for all files
+        entries.add(entry)
+        trec.add(entry)
+        queries.add(entry)
+    paths = [
+        folder.write_json("summary.json", to_json(summary)),
+        export.write_scores(folder, result.scores),
+        *trec.write(),
+        write_report(folder, summary, queries, entries.read),
+        folder.write("results.json", entries.format_chunks(folder.path.name, summary)),
+    ]
     if cache and (key := export.make_files_key(folder, result)):
         cache.record_files(key, paths)
 
@@ -116,12 +125,17 @@ def write_record(folder: RunFolder, name: str, record: object) -> None:
 
 def _write_report(folder: RunFolder) -> Path:
     """Write report.html of a run from its files and return its path; the caller has locked the folder."""
-    from judge.report.html import write_report
+    from judge.report.html import ReportQueries, write_report
 
     with translate_run_errors(folder.path):
-        return write_report(
-            folder, load_current_summary(folder), partial(read_query_entries, folder.path / "results.json")
+        summary, read = (
+            load_current_summary(folder),
+            partial(read_query_entries, folder.path / "results.json"),
         )
+        queries = ReportQueries(summary)
+        for entry in read():
+            queries.add(entry)
+        return write_report(folder, summary, queries, read)
 
 
 def load_current_summary(folder: RunFolder) -> Summary:

@@ -42,7 +42,7 @@ from judge.report.display_text import (
     use_display_names,
 )
 from judge.report.facts import NightBanner, ReportExtras
-from judge.report.payload import PageLimits, dump_script_json, select_queries
+from judge.report.payload import PageLimits, PageQueries, dump_script_json
 from judge.runs import record_json
 from judge.runs.folder import RunFolder
 from judge.runs.load import RecordedConfig, load_agreement, load_labelled_order, read_config_if_there
@@ -60,14 +60,32 @@ _MAX_COMPARISONS = 6
 _OwnFiles = Sequence[tuple[str, str]]
 
 
-def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries) -> Path:
+class ReportQueries:
+    """What the report needs of the queries of results.json, each of which is added once, in reading order.
+
+    Where they exceed the `limits`, the page holds a stated sample of them.
+    """
+
+    def __init__(self, summary: Summary, limits: PageLimits | None = None) -> None:
+        self.charts = ChartData(summary)
+        self.page = PageQueries(summary, limits or PageLimits())
+        self.languages: set[str] = set()
+
+    def add(self, entry: QueryEntry) -> None:
+        """Add the next query."""
+        self.charts.add(entry)
+        self.page.add(entry)
+        self.languages.add(entry.lang)
+
+
+def write_report(folder: RunFolder, summary: Summary, queries: ReportQueries, read: ReadQueries) -> Path:
     """Write report.html into the folder of a run and return its path.
 
-    `read_queries` yields the queries of results.json. The report shows agreement with people when the folder
-    has an agreement.json or labelled_order.json about these grades, and the decision of the night when the
-    run belongs to one.
+    `read` yields the `queries`, which were added. The report shows agreement with people when the folder has
+    an agreement.json or labelled_order.json about these grades, and the decision of the night when the run
+    belongs to one.
     """
-    page = render_report(folder.path.name, summary, read_queries, read_extras(folder, summary))
+    page = render_report(folder.path.name, summary, queries, read, read_extras(folder, summary))
     return folder.write("report.html", page)
 
 
@@ -91,24 +109,13 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
 def render_report(
     run: str,
     summary: Summary,
-    read_queries: ReadQueries,
+    queries: ReportQueries,
+    read: ReadQueries,
     extras: ReportExtras | None = None,
-    limits: PageLimits | None = None,
 ) -> Iterator[str]:
-    """Yield the text of report.html in pieces.
-
-    `read_queries` yields the queries of results.json. Where they exceed the `limits`, the page holds a stated
-    sample of them.
-    """
+    """Yield the text of report.html in pieces; `read` yields the `queries`, which were added."""
     extras = extras or ReportExtras()
-    chart_data = ChartData(summary)
-    languages: set[str] = set()
-
-    def add(entry: QueryEntry) -> None:
-        chart_data.add(entry)
-        languages.add(entry.lang)
-
-    page_data = select_queries(read_queries, summary, limits or PageLimits(), add)
+    page_data = queries.page.select(read)
     named_summary = use_display_names(summary)
     yield from render_page(
         "judge.report",
@@ -126,8 +133,8 @@ def render_report(
         engines=page_tables.make_engines_table(named_summary),
         returns=page_tables.make_returns_table(named_summary),
         warnings=build_texts(run_warnings.list_page_warnings, named_summary, extras.min_coverage),
-        facts=list(facts.list_facts(summary, extras, languages)),
-        charts=draw_charts(summary, chart_data, extras.agreement),
+        facts=list(facts.list_facts(summary, extras, queries.languages)),
+        charts=draw_charts(summary, queries.charts, extras.agreement),
         pairs=list(page_tables.list_pair_tables(named_summary)),
         segment_tables=list(page_tables.list_segment_tables(named_summary)),
         dimensions=list(page_tables.list_dimensions(named_summary)),

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from string import punctuation
@@ -33,14 +33,7 @@ from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.flags import CHAT_TOKENS, CONTROL_CHARACTERS, INVISIBLE, MISDECODED, SURROGATES
 from judge.json_text import hash_parts
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
-from judge.runs.results_file import (
-    ALL_INDICES,
-    EngineEntry,
-    JudgmentEntry,
-    QueryEntry,
-    ReadQueries,
-    SnippetEntry,
-)
+from judge.runs.results_file import EngineEntry, JudgmentEntry, QueryEntry, ReadQueries, SnippetEntry
 
 #: Longer texts are cut; results.json has them whole.
 LONGEST = 1200
@@ -207,42 +200,50 @@ class _QueryFigures:
     size: int = 0
 
 
-def select_queries(
-    read_queries: ReadQueries, summary: Summary, limits: PageLimits, add: Callable[[QueryEntry], None]
-) -> PageData:
-    """Return the packed queries that fit into `limits`; the main measure says which are worst.
+class PageQueries:
+    """The packed queries that fit into `limits`; the main measure says which are worst.
 
-    All are read once, and `add` takes each of them. Only a few numbers of each query are kept; while all
-    queries fit, their packed lines are kept, too. If they do not fit, a second pass reads and packs the
-    others that the number of pairs allows, and their sizes decide. So a million pairs take as much memory as
-    two pages and one record for each query.
+    All are added once. Only a few numbers of each query are kept; while all queries fit, their packed lines
+    are kept, too. If they do not fit, a second pass reads and packs the others that the number of pairs
+    allows, and their sizes decide. So a million pairs take as much memory as two pages and one record for
+    each query.
     """
-    keys: list[_QueryFigures] = []
-    lines: dict[int, str] = {}
-    size = pairs = 0
-    for index, entry in enumerate(read_queries(ALL_INDICES)):
-        add(entry)
-        key = _measure_query(index, entry, summary)
-        pairs += key.pairs
-        if len(lines) == index and pairs <= limits.pairs:
-            line = dump_script_json(pack_query(entry, summary))
+
+    def __init__(self, summary: Summary, limits: PageLimits) -> None:
+        self._summary = summary
+        self._limits = limits
+        self._keys: list[_QueryFigures] = []
+        self._lines: dict[int, str] = {}
+        self._size = self._pairs = 0
+
+    def add(self, entry: QueryEntry) -> None:
+        """Add the next query in reading order."""
+        index = len(self._keys)
+        key = _measure_query(index, entry, self._summary)
+        self._pairs += key.pairs
+        if len(self._lines) == index and self._pairs <= self._limits.pairs:
+            line = dump_script_json(pack_query(entry, self._summary))
             key = replace(key, size=len(line.encode()))
-            size += key.size
-            if size <= limits.size:
-                lines[index] = line
-        keys.append(key)
-    if len(lines) == len(keys):
-        return PageData(list(lines.values()), pairs, len(keys), pairs, None)
-    # A query that turns out too large makes way for others, which are packed in the next round.
-    while missing := _choose_queries(keys, limits).keys() - lines.keys():
-        for index, entry in zip(sorted(missing), read_queries(missing), strict=True):
-            lines[index] = dump_script_json(pack_query(entry, summary))
-            keys[index] = replace(keys[index], size=len(lines[index].encode()))
-    chosen = _choose_queries(keys, limits)
-    counts = Counter(chosen.values())
-    sample = {kind: counts[kind] for kind in _SAMPLE_KINDS}
-    page = [lines[index] for index in sorted(chosen)]
-    return PageData(page, sum(keys[index].pairs for index in chosen), len(keys), pairs, sample)
+            self._size += key.size
+            if self._size <= self._limits.size:
+                self._lines[index] = line
+        self._keys.append(key)
+
+    def select(self, read_queries: ReadQueries) -> PageData:
+        """Return the packed queries; `read_queries` yields those that were added."""
+        keys, lines = self._keys, self._lines
+        if len(lines) == len(keys):
+            return PageData(list(lines.values()), self._pairs, len(keys), self._pairs, None)
+        # A query that turns out too large makes way for others, which are packed in the next round.
+        while missing := _choose_queries(keys, self._limits).keys() - lines.keys():
+            for index, entry in zip(sorted(missing), read_queries(missing), strict=True):
+                lines[index] = dump_script_json(pack_query(entry, self._summary))
+                keys[index] = replace(keys[index], size=len(lines[index].encode()))
+        chosen = _choose_queries(keys, self._limits)
+        counts = Counter(chosen.values())
+        sample = {kind: counts[kind] for kind in _SAMPLE_KINDS}
+        page = [lines[index] for index in sorted(chosen)]
+        return PageData(page, sum(keys[index].pairs for index in chosen), len(keys), self._pairs, sample)
 
 
 def _measure_query(index: int, entry: QueryEntry, summary: Summary) -> _QueryFigures:

@@ -42,23 +42,35 @@ def write_judgments(folder: RunFolder, run: JudgedRun) -> None:
         folder.write("members.jsonl", chain.from_iterable(lines))
 
 
-def write_tables(folder: RunFolder, result: RunResult, entries: Iterable[QueryEntry]) -> list[Path]:
-    """Write the scores, and the TREC files of the queries `entries`; return the paths."""
-    paths = [folder.write("scores.csv", _format_scores(result.scores))]
-    labels = result.summary.labels
-    unreturned = list_unreturned(result.data) if labels and labels.unreturned else {}
-    names = make_trec_file_names(result.data.engines)
-    qrels: dict[str, str] = {}
-    # The lists of all engines are in one file, because there can be more engines than a process can open.
-    lists = TemporaryLines(folder.path)
-    for entry in entries:
-        qrels[entry.query_id] = format_qrels(entry, unreturned.get(entry.query_id, ()))
-        lists.append(_format_trec_list(engine, entry).encode() for engine in names)
-    paths.append(folder.write("qrels.txt", (text for _, text in sorted(qrels.items()))))
-    for number, name in enumerate(names.values()):
-        of_engine = range(number, len(lists), len(names))
-        paths.append(folder.write(name, lists.read_lines(of_engine)))
-    return paths
+def write_scores(folder: RunFolder, scores: Scores) -> Path:
+    """Write the scores; return the path."""
+    return folder.write("scores.csv", _format_scores(scores))
+
+
+class TrecFiles:
+    """The TREC files of a run in `folder`, which are written after its queries are added."""
+
+    def __init__(self, folder: RunFolder, result: RunResult) -> None:
+        labels = result.summary.labels
+        self._folder = folder
+        self._unreturned = list_unreturned(result.data) if labels and labels.unreturned else {}
+        self._names = make_trec_file_names(result.data.engines)
+        self._qrels: dict[str, str] = {}
+        # The lists of all engines are in one file, because there can be more engines than a process can open.
+        self._lists = TemporaryLines(folder.path)
+
+    def add(self, entry: QueryEntry) -> None:
+        """Add the next query of results.json."""
+        self._qrels[entry.query_id] = format_qrels(entry, self._unreturned.get(entry.query_id, ()))
+        self._lists.append(_format_trec_list(engine, entry).encode() for engine in self._names)
+
+    def write(self) -> list[Path]:
+        """Write the files; return their paths."""
+        paths = [self._folder.write("qrels.txt", (text for _, text in sorted(self._qrels.items())))]
+        for number, name in enumerate(self._names.values()):
+            of_engine = range(number, len(self._lists), len(self._names))
+            paths.append(self._folder.write(name, self._lists.read_lines(of_engine)))
+        return paths
 
 
 def make_files_key(folder: RunFolder, run: JudgedRun) -> str | None:

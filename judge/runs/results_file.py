@@ -132,12 +132,14 @@ ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
 
 
 class StoredEntries:
-    """The queries of results.json in a temporary file in `folder`: each is made once for all files."""
+    """The queries of results.json in a temporary file in `folder`."""
 
-    def __init__(self, folder: Path, entries: Iterable[QueryEntry]) -> None:
+    def __init__(self, folder: Path) -> None:
         self._lines = TemporaryLines(folder)
-        for entry in entries:
-            self._lines.append([f"{dump_json(to_json(entry))}\n".encode()])
+
+    def add(self, entry: QueryEntry) -> None:
+        """Add the next query."""
+        self._lines.append([f"{dump_json(to_json(entry))}\n".encode()])
 
     def read(self, indices: Container[int] = ALL_INDICES) -> Iterator[QueryEntry]:
         """Yield the queries at `indices`."""

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import judge
-from judge.report.html import read_extras, render_report
+from judge.analysis.summary import Summary
+from judge.report.facts import ReportExtras
+from judge.report.html import ReportQueries, read_extras, render_report
 from judge.report.payload import PageLimits
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from judge.runs.record_json import from_json, summary_from_json
 from judge.runs.results_file import (
+    ALL_INDICES,
     EngineEntry,
     JudgmentEntry,
     QueryEntry,
@@ -52,7 +55,7 @@ def render_results(results: Mapping[str, Any], run: str = "run") -> str:
     def read_queries(places: Container[int]) -> Iterator[QueryEntry]:
         return parse_queries(query for place, query in enumerate(results["queries"]) if place in places)
 
-    return "".join(render_report(run, summary, read_queries))
+    return render_queries(summary, read_queries, run)
 
 
 def render_page(folder: Path, limits: PageLimits | None = None) -> str:
@@ -60,7 +63,21 @@ def render_page(folder: Path, limits: PageLimits | None = None) -> str:
     summary = load_summary(RunFolder(folder))
     extras = read_extras(RunFolder(folder), summary)
     queries = partial(read_query_entries, folder / "results.json")
-    return "".join(render_report(folder.name, summary, queries, extras, limits))
+    return render_queries(summary, queries, folder.name, extras, limits)
+
+
+def render_queries(
+    summary: Summary,
+    read: ReadQueries,
+    run: str = "run",
+    extras: ReportExtras | None = None,
+    limits: PageLimits | None = None,
+) -> str:
+    """The report of these queries."""
+    queries = ReportQueries(summary, limits)
+    for entry in read(ALL_INDICES):
+        queries.add(entry)
+    return "".join(render_report(run, summary, queries, read, extras))
 
 
 def read_data(text: str) -> Row:

@@ -27,12 +27,18 @@ from judge.report.display_text import (
     truncate,
     use_display_names,
 )
-from judge.report.html import render_report
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from tests.support.cases import check_each
 from tests.support.factories import make_rows, read_judgments
-from tests.unit.report.pages import make_entries, read_data, read_object, render_page, run_lexical
+from tests.unit.report.pages import (
+    make_entries,
+    read_data,
+    read_object,
+    render_page,
+    render_queries,
+    run_lexical,
+)
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
 SEEN = "\n\u200c\u200d"
@@ -185,8 +191,7 @@ def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
 def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) -> None:
     summary = load_summary(RunFolder(demo))
     walk = make_entries(2000, list(summary.engines), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
-    pieces = list(render_report("big", summary, walk))
-    text = "".join(pieces)
+    text = render_queries(summary, walk, "big")
     assert len(text.encode()) < 6_000_000
     shown = len(read_data(text)["queries"])
     assert f"A sample: {shown:,} of 2,000 queries" in text
@@ -269,7 +274,7 @@ def test_the_page_shows_the_warnings_of_an_agreement_with_labels(tmp_path: Path)
 def test_the_page_shows_the_remarks_of_an_assessor_in_both_languages(demo: Path) -> None:
     remark = "The prompts show labelled examples: 3 in English and 0 in Chinese."
     summary = replace(load_summary(RunFolder(demo)), remarks=(remark,))
-    text = "".join(render_report("run", summary, lambda places: iter(())))
+    text = render_queries(summary, lambda places: iter(()))
     assert f'<span class="en">{remark}</span>' in text
     assert "提示词展示了已标注的示例：英文 3 个，中文 0 个。" in text
 

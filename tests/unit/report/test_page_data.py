@@ -15,9 +15,9 @@ from judge.report.payload import (
     LONGEST,
     PageData,
     PageLimits,
+    PageQueries,
     dump_script_json,
     pack_query,
-    select_queries,
 )
 from judge.runs.results_file import (
     ALL_INDICES,
@@ -170,13 +170,11 @@ ENGINES = ["a", "b"]
 
 
 def select_by_precision(read_queries: ReadQueries, engines: list[str], limits: PageLimits) -> PageData:
-    """Select queries by P@5; every query is added once, in reading order."""
-    added: list[str] = []
-    page_data = select_queries(
-        read_queries, make_precision_summary(*engines), limits, lambda entry: added.append(entry.query_id)
-    )
-    assert added == [entry.query_id for entry in read_queries(ALL_INDICES)]
-    return page_data
+    """Select queries by P@5."""
+    queries = PageQueries(make_precision_summary(*engines), limits)
+    for entry in read_queries(ALL_INDICES):
+        queries.add(entry)
+    return queries.select(read_queries)
 
 
 def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
