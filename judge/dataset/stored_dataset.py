@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -106,18 +105,20 @@ def store_dataset(reader: QueryReader, depth: int, folder: Path | None) -> Poole
     """Return the dataset of `reader` with its pool down to `depth`, in a temporary file in `folder`."""
     lines = TemporaryLines(folder)
     remarks = PoolRemarks(depth, dates=reader.options.dates)
-    queries: list[Query] = []
+    counts = _PoolCounts(depth)
     for query, rankings in reader.read(folder):
-        lines.append([encode_line(_make_stored_query(query, rankings, depth))])
+        stored = _make_stored_query(query, rankings, depth)
+        lines.append([encode_line(stored)])
         remarks.add(rankings)
-        queries.append(query)
+        counts.add(stored)
+    queries = list(counts.queries.values())
     by_id = sorted(range(len(queries)), key=lambda number: queries[number].id)
     in_order = (decode_line(_query_decoder, line) for line in lines.read_lines(by_id))
     # As plain texts, because msgspec encodes no messages.
     warnings = tuple(map(str, (*reader.warnings, *remarks.describe(reader.texts_file))))
     footer = _Footer(_hash_dataset(queries, in_order), warnings, reader.options.dates)
     lines.append([encode_line(footer)])
-    return load_pooled(lines, depth)
+    return _make_pooled(lines, counts, footer)
 
 
 def _make_stored_query(query: Query, rankings: Sequence[Ranking], depth: int) -> _StoredQuery:
@@ -157,38 +158,53 @@ def _hash_dataset(queries: Iterable[Query], stored: Iterable[_StoredQuery]) -> s
     return digest.hexdigest()[:16]
 
 
+class _PoolCounts:
+    """The queries of a dataset, and what its lines contain down to `depth`."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.queries: dict[str, Query] = {}
+        self.engines: set[str] = set()
+        self.rankings = self.results = self.pairs = 0
+
+    def add(self, stored: _StoredQuery) -> None:
+        """Add a query; raise ValueError where it is there twice."""
+        if stored.query.id in self.queries:
+            raise ValueError("a query is there twice")
+        self.queries[stored.query.id] = stored.query
+        self.engines.update(stored_list.engine for stored_list in stored.lists)
+        results = [number for stored_list in stored.lists for number in stored_list.numbers[: self.depth]]
+        self.rankings += len(stored.lists)
+        self.results += len(results)
+        self.pairs += len({stored.snippets[number].id for number in results})
+
+
 def load_pooled(lines: StoredLines, depth: int, cache_key: str = "") -> PooledDataset:
     """Return the dataset in `lines`, and its pool with `cache_key`; raise ValueError for other lines.
 
     Rankings and pairs are read from the lines whenever they are used.
     """
-    queries: dict[str, Query] = {}
-    engines: set[str] = set()
-    counts = Counter[str]()
-    footer = None
+    counts = _PoolCounts(depth)
     for line in lines:
         if line.startswith(_FOOTER_START):
-            footer = decode_line(_footer_decoder, line)
-            break
+            return _make_pooled(lines, counts, decode_line(_footer_decoder, line), cache_key)
         stored = decode_line(_query_decoder, line)
         stored.check(depth)
-        if stored.query.id in queries:
-            raise ValueError("a query is there twice")
-        queries[stored.query.id] = stored.query
-        engines.update(stored_list.engine for stored_list in stored.lists)
-        results = [number for stored_list in stored.lists for number in stored_list.numbers[:depth]]
-        counts["rankings"] += len(stored.lists)
-        counts["results"] += len(results)
-        counts["pairs"] += len({stored.snippets[number].id for number in results})
-    if footer is None:
-        raise ValueError("no line ends the dataset")
+        counts.add(stored)
+    raise ValueError("no line ends the dataset")
+
+
+def _make_pooled(
+    lines: StoredLines, counts: _PoolCounts, footer: _Footer, cache_key: str = ""
+) -> PooledDataset:
+    queries, depth = counts.queries, counts.depth
 
     def read_rankings() -> Iterator[Ranking]:
         for line in islice(lines, len(queries)):
             yield from decode_line(_query_decoder, line).make_rankings()
 
-    rankings: StoredRankings[None] = StoredRankings(read_rankings, counts["rankings"])
-    dataset = Dataset(queries, rankings, tuple(sorted(engines)), footer.warnings, footer.dates)
-    pairs = StoredRecords(partial(list_pairs, dataset, depth), counts["pairs"])
-    pool = Pool(depth, counts["results"], pairs, cache_key)
+    rankings: StoredRankings[None] = StoredRankings(read_rankings, counts.rankings)
+    dataset = Dataset(queries, rankings, tuple(sorted(counts.engines)), footer.warnings, footer.dates)
+    pairs = StoredRecords(partial(list_pairs, dataset, depth), counts.pairs)
+    pool = Pool(depth, counts.results, pairs, cache_key)
     return PooledDataset(dataset, pool, footer.fingerprint, lines)
