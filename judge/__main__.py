@@ -12,11 +12,13 @@ def start() -> NoReturn:
         # Ctrl-C may come while these are imported.
         import gc
 
+        # A run builds much and throws little away: looking for garbage often costs a tenth of its time. What
+        # is imported for a run has fewer objects than this.
+        gc.set_threshold(200_000)
+
         from judge.cli.main import main
         from judge.config.environment import use_one_thread_for_matrices
 
-        # A run builds much and throws little away: looking for garbage often costs a tenth of its time.
-        gc.set_threshold(100_000)
         use_one_thread_for_matrices()
         code = main()
     except KeyboardInterrupt:
