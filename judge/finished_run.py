@@ -128,10 +128,8 @@ def _write_report(folder: RunFolder) -> Path:
     from judge.report.html import ReportQueries, write_report
 
     with translate_run_errors(folder.path):
-        summary, read = (
-            load_current_summary(folder),
-            partial(read_query_entries, folder.path / "results.json"),
-        )
+        summary = load_current_summary(folder)
+        read = partial(read_query_entries, folder.path / "results.json")
         queries = ReportQueries(summary)
         for entry in read():
             queries.add(entry)
