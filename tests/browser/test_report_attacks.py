@@ -58,7 +58,7 @@ ATTRIBUTES = set(
     title type value
     """.split()
 )
-BASE = tuple(f"engine-{letter}" for letter in "abcdefgh")
+BASE = tuple(f"engine-{letter}" for letter in "abcdefghi")
 #: The engines of the pages in which many queries are opened, and their results: two of each.
 FEW = BASE[:2]
 RESULTS = 2 * len(FEW)
@@ -92,7 +92,7 @@ def make_harmless(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """A run of eight engines, to put names into."""
+    """A run of nine engines, to put names into."""
     return run_engines(tmp_path_factory.mktemp("runs") / "base", BASE)
 
 
