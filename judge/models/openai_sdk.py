@@ -292,7 +292,8 @@ async def _split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     async for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines[1:] if is_too_long else lines:
-            yield line
+            if len(line) <= MAX_BYTES:
+                yield line
         is_too_long = len(rest) > MAX_BYTES or (is_too_long and not lines)
         if is_too_long:
             rest = b""

@@ -217,7 +217,7 @@ def test_requests_whose_replies_are_cut_off_are_not_paid_again(status: str, tmp_
 def test_a_line_that_is_too_long_costs_only_its_own_request(tmp_path: Path) -> None:
     def reply(request: ChatRequest) -> Reply:
         is_long = not request.headers and "0.1.3 " in extract_fenced(request.prompt)
-        return Reply(text="x" * (MAX_BYTES + 2**20)) if is_long else reply_with_grade(request)
+        return Reply(text="x" * MAX_BYTES) if is_long else reply_with_grade(request)
 
     with BatchServer(reply) as server:
         result = run_judge(*make_batch_words(tmp_path, server))
