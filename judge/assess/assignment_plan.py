@@ -143,10 +143,11 @@ class AssignmentPlan:
         """Return the first of `indices` with each key, and the others with its key; `indices` are sorted."""
         # Whole keys are compared only where these parts of them are equal.
         parts = np.frombuffer(self._keys, np.int64)[:: _KEY_SIZE // 8][indices]
-        _, group, sizes = np.unique(parts, return_inverse=True, return_counts=True)
+        in_order = np.sort(parts)
+        repeated = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
         first_indices: dict[str, int] = {}
         others: dict[int, list[int]] = {}
-        for index in indices[sizes[group] > 1].tolist():
+        for index in indices[np.isin(parts, repeated)].tolist():
             first = first_indices.setdefault(self._read_key(index), index)
             if first != index:
                 others.setdefault(first, []).append(index)
