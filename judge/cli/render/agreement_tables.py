@@ -101,6 +101,12 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
             "ignored: {count:,} pairs without text, which count as grade 0 on both sides",
             agreement.empty_pairs,
         )
+    if agreement.unknown_texts:
+        yield t.translate_plural(
+            "ignored: {count:,} pair whose text is unknown; the scores of both sides impute its grade",
+            "ignored: {count:,} pairs whose text is unknown; the scores of both sides impute their grades",
+            agreement.unknown_texts,
+        )
     if not agreement.wholly_labelled_queries:
         yield t(
             "No query is wholly labelled, so the figures hold for the labelled pairs alone; for labels on the"

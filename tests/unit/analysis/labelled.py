@@ -17,12 +17,18 @@ from tests.support.datasets import read_dataset
 
 #: The texts each engine shows for each query, best first.
 Shown = Mapping[str, Mapping[str, Sequence[str]]]
+#: The same, None where the text is unknown.
+PartlyShown = Mapping[str, Mapping[str, Sequence[str | None]]]
 #: Grades by query and text, None where judging failed.
 GradesByText = Mapping[tuple[str, str], int | None]
 
 
 def make_run(
-    shown: Shown, *repeats: GradesByText, measures: str = "nDCG@3 P@1", scale: Scale = GRADED, depth: int = 3
+    shown: PartlyShown,
+    *repeats: GradesByText,
+    measures: str = "nDCG@3 P@1",
+    scale: Scale = GRADED,
+    depth: int = 3,
 ) -> JudgedRun:
     """A run of `shown` that an assessor judged once for each of `repeats`."""
     rows = [

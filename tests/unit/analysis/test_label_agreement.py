@@ -15,6 +15,7 @@ from judge.json_text import dump_json
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
 from tests.unit.analysis.labelled import (
     GradesByText,
+    PartlyShown,
     Shown,
     label_first,
     make_favouring_run,
@@ -324,6 +325,21 @@ def test_snippets_without_text_are_nobody_s_judgment() -> None:
     good = sum(truth[f"q{q}", text] >= 2 for q in range(30) for text in blank[f"q{q}"][:2])
     assert order["people"]["A"] == pytest.approx(good / 90)
     assert measure_agreement(run, make_people(run, {**labels, ("q0", ""): 3})) == result
+
+
+def test_unknown_texts_are_imputed_on_both_sides() -> None:
+    """All known results are relevant, so the donors of A's unknown one are, too. An unknown text is no 0."""
+    shown: PartlyShown = {
+        "A": {"q0": ["a", "b", None], "q1": ["a", "b", None]},
+        "B": {"q0": ["c", "d", "e"], "q1": ["c", "d", "e"]},
+    }
+    grades: GradesByText = {(query_id, text): 2 for query_id in ("q0", "q1") for text in "abcde"}
+    run = make_run(shown, {**grades, ("q0", ""): None, ("q1", ""): None}, measures="P@3")
+    result = measure_agreement(run, make_people(run, grades))
+    assert (result["unknown_texts"], result["empty_pairs"], result["pairs"]) == (2, 0, 10)
+    assert (result["wholly_labelled_queries"], result["engines"]["A"]["results"]) == (2, 4)
+    order = result["orders"]["P@3"]
+    assert order["people"] == order["assessor"] == {"A": 1.0, "B": 1.0}
 
 
 def test_queries_that_nobody_answered_are_in_no_correction() -> None:

@@ -283,8 +283,10 @@ def test_what_the_orders_are_over_is_said(unfair_agreement: dict[str, Any]) -> N
 
 
 def test_what_has_nothing_to_label_is_said(unfair_agreement: dict[str, Any]) -> None:
-    text = render_tables({**unfair_agreement, "empty_pairs": 7, "queries_without_text": 1200})
+    without = {"empty_pairs": 7, "unknown_texts": 3, "queries_without_text": 1200}
+    text = render_tables({**unfair_agreement, **without})
     assert "ignored: 7 pairs without text, which count as grade 0 on both sides" in text
+    assert "ignored: 3 pairs whose text is unknown; the scores of both sides impute their grades" in text
     assert "on all 120 queries that have something to label (1,200 have nothing), estimated from" in text
     assert "no text" not in render_tables(unfair_agreement)
 
