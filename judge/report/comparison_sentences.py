@@ -57,8 +57,9 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     scaled = [(sqrt(comparison.n / n), comparison) for comparison in comparisons]
     detectable = median(scale * (comparison.detectable or 0.0) for scale, comparison in scaled)
     doubled = median(scale * (comparison.detectable_doubled or 0.0) for scale, comparison in scaled)
-    # Both have as many decimals as the smaller one needs for its first digit, and two at least.
-    decimals = max(2, -floor(log10(doubled))) if doubled else 2
+    # Both have as many decimals as the smaller one needs for two digits: with one, 0.016 and 0.011 would seem
+    # to differ by a factor of 2.
+    decimals = max(2, 1 - floor(log10(doubled))) if doubled else 2
     return t(
         "With {queries} that two engines share, a test detects a true difference of about {detectable}"
         " between them in 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (all three are"
