@@ -23,6 +23,8 @@ from judge.report.facts import OUTCOMES
 
 #: How many engines or pairs of them a sentence names.
 _MOST_NAMES = 6
+#: How many pairs of engines a table has: as many as `judge compare` prints by default.
+_MOST_PAIRS = 21
 #: With fewer engines RBO, which looks at the top of long lists, adds nothing to tau.
 _LONG_LIST = 10
 
@@ -128,18 +130,19 @@ def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterat
         left_out=left_out,
         labelled=labelled,
     )
-    yield Group(_make_correction_table(calibration, name))
+    engines, comparisons = _sort_best_first(calibration)
+    yield Group(_make_correction_table(calibration, engines, comparisons[:_MOST_PAIRS], name))
+    if (more := len(comparisons) - _MOST_PAIRS) > 0:
+        yield t("… and {count:,} more pairs of engines: agreement.json has all", count=more)
     yield t("This holds if the labelled queries were drawn at random (judge agree {run} --plan N).", run=run)
     yield from (_name_run(warning, run) for warning in calibration.warnings)
-    if len(calibration.comparisons) > 1:
+    if len(comparisons) > 1:
         yield t(
             "The intervals of differences hold for all pairs together, those of engines for each engine"
             " alone."
         )
     alike = [
-        (comparison.a, comparison.b)
-        for comparison in calibration.comparisons
-        if comparison.different < MIN_DIFFERING
+        (comparison.a, comparison.b) for comparison in comparisons if comparison.different < MIN_DIFFERING
     ]
     if alike:
         yield t(
@@ -147,7 +150,7 @@ def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterat
             least=MIN_DIFFERING,
             pairs=_list_pairs(alike, ordered=False),
         )
-    yield from _describe_outcomes(calibration.comparisons)
+    yield from _describe_outcomes(comparisons)
 
 
 def _name_run(text: str, run: str) -> str:
@@ -155,13 +158,26 @@ def _name_run(text: str, run: str) -> str:
     return t(text.replace_value("run", run) if isinstance(text, Message) else text)
 
 
-def _make_correction_table(calibration: MeasureCalibration, name: str) -> Table:
+def _sort_best_first(calibration: MeasureCalibration) -> tuple[list[str], list[CorrectedDifference]]:
+    """Return the engines and their pairs: the best engine by the assessor first."""
+    means = {engine: row.assessor for engine, row in calibration.engines.items()}
+    engines = sorted(means, key=lambda engine: (-means[engine], engine))
+    place = {engine: number for number, engine in enumerate(engines)}
+    return engines, sorted(calibration.comparisons, key=lambda pair: sorted((place[pair.a], place[pair.b])))
+
+
+def _make_correction_table(
+    calibration: MeasureCalibration,
+    engines: Sequence[str],
+    comparisons: Sequence[CorrectedDifference],
+    name: str,
+) -> Table:
     table = _make_table(name)
-    best_first = sorted(calibration.engines.items(), key=lambda item: (-item[1].assessor, item[0]))
-    for engine, row in best_first:
+    for engine in engines:
+        row = calibration.engines[engine]
         means = f"{row.assessor:.3f}", f"{row.corrected:.3f}", format_plain_range(t, row.ci95)
         table.add_row(escape_line(engine), *means)
-    for comparison in calibration.comparisons:
+    for comparison in comparisons:
         table.add_row(
             escape_line(f"{comparison.a} - {comparison.b}"),
             f"{comparison.assessor:+.3f}",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import random
+import re
 from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -355,6 +358,28 @@ def test_many_engines_are_not_all_named() -> None:
     assert "engine5 = engine6 = engine7 = engine8 > engine0 = engine1 > 3 more by people's grades, " in text
     assert "the assessor reverses: engine5 > engine0; engine5 > engine1; engine5 > engine2" in text
     assert "; 14 more" in text
+
+
+def test_the_pairs_of_the_best_engines_come_first_and_the_others_are_counted() -> None:
+    """Of 8 engines, e7 is the best one by far and e0 the worst; both sides say so on 40 queries."""
+    chance = random.Random(3)
+    shown = {
+        f"e{at}": {f"q{q}": [f"{at} {q} {rank}" for rank in range(3)] for q in range(40)} for at in range(8)
+    }
+    truth = {
+        (query_id, text): 2 if chance.random() < 0.1 + at / 10 else 0
+        for at, queries in enumerate(shown.values())
+        for query_id, texts in queries.items()
+        for text in texts
+    }
+    run = make_run(shown, truth, measures="P@3")
+    text = render_tables(measure_agreement(run, make_people(run, truth)))
+    pairs = re.findall("^(e[0-9]) - (e[0-9])  ", text, re.MULTILINE)
+    engines = re.findall(r"^(e[0-9])  +0\.", text, re.MULTILINE)
+    assert len(engines) == 8
+    assert [set(pair) for pair in pairs] == [set(two) for two in combinations(engines, 2)][:21]
+    assert "… and 7 more pairs of engines: agreement.json has all" in text
+    assert "confirm the assessor's order: e7 > " in text
 
 
 def test_one_engine_and_none_are_no_trouble() -> None:
