@@ -180,7 +180,7 @@ def agree(
         typer.Argument(help="Run folder, or a file with an assessor's grades (qrels).", show_default=False),
     ],
     more: Annotated[
-        list[str] | None, typer.Argument(help="After --engines: more engines.", show_default=False)
+        list[str] | None, typer.Argument(help="After --engines or --run: more of them.", show_default=False)
     ] = None,
     qrels_files: Annotated[
         list[Path] | None,
@@ -219,7 +219,7 @@ def agree(
     ] = None,
     trec_runs: Annotated[
         list[Path] | None,
-        make_option("Without a run folder: the TREC run of an engine; repeatable.", "--run"),
+        make_option("Without a run folder: TREC runs of engines; more of them can follow.", "--run"),
     ] = None,
     depth: Annotated[
         int | None, make_option("Without a run folder: number of ranks that count (default 10).", min=1)
@@ -233,6 +233,8 @@ def agree(
     """
     from judge.analysis.pair_plan import DrawSize
 
+    if trec_runs:
+        trec_runs, more = [*trec_runs, *map(Path, more or ())], None
     names = [*(engines or ()), *(more or ())]
     if (trec_runs or depth is not None) and not run.is_file():
         raise InputError("--run and --depth are for two files of grades; {run} is a run folder", run=run)

@@ -549,7 +549,7 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     assert content["orders"]["P@1"]["assessor"] == {"one": 0.5, "two": 0.5}
     text = run_agree(*words)
     assert "nDCG@10 on 2 queries" in text
-    turned = run_agree(assessor, "--qrels", people, "--run", runs[1], "--run", runs[0], "--json")
+    turned = run_agree(assessor, "--qrels", people, "--run", runs[1], runs[0], "--json")
     assert turned == run_agree(*words, "--json")
     assert "no measure 'foo'" in run_refused(*words, "--measure", "foo")
     assert "grade 2; the binary scale ends at 1" in run_refused(*words, "--labels-scale", "binary")
