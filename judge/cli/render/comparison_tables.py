@@ -135,6 +135,7 @@ def _describe_result(summary: Summary, run: Path, measure: str | None, max_pairs
         repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", summary.repeats),
         pairs=t("{pairs} in all runs together", pairs=judged) if summary.runs else judged,
     )
+    yield from assessor_sentences.describe_labels(t, summary)
     yield assessor_sentences.describe_served_models(t, summary)
     yield choose_headline(t, summary, measure)
     yield from selftest_sentences.warn_unreliable(t, summary)

@@ -95,6 +95,11 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[
     output = render_tables(three_engines)
     lines = output.splitlines()
     assert lines[0].startswith("8 queries, 3 engines, judged down to rank 5 by lexical/graded, 2 repeats")
+    labels = {"source": "people.qrels", "pairs": 7, "unmatched": 2, "check": None}
+    assert render_tables({**three_engines, "labels": labels}).splitlines()[1:3] == [
+        f"7 of {three_engines['pairs']} pairs have the grade of a person (people.qrels).",
+        "Labels that match no pair and are not used: 2.",
+    ]
     assert lines[0].endswith("100.0% judged")
     assert lines[1] == choose_headline(ENGLISH, load(three_engines))
     assert all(
