@@ -6,11 +6,9 @@ server make calls.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -359,6 +357,8 @@ def _to_path(option: str, value: object) -> Path:
 
 def _run_outside_loop(work: Callable[[CancelToken], T]) -> T:
     """Do `work`, in another thread if this one already runs an event loop; then Ctrl-C cancels it."""
+    from concurrent.futures import ThreadPoolExecutor
+
     from judge.client.cancel import CancelToken, raise_on_signals
 
     cancel_token = CancelToken()
@@ -374,6 +374,8 @@ def _run_outside_loop(work: Callable[[CancelToken], T]) -> T:
 
 
 def _is_loop_running() -> bool:
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:

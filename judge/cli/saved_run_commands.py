@@ -130,9 +130,17 @@ def report(run: RunFolderArgument, opens: OpenOption = False) -> None:
 
 def measures() -> None:
     """List every measure. The list has the notation, the meaning and the source of the formula."""
-    from judge.cli.render import run_tables
+    from rich.table import Table
+    from rich.text import Text
 
-    make_console().print(run_tables.make_measure_table())
+    from judge.measure.measures import MEASURE_KINDS
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in (t("measure"), t("what it says of one query"), t("source")):
+        table.add_column(title, overflow="fold")
+    for kind in MEASURE_KINDS.values():
+        table.add_row(Text(kind.syntax), t(kind.meaning), t(kind.source))
+    make_console().print(table)
 
 
 def show(

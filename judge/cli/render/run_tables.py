@@ -14,7 +14,7 @@ from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.errors import RunIncomplete
 from judge.flags import TEXT_MISSING
-from judge.measure.measures import MEASURE_KINDS, name_mean
+from judge.measure.measures import name_mean
 from judge.messages import Message
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
@@ -189,13 +189,3 @@ def _describe_result(summary: Summary, run: str, least: float) -> Iterator[str]:
     if summary.stability:
         measure = summary.main_measure
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
-
-
-def make_measure_table() -> Table:
-    """Return every measure that exists."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in (t("measure"), t("what it says of one query"), t("source")):
-        table.add_column(title, overflow="fold")
-    for kind in MEASURE_KINDS.values():
-        table.add_row(Text(kind.syntax), t(kind.meaning), t(kind.source))
-    return table
