@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
@@ -184,7 +185,11 @@ def summary_from_json(value: dict[str, Any], place: str) -> Summary:
     """Return the summary that the JSON object in `place` holds, in the layout of any version up to now."""
     version = check_version(value, place)
     rename_keys(value, VERSION_1)
-    return from_json(Summary, _upgrade_summary(value) if version == 1 else value, place)
+    current = _upgrade_summary(value) if version == 1 else value
+    # pydantic converts more types and says what is wrong; its validator takes some 40 ms to build.
+    with suppress(ValueError, RecursionError):
+        return msgspec.convert(current, Summary)
+    return from_json(Summary, current, place)
 
 
 def is_outdated(value: Mapping[str, Any]) -> bool:
