@@ -197,13 +197,14 @@ def _mark_name(name: str) -> Markup:
     if count_columns(name) <= _UNBROKEN:
         return Markup('<bdi class="whole">{}</bdi>').format(name)
     mark_word = Markup('<span class="whole">{}</span>').format
-    words = (mark_word(shorten_middle(word, _UNBROKEN)) for word in _WORD_ENDS.split(name))
+    words = (mark_word(shorten_middle(word, _UNBROKEN)) for word in re.split(_WORD_ENDS, name))
     return Markup('<bdi title="{}">{}</bdi>').format(name, Markup("<wbr>").join(words))
 
 
 #: In a table, names of so many columns stay on one line, and longer words are shortened.
 _UNBROKEN = 20
-_WORD_ENDS = re.compile(rf"(?<=[\s_./:@+\-{HAN}])(?!\Z)")
+#: `re` compiles it at the first use: few tables have such names.
+_WORD_ENDS = rf"(?<=[\s_./:@+\-{HAN}])(?!\Z)"
 
 
 def shorten_middle(text: str, limit: int, first: int | None = None) -> str:
