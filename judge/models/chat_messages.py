@@ -12,7 +12,7 @@ import msgspec
 
 from judge.errors import NoResponse, RequestRejected
 from judge.messages import Message
-from judge.models.error_mapping import ErrorResponse, make_transport_error, shorten
+from judge.models.error_mapping import ErrorResponse, find_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt, Usage, is_complete_reply
 
@@ -52,7 +52,7 @@ def parse_response(
         json_body = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # it is stricter than json
         json_body = _parse_json(_decode(body))
-    if 200 <= status < 300 and isinstance(json_body, dict) and not _has_error(json_body):
+    if 200 <= status < 300 and isinstance(json_body, dict) and not find_error(json_body):
         return json_body  # `read_chat_completion` removes secrets from what it takes
     text = redact(_decode(body), *secrets)
     json_body = _parse_json(text)
@@ -67,13 +67,6 @@ def _parse_json(text: str) -> Any:  # noqa: ANN401 - any JSON
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _has_error(json_body: Mapping[str, Any]) -> bool:
-    has_no_answer = not (json_body.get("choices") or json_body.get("output"))
-    return bool(
-        json_body.get("error") or (has_no_answer and (json_body.get("code") or json_body.get("error_code")))
-    )
 
 
 def _decode(body: bytes) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
+from typing import Any
 
 from judge.errors import (
     AccountError,
@@ -46,6 +47,28 @@ _REFUSED = (
 )
 
 
+def find_error(body: Mapping[str, Any]) -> object:
+    """Return what holds the error in the JSON of a response, a false value if nothing does.
+
+    A gateway may put the error of a provider into the first choice. Without an answer, the whole body may be
+    the error.
+    """
+    if error := body.get("error"):
+        return error
+    choices = body.get("choices")
+    if choices:
+        first = choices[0] if isinstance(choices, list) else None
+        return first.get("error") if isinstance(first, Mapping) else None
+    if body.get("output"):
+        return None
+    state, errors = body.get("base_resp"), body.get("errors")  # of MiniMax, of Cloudflare
+    if isinstance(state, Mapping) and state.get("status_code"):
+        return state
+    if isinstance(errors, list) and errors:
+        return errors[0]
+    return body if body.get("code") or body.get("error_code") else None
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
     """The error in a server's response; `param` is the parameter that the server names."""
@@ -65,19 +88,19 @@ class ErrorResponse:
         """
         body = body[0] if isinstance(body, list) and len(body) == 1 else body  # Gemini's form
         whole = body if isinstance(body, Mapping) else {"message": _extract_plain_text(body)}
-        error = whole.get("error") or whole
+        error = find_error(whole) or whole
         if not isinstance(error, Mapping):
-            error = {"message": str(error)}
+            error = {**whole, "message": str(error)}
         inner = error.get("innererror")
         codes = [
-            error.get("code") or error.get("error_code"),
-            error.get("type"),
+            error.get("code") or error.get("error_code") or error.get("status_code"),
+            error.get("type") or error.get("error_type"),
             inner.get("code") if isinstance(inner, Mapping) else None,
             *re.findall(r'"quotaId": "([\w-]+)"', json.dumps(error.get("details"))),
         ]
         if status < 400:
             status = next(filter(None, map(_read_status, (whole.get("status_code"), *codes))), status)
-        messages = (error.get(name) for name in ("message", "msg", "error_msg", "detail"))
+        messages = (error.get(name) for name in ("message", "msg", "error_msg", "status_msg", "detail"))
         message = next(filter(None, messages), "")
         metadata = error.get("metadata")
         if isinstance(metadata, Mapping) and isinstance(metadata.get("raw"), str):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
+from judge.models.chat_messages import parse_response, read_chat_completion
 from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, read_retry_after, shorten
 from judge.models.redaction import mask
 from tests.support.cases import check_each
@@ -198,11 +201,41 @@ def test_which_limit_it_was_is_read_where_a_server_hides_it(quotas: list[str], k
     assert classify(ErrorResponse.from_response(429, make_gemini_error(*quotas), {})).kind == kind
 
 
-def test_an_error_is_found_under_the_names_that_baidu_gives_it() -> None:
-    fault = ErrorResponse.from_response(
-        200, {"error_code": 110, "error_msg": "Access token invalid or no longer valid"}, {}
-    )
-    assert (fault.code, fault.message) == ("110", "Access token invalid or no longer valid")
+@check_each(
+    ("status", "body", "code", "message"),
+    [
+        (200, {"error_code": 110, "error_msg": "Access token expired"}, "110", "Access token expired"),
+        # https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267
+        (403, {"code": "no permission", "error": "Content violates"}, "no permission", "Content violates"),
+        # https://github.com/huggingface/text-generation-inference/issues/2749
+        (422, {"error": "`inputs` too long", "error_type": "validation"}, "validation", "`inputs` too long"),
+        # https://platform.minimaxi.com/docs/api-reference/errorcode
+        (200, {"choices": None, "base_resp": {"status_code": 1004, "status_msg": "no"}}, "1004", "no"),
+        # https://github.com/genkit-ai/genkit/pull/6259, https://openrouter.ai/docs/api-reference/overview
+        (200, {"choices": [{"message": {}, "error": {"code": 502, "message": "no"}}]}, "502", "no"),
+        (400, {"success": False, "errors": [{"code": 5007, "message": "no"}], "result": {}}, "5007", "no"),
+    ],
+)
+def test_an_error_is_found_where_its_server_puts_it(
+    status: int, body: dict[str, object], code: str, message: str
+) -> None:
+    response = parse_response(status, json.dumps(body).encode(), {})
+    assert isinstance(response, ErrorResponse)
+    assert (response.code, response.message) == (code, message)
+
+
+@check_each(
+    "body",
+    [
+        {"choices": [{"message": {"content": "2"}}], "base_resp": {"status_code": 0, "status_msg": ""}},
+        {"choices": [{"message": {"content": "2"}, "error": None}], "error": None, "code": "ok"},
+        {"choices": [{"message": {"content": "2"}}], "base_resp": {"status_code": 1}, "errors": ["x"]},
+    ],
+)
+def test_an_answer_is_no_error(body: dict[str, object]) -> None:
+    response = parse_response(200, json.dumps(body).encode(), {})
+    assert not isinstance(response, ErrorResponse)
+    assert read_chat_completion(response, {}).text == "2"
 
 
 def test_only_what_may_pass_asks_to_wait() -> None:
