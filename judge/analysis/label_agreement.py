@@ -16,9 +16,9 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import SCHEMA_VERSION
-from judge.dataset.labels import LabelSet, select_labellable
+from judge.dataset.labels import LabelSet, select_labellable, select_unknown_texts
 from judge.errors import InputError
-from judge.flags import EMPTY_SNIPPET, SHOWN_AS_EXAMPLE
+from judge.flags import SHOWN_AS_EXAMPLE
 from judge.measure import agreement
 from judge.measure.engine_agreement import (
     EngineLabelBias,
@@ -32,7 +32,7 @@ from judge.measure.measures import Measure
 from judge.measure.ppi import MeasureCalibration, correct_engines
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
-from judge.records import Dataset, Judgment, Pair, PairKey, Pool, Query, Ranking, Scale, ScaleName, Snippet
+from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, ScaleName, Snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def compare_with_labels(
     typical = agreement.compute_median_grades(run.judgments)
     scale = run.spec.scale
     labellable = select_labellable(run.pool)
-    empty_pairs = len(_select_empty(run.pool))
+    unknown_texts = len(select_unknown_texts(run.pool))
     pairs = [pair.key for pair in labellable if pair.key not in people.examples]
     fully, partly = agreement.find_graded_queries(pairs, people.compared)
     labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
@@ -142,8 +142,8 @@ def compare_with_labels(
         labelled_pairs=len(people.compared),
         unmatched_labels=len(labels.unmatched),
         unlabelled_pairs=len(pairs) - len(people.compared),
-        empty_pairs=empty_pairs,
-        unknown_texts=len(run.pool.pairs) - len(labellable) - empty_pairs,
+        empty_pairs=len(run.pool.pairs) - len(labellable) - unknown_texts,
+        unknown_texts=unknown_texts,
         labelled_queries=len(partly),
         wholly_labelled_queries=len(fully),
         queries_to_label=len(labelled.labellable),
@@ -185,14 +185,10 @@ def _split_grades(run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByP
             file=labels.source,
         )
     with_text = {pair.key for pair in select_labellable(run.pool)}
-    empty = dict.fromkeys(_select_empty(run.pool), 0)
+    unknown = {pair.key for pair in select_unknown_texts(run.pool)}
+    empty = dict.fromkeys((pair.key for pair in run.pool.pairs if pair.key not in with_text | unknown), 0)
     compared = {key: labels.grades[key] for key in labels.grades if key in with_text and key not in shown}
     return _PeopleGrades(compared, examples, {**assumed, **empty}, labels.scale)
-
-
-def _select_empty(pool: Pool) -> list[PairKey]:
-    """Return the pairs that the engine showed without a text, which have grade 0."""
-    return [pair.key for pair in pool.pairs if EMPTY_SNIPPET in pair.snippet.flags]
 
 
 def _estimate_bias(

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from judge.analysis.judged_run import JudgedRun, score_run
-from judge.dataset.labels import select_labellable
+from judge.dataset.labels import select_labellable, select_unknown_texts
 from judge.dataset.pool import list_firsts
 from judge.errors import InputError
 from judge.json_text import hash_parts
@@ -27,7 +27,7 @@ from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.ppi import draw_queries_to_label
 from judge.messages import Message, NameList
-from judge.records import PairKey, Scale
+from judge.records import Pair, PairKey, Scale
 
 #: A plan needs this many pairs, and a decision as many labels or nine tenths of the plan; with fewer than
 #: `ENOUGH_LABELS` there is a warning.
@@ -102,7 +102,7 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
     Raise InputError for an unknown engine, a measure that is not a sum over ranks, and a size that cannot be.
     """
     ordered, means, queries = _order_engines(run, engines, measure)
-    weights_by_pair = _weigh_pairs(run, ordered, measure, queries, size.seed)
+    weights_by_pair = _weigh_pairs(run, ordered, measure, queries, size.seed, select_labellable(run.pool))
     scale = run.spec.scale
     if not weights_by_pair:
         raise InputError(
@@ -177,22 +177,33 @@ def _order_engines(
     return ordered, tuple(means[name] for name in ordered), queries
 
 
+def weigh_unknown_texts(run: JudgedRun, plan: PairPlan) -> dict[PairKey, Floats]:
+    """Return the (comparisons,) weights of the pairs whose text is unknown: no plan draws them."""
+    unknown = select_unknown_texts(run.pool)
+    return _weigh_pairs(run, plan.engines, parse_measure(plan.measure), plan.queries, plan.seed, unknown)
+
+
 def _weigh_pairs(
-    run: JudgedRun, engines: Sequence[str], measure: Measure, queries: Sequence[str], seed: int
+    run: JudgedRun,
+    engines: Sequence[str],
+    measure: Measure,
+    queries: Sequence[str],
+    seed: int,
+    pairs: Iterable[Pair],
 ) -> dict[PairKey, Floats]:
-    """Return the (comparisons,) weights of the pairs that have one.
+    """Return the (comparisons,) weights of those of the `pairs` that have one.
 
     They are in the order of the draw: by query, so that people read each query once.
     """
     longest = max((len(ranking.snippets) for ranking in run.data.rankings), default=0)
     of_rank = pair_sampling.compute_rank_weights(measure, run.pool.depth, longest)
-    labellable = {pair.key for pair in select_labellable(run.pool)}
+    among = {pair.key for pair in pairs}
     weights: dict[PairKey, Floats] = {}
     for ranking in run.data.rankings:
         if ranking.engine in engines:
             for snippet_id, weight in zip(list_firsts(ranking), of_rank, strict=False):
                 key = ranking.query_id, snippet_id
-                if key in labellable:
+                if key in among:
                     of_engine = weights.setdefault(key, np.zeros(len(engines)))
                     of_engine[engines.index(ranking.engine)] += weight
     drawn = draw_queries_to_label(queries, len(queries), seed)
@@ -233,7 +244,7 @@ def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:
     check("queries", plan.queries, plan.queries == queries, Message("the run has others"))
     fits = len(plan.means) == len(engines) and all(map(isfinite, plan.means))
     check("means", plan.means, fits, Message("each engine has a number"))
-    expected = _weigh_pairs(run, engines, measure, queries, plan.seed)
+    expected = _weigh_pairs(run, engines, measure, queries, plan.seed, select_labellable(run.pool))
     units = len(plan.units)
     check("units", units, units == len(expected), Message("the run gives another number"))
     for number, (unit, (key, own)) in enumerate(zip(plan.units, expected.items(), strict=True)):

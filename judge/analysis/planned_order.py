@@ -6,17 +6,25 @@ pairs of its engines: those that the plan does not compare count as not signific
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.pair_plan import ENOUGH_LABELS, MIN_LABELS, PairPlan, group_grades, number_queries
+from judge.analysis.pair_plan import (
+    ENOUGH_LABELS,
+    MIN_LABELS,
+    PairPlan,
+    group_grades,
+    number_queries,
+    weigh_unknown_texts,
+)
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.labels import LabelSet
 from judge.errors import InputError
+from judge.measure.formulas import Floats
 from judge.measure.measures import Measure, parse_measure
 from judge.measure.pair_sampling import (
     EstimatedDifference,
@@ -27,6 +35,7 @@ from judge.measure.pair_sampling import (
 from judge.measure.ppi import CorrectedOutcome, decide_corrected_order
 from judge.measure.resampling import ALPHA, MIN_DIFFERING, Interval, holm, make_finite_interval
 from judge.messages import Message, SeparatedNames
+from judge.records import PairKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +103,26 @@ def decide_planned_order(run: JudgedRun, plans: Sequence[PairPlan], people: Labe
             drawn=len(drawn),
             least=least,
         )
-    draws = [_make_draw(run, plans, people, measure, number) for number in range(len(first.engines) - 1)]
+    unknown = weigh_unknown_texts(run, first)
+    draws = [
+        _make_draw(run, plans, unknown, people, measure, number) for number in range(len(first.engines) - 1)
+    ]
     rounds = max(first.rounds, len(plans))
     estimates = [(draw, estimate_difference(draw)) for draw in draws]
     comparisons = _compare(first, estimates, ALPHA / rounds)
-    warnings = (*_warn(plans, people, len(labelled), len(drawn)), *_explain_open(comparisons, estimates))
+    open_texts = sum(key not in people.grades for key in unknown)
+    warnings = (
+        *_warn(plans, people, len(labelled), len(drawn), open_texts),
+        *_explain_open(comparisons, estimates),
+    )
     return PlannedComparison(
         SCHEMA_VERSION, first.measure, len(first.queries), len(labelled), comparisons, warnings
     )
 
 
-def _warn(plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int) -> Iterator[str]:
+def _warn(
+    plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int, unknown: int
+) -> Iterator[str]:
     yield from people.warnings
     if labelled < ENOUGH_LABELS and labelled < len(plans[0].units):
         yield Message(
@@ -117,6 +135,12 @@ def _warn(plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int
             "{count:,} drawn pairs have no label and may have any grade, which widens the intervals: label"
             " them, or ask another person",
             count=drawn - labelled,
+        )
+    if unknown:
+        yield Message(
+            "pairs that can change the order and whose text is unknown may have any grade, which widens the"
+            " intervals: {count:,}",
+            count=unknown,
         )
     if people.unmatched:
         query_id, item = people.unmatched[0]
@@ -168,13 +192,24 @@ def _explain_open(
 
 
 def _make_draw(
-    run: JudgedRun, plans: Sequence[PairPlan], people: LabelSet, measure: Measure, number: int
+    run: JudgedRun,
+    plans: Sequence[PairPlan],
+    unknown: Mapping[PairKey, Floats],
+    people: LabelSet,
+    measure: Measure,
+    number: int,
 ) -> LabelledDraw:
-    """Return the units with a weight in comparison `number`, with their labels."""
+    """Return the units with a weight in comparison `number`, with their labels.
+
+    Pairs of `unknown` texts, with their weights, are units that are certainly drawn.
+    """
     first = plans[0]
     units = {unit.key: unit for unit in first.units if unit.weights[number]}
+    weights = {key: unit.weights[number] for key, unit in units.items()}
+    weights |= {key: float(own[number]) for key, own in unknown.items() if own[number]}
     total = sum(plan.labels for plan in plans)
-    inverse, certain = dict.fromkeys(units, 0.0), dict.fromkeys(units, True)
+    inverse = {key: float(key not in units) for key in weights}
+    certain = dict.fromkeys(weights, True)
     for plan in plans:
         for unit in plan.units:
             if unit.key in units:
@@ -183,12 +218,13 @@ def _make_draw(
     gains = compute_unit_gains(measure, people.scale)
     if measure.name == "DCG":  # the unit of the means by the assessor: both top grades gain the same
         gains *= compute_unit_gains(measure, run.spec.scale)[-1] / gains[-1]
-    labels = [people.grades.get(key) for key in units]
+    labels = [people.grades.get(key) for key in weights]
+    by_assessor = [units[key].grade if key in units else None for key in weights]
     return LabelledDraw(
         queries=len(first.queries),
-        query=number_queries(units, first.queries),
-        weight=np.array([unit.weights[number] for unit in units.values()]),
-        group=group_grades((unit.grade for unit in units.values()), run.spec.scale),
+        query=number_queries(weights, first.queries),
+        weight=np.array(list(weights.values())),
+        group=group_grades(by_assessor, run.spec.scale),
         inverse=np.array(list(inverse.values())),
         certain=np.array(list(certain.values()), bool),
         gain=np.array([np.nan if grade is None else gains[grade] for grade in labels]),

@@ -26,6 +26,9 @@ from judge.records import (
     ScaleName,
 )
 
+#: Flags of a snippet whose text is unknown.
+_UNKNOWN_TEXT = frozenset({TEXT_MISSING, TEXT_CUT})
+
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -130,8 +133,13 @@ def match_labels(
 def select_labellable(pool: Pool) -> tuple[Pair, ...]:
     """Return the pairs that people can label: those with a readable text."""
     return tuple(
-        pair for pair in pool.pairs if {EMPTY_SNIPPET, TEXT_MISSING, TEXT_CUT}.isdisjoint(pair.snippet.flags)
+        pair for pair in pool.pairs if {EMPTY_SNIPPET, *_UNKNOWN_TEXT}.isdisjoint(pair.snippet.flags)
     )
+
+
+def select_unknown_texts(pool: Pool) -> tuple[Pair, ...]:
+    """Return the pairs whose text is unknown: they are unjudged, while an empty snippet has grade 0."""
+    return tuple(pair for pair in pool.pairs if not _UNKNOWN_TEXT.isdisjoint(pair.snippet.flags))
 
 
 def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:

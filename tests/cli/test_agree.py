@@ -953,6 +953,25 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
     assert pair.difference == pytest.approx(pair.assessor)
 
 
+def test_unknown_texts_may_have_any_grade(tmp_path: Path) -> None:
+    """On 10 of 30 queries a's result has no known text. On the others it is relevant, and b's never is."""
+    rows = [
+        {"query_id": f"q{query}", "query": "q", "engine": engine, "snippet": None if is_unknown else text}
+        for query in range(30)
+        for engine in "ab"
+        for text, is_unknown in [(f"{engine} {query}", engine == "a" and query < 10)]
+    ]
+    run, plan = tmp_path / "run", tmp_path / "plan.csv"
+    judge.run(rows, "lexical", min_coverage=0.5, out=str(run))
+    run_agree(run, "--plan-pairs", 50, "--measure", "P@1", "--out", plan)
+    people = write_plan_labels(plan, lambda row: 3 * (row["snippet"][0] == "a"))
+    result = judge.decide_order(run, people, plan)
+    (pair,) = result.comparisons
+    assert (pair.a, pair.labelled, pair.unlabelled) == ("a", 50, 10)
+    assert pair.bounds == pytest.approx((20 / 30, 1))
+    assert "the intervals: 10" in " ".join(result.warnings)
+
+
 @check_each(
     ("queries", "reason"),
     [
