@@ -42,8 +42,8 @@ _PARAMETERS = (
 )
 _REFUSED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected|available)|invalid|not (?:supported|permitted|allowed)"
-    r"|(?:does not|doesn't|only) support|extra inputs|extra_forbidden"
-    r"|must be|should be|range of|please enable)"
+    r"|(?:do(?:es)? not|do(?:es)?n't|only) support|extra inputs|extra_forbidden|cannot both"
+    r"|must (?:be|have)|should be|range of|too large|maximum allowed|please enable)"
 )
 
 
@@ -153,27 +153,30 @@ class ErrorRule:
         return self.error(self.kind, text, retry_after=wait)
 
 
-#: A limit per day, which outlasts a run.
-_A_DAY = r"(?:per[ _-]?day|\b[RT]PD\b|daily)"
+#: A limit per day or longer, which outlasts a run.
+_A_DAY = r"(?:(?:per|by|/)[ _-]?(?:day|week|month)|\b[RT]PD\b|daily)"
 #: Messages of providers about an account without credit, or without credit for today.
 _USED_UP = (
     rf"{_A_DAY}|usage limit|total request limit|monthly quota|plan and billing|balance is insufficient"
+    r"|spending limit|inference limit|free trial quota|(?:out of|any|available) credits|exceeded ?budget"
     r"|account\b.{0,60}\b(?:suspended|locked|deactivated|in arrears)"
-    r"|欠费|余额(?:不足|已用完)|额度(?:不足|已用)|使用上限|今日.{0,10}限额|每日.{0,10}限额|套餐已到期|账户.{0,8}(?:锁定|非活动)"
+    r"|欠费|余额(?:不足|已用完)|额度(?:不足|已用)|使用上限|今日.{0,10}限额|每日.{0,10}限额|套餐(?:已到期|暂未开放)|账户.{0,8}(?:锁定|非活动)"
 )
 _ACCOUNT = Message("check the account's plan, balance and daily limits")
+_LOWER = Message("the model does not allow so many tokens in a reply: lower --max-tokens")
 #: The first row that fits decides: codes and messages come before statuses.
 ERROR_RULES = (
     ErrorRule(
         "content_filter",
         RequestRejected,
-        says=r"content_?filter|data_?inspection|responsibleai|content management policy|inappropriate content"
-        r"|flagged (?:by|as|for)|input was flagged|risk control|censor|敏感内容"
+        says=r"content[ _]?filter|data_?inspection|responsibleai|content management policy"
+        r"|inappropriate content|flagged (?:by|as|for)|input was flagged|risk control|censor|敏感内容"
         r"|sensitive[ _]?(?:content|words|information)|content exists risk|content_?policy|new_sensitive"
-        r"|rejected[^.]{0,30} safety system",
+        r"|rejected[^.]{0,30} safety system|violates[^.]{0,20} (?:usage|content) (?:guidelines|polic)",
+        code=r"rule_?blocked|_unsafe",
     ),
     # Before rate_limit: a request of more tokens than a minute allows never fits.
-    ErrorRule("too_long", RequestRejected, statuses={413}),
+    ErrorRule("too_long", RequestRejected, statuses={413}, says="request too large"),
     # Some servers say "check your plan" about tokens per minute, too.
     ErrorRule(
         "rate_limit",
@@ -186,40 +189,47 @@ ERROR_RULES = (
         AccountError,
         statuses={402},
         code=r"insufficient_(?:user_)?quota|exceeded_current_quota|insufficient_balance|arrearage|billing|freetieronly"
-        r"|commodity_?not_?purchased",
+        r"|commodity_?not_?purchased|budget_?exceeded",
         says=r"exceeded your current quota|overdue|insufficient.{0,20}balance|credit balance"
-        r"|(?:free|hour|week|month) allocated quota|free tier",
+        r"|(?:free|hour|week|month) allocated quota|free tier|specified API usage limit",
         hint=_ACCOUNT,
     ),
-    ErrorRule("quota", AccountError, among={*range(200, 300), 403, 429}, says=_USED_UP, hint=_ACCOUNT),
+    ErrorRule("quota", AccountError, among={*range(200, 300), 403, 412, 429}, says=_USED_UP, hint=_ACCOUNT),
     ErrorRule(
         "rate_limit",
         RetryableError,
         statuses={429},
         code=r"throttling|rate_?limit|limit_requests|limit_burst|too_?many_?requests",
+        says=r"^\S* rate limit$",
     ),
+    ErrorRule("bad_parameter", AccountError, says=r"\bmax_tokens\W{1,3}must be less", hint=_LOWER),
     ErrorRule(
         "too_long",
         RequestRejected,
-        code=r"context_length_exceeded|string_above_max_length|toolarge",
-        says=r"maximum context|context[ _](?:length|window|size)|range of input length"
-        r"|(?:prompt|input)[^.]{0,20} too long|input token count[^.]{0,20} exceeds|prompt 超长",
+        code=r"context_length_exceeded|string_above_max_length|toolarge|tokens_too_long",
+        says=r"maximum context|context[ _](?:length|window|size)|range of input length|model token limit"
+        r"|(?:prompt|input)[^.]{0,20} too long|input token count[^.]{0,20} exceeds|prompt 超长"
+        r"|max message tokens|max_tokens must be at least 1, got -"
+        r"|\b(?:prompt_tokens|max_new_tokens|inputs)\b.{0,20} must",
     ),
     ErrorRule(
         "model_not_found",
         AccountError,
         statuses={405, 410},
-        code=r"model_?not_?(?:found|exist|supported)|model\.notexist",
-        says=r"model.{0,80} (?:does not|doesn't|not) exist|model.{0,80} not found|url error|模型不存在",
+        code=r"model_?not_?(?:found|exist|supported)|model\.notexist|(?:invalid|unknown)_model"
+        r"|model_decommissioned",
+        says=r"model.{0,80} (?:does not|doesn't|not) exist|model.{0,80} not found|url error|模型不存在"
+        r"|model.{0,80} no longer available|(?:unknown|invalid) model (?:name|')|no such model"
+        r"|not a valid model id|no models loaded|unexpected endpoint|^\S* 404 not_?found",
         hint=Message("check the model's name and --base-url"),
     ),
     ErrorRule(
         "auth",
         AccountError,
         statuses={401, 403},
-        code=r"invalid_?api_?key|access_?denied|authentication|unauthorized|permission",
+        code=r"invalid_?api_?key|access_?denied|authentication|unauthorized|permission|organization_restricted",
         says=r"incorrect api key|invalid api.?key|api.?key (?:not valid|is invalid)"
-        r"|access token (?:invalid|expired)",
+        r"|access token (?:invalid|expired)|login fail|location is not supported",
         hint=Message(
             "check the variable with the key, such as OPENAI_API_KEY or DASHSCOPE_API_KEY, and that the key"
             " may use this model at this address"
@@ -257,8 +267,9 @@ ERROR_RULES = (
     ErrorRule(
         "server_error",
         RetryableError,
-        statuses={408, 409, 425, *range(500, 600)},
+        statuses={408, 409, 424, 425, 498, *range(500, 600)},
         code=r"^internal_?error(?!\.algo\.invalid)|overloaded|service_?unavailable|server_error|requesttimeout",
+        says=r"model (?:has |is )?(?:crashed|unloaded)",
     ),
     ErrorRule(
         "bad_parameter",
@@ -272,7 +283,8 @@ ERROR_RULES = (
     ErrorRule(
         "bad_parameter",
         AccountError,
-        says=rf"{_REFUSED}.{{0,80}}\b{_PARAMETERS}\b|\b{_PARAMETERS}\b.{{0,80}}{_REFUSED}|support http call",
+        says=rf"{_REFUSED}.{{0,80}}\b{_PARAMETERS}\b|\b{_PARAMETERS}\b.{{0,80}}{_REFUSED}|support http call"
+        r"|system role not supported|developer instruction is not enabled|conversation roles must alternate",
         hint=Message("change that parameter, or use another model"),
     ),
     ErrorRule(
@@ -293,13 +305,19 @@ ERROR_RULES = (
     ErrorRule("server_error", RetryableError, statuses=range(200, 300)),
 )
 BAD_REQUEST = ErrorRule("bad_request", RequestRejected)
+#: A prompt does not fit because the context of the model is not larger than the reply alone.
+REPLY_TOO_LONG = ErrorRule("bad_parameter", AccountError, hint=_LOWER)
+_CONTEXT = re.compile(r"context length (?:is|of) (\d{1,9})")
+_REPLY = re.compile(
+    r"too large: (\d{1,9})|(\d{1,9}) (?:in the completion|tokens for the completion|output tokens)"
+)
 
 
 def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> CallError:
     """Return the error that a response of the server at `endpoint` means, without `secrets` in its message.
 
     Kind and class come from the first row of `ERROR_RULES` that fits, else it is a `RequestRejected`
-    bad_request.
+    bad_request. Where no prompt fits beside the reply, it is no error of one pair.
     """
     says_current_quota = "exceeded your current quota" in response.message.lower()
     is_throttled = says_current_quota and response.code.lower() == "throttling.allocationquota"
@@ -308,7 +326,15 @@ def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> Call
         # per minute.
         response = replace(response, code="Throttling.AllocationQuota", message="too many tokens a minute")
     rule = next((rule for rule in ERROR_RULES if rule.fits(response)), BAD_REQUEST)
+    if rule.kind == "too_long" and _is_reply_too_long(response.message[:_MAX_READ]):
+        rule = REPLY_TOO_LONG
     return rule.make_error(response, *secrets)
+
+
+def _is_reply_too_long(message: str) -> bool:
+    """Return whether the reply alone, of the length that was requested, fills the context of the model."""
+    context, reply = _CONTEXT.search(message), _REPLY.search(message)
+    return context is not None and reply is not None and int(reply[1] or reply[2]) >= int(context[1])
 
 
 def make_transport_error(detail: str, *secrets: str) -> NoResponse:

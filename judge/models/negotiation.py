@@ -22,11 +22,11 @@ Form = Literal["json_schema", "json_object", "text"]
 NEGOTIABLE = frozenset({400, 404, 422, 500, 501})
 _UNSUPPORTED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected)|not (?:supported|permitted)"
-    r"|(?:does not|doesn't) support|only [0-9.]{1,4} is allowed|deprecated|extra)"
+    r"|do(?:es)?(?: not|n't) support|only [0-9.]{1,4} is allowed|deprecated|extra)"
 )
 _ABOUT_FORM = (
     r"response_format|json[ _]schema|json[ _]object|json[ _]mode|guided_json|structured.?outputs?|grammar"
-    r"|contain the word ['\"]?json"
+    r"|contain the word ['\"]?json|json_validate_failed"
 )
 
 
@@ -46,7 +46,9 @@ class Concession:
         """Return whether `message` refuses the parameter, or names the one that the server wants instead."""
         name = rf"\b(?:{'|'.join(filter(None, (self.parameter, self.inner)))})\b"
         about = rf"{_UNSUPPORTED}.{{0,80}}{name}|{name}.{{0,80}}{_UNSUPPORTED}"
-        return re.search(rf"{self.instead}|{about}" if self.instead else about, message, re.I) is not None
+        # A message about the value may name both.
+        other = rf"\buse\b.{{0,20}}\b{self.instead}\b|" if self.instead else ""
+        return re.search(other + about, message, re.I) is not None
 
 
 CONCESSIONS = (

@@ -84,6 +84,27 @@ ERRORS = [
     (403, "30011", "Your paid balance is insufficient. Please top up and try again.", "quota"),
     (403, "AccountOverdueError", "your account has an overdue balance", "quota"),
     (403, "insufficient_user_quota", "用户额度不足, 剩余额度: ＄0.00", "quota"),
+    # https://github.com/continuedev/continue/issues/10373, https://github.com/Anantys-oss/koan/issues/2412
+    (429, "", "Your team has either used all available credits or reached its monthly limit", "quota"),
+    (403, "permission-denied", "Your newly created team doesn't have any credits yet.", "quota"),
+    (403, "", "You have run out of credits or need a Grok subscription.", "quota"),
+    # https://github.com/BerriAI/litellm/issues/14144, https://github.com/BerriAI/litellm/pull/37000
+    (400, "400 budget_exceeded", "Budget has been exceeded! Current cost: 14, Max budget: 10", "quota"),
+    (429, "429 budget_exceeded", "LiteLLM User: me, exceeded budget for model=m", "quota"),
+    (429, "429", "No deployments available - crossed budget: Exceeded budget for deployment m", "quota"),
+    # https://github.com/theopenco/llmgateway/pull/3838, https://github.com/FerroxLabs/wayland/issues/545
+    (412, "PRECONDITION_FAILED", "Account a is suspended, possibly due to reaching the limit", "quota"),
+    # https://github.com/anthropics/claude-code/issues/38035
+    (400, "invalid_request_error", "You have reached your specified API usage limits.", "quota"),
+    # https://www.volcengine.com/docs/82379/1299023
+    (429, "SetLimitExceeded", "Your account [2] has reached the set inference limit for m", "quota"),
+    (429, "QuotaExceeded", "Your account [2] has exhausted its free trial quota for m.", "quota"),
+    # https://docs.bigmodel.cn/cn/faq/api-code
+    (429, "1311", "当前订阅套餐暂未开放GLM-5权限", "quota"),
+    # https://github.com/cohere-ai/cohere-developer-experience/pull/199
+    (429, "", "You are using a Trial key, which is limited to 1000 API calls / month.", "quota"),
+    (429, "", "You are using a Trial key, which is limited to 10 API calls / minute.", "rate_limit"),
+    (429, "RateLimitReached", "Rate limit of 150 per 86400s exceeded for UserByModelByDay.", "quota"),
     # A server that repeats the prompt says nothing of the account.
     (422, "", "Input should be shorter: '话费余额不足怎么办，欠费停机 daily'", "bad_request"),
     # https://platform.stepfun.com/docs/zh/guide/exception: about one pair, while others are let through
@@ -94,10 +115,31 @@ ERRORS = [
     (401, "invalid_api_key", "Incorrect API key provided.", "auth"),
     (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", "auth"),
     (403, "AccessDenied.Unpurchased", "Access to model denied.", "auth"),
+    # https://github.com/google-gemini/gemini-cli/issues/24641, https://console.groq.com/docs/errors
+    (400, "400", "User location is not supported for the API use.", "auth"),
+    (400, "organization_restricted", "Organization has been restricted.", "auth"),
+    # https://platform.minimax.io/docs/api-reference/errorcode.md
+    (200, "1004", "login fail: Please carry the API secret key", "auth"),
+    (200, "1002", "rate limit", "rate_limit"),
     (403, "model_not_found", "Project `p` does not have access to model `gpt-9`", "model_not_found"),
     (404, "", "The model `qwen2.5-none` does not exist.", "model_not_found"),
     (400, "Model.NotExist", "Model not exist.", "model_not_found"),
     (400, "InvalidParameter", "url error, please check url!", "model_not_found"),
+    # https://github.com/valentinfrlch/ha-llmvision/issues/324,
+    # https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/618
+    (400, "model_decommissioned", "The model `m` has been decommissioned.", "model_not_found"),
+    (400, "", "The model `m` is no longer available.", "model_not_found"),
+    (200, "", "Unexpected endpoint or method. (POST /chat/completions)", "model_not_found"),
+    # https://github.com/Gitlawb/openclaude/issues/214
+    (500, "500", "404 NOT_FOUND", "model_not_found"),
+    # https://github.com/BerriAI/litellm/issues/9663, https://github.com/tmc/langchaingo/issues/1233,
+    # https://github.com/RightNow-AI/openfang/issues/697
+    (400, "400", "Invalid model name passed in model=m. Call `/v1/models`", "model_not_found"),
+    (400, "1500 invalid_model", "Invalid model: m", "model_not_found"),
+    (400, "400", "m/n is not a valid model ID", "model_not_found"),
+    (400, "", "invalid params, unknown model 'm' (2013)", "model_not_found"),
+    (400, "5007", "AiError: No such model m or task", "model_not_found"),
+    (400, "", "No models loaded. Please load a model in the developer page.", "model_not_found"),
     (404, "", "Not Found", "model_not_found"),
     (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens.", "too_long"),
     (400, "InternalError.Algo.InvalidParameter", "Range of input length should be [1, 30720]", "too_long"),
@@ -108,8 +150,32 @@ ERRORS = [
     (400, "1261", "Prompt 超长", "too_long"),
     # https://github.com/google-gemini/gemini-cli/issues/6678
     (400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum number of tokens", "too_long"),
+    # https://github.com/chatboxai/chatbox/issues/2060, https://github.com/vllm-project/vllm/issues/4667
+    (400, "20015", "length of prompt_tokens (9) must be less than max_seq_len (8).", "too_long"),
+    (400, "400", "max_tokens must be at least 1, got -186.", "too_long"),
+    # https://github.com/QwenLM/Qwen3/issues/1321, https://github.com/meta-llama/llama/issues/1103,
+    # https://github.com/huggingface/chat-ui/issues/1149
+    (400, "400", "The input (9 tokens) is longer than the model's context length (8 tokens).", "too_long"),
+    (422, "validation", "`inputs` must have less than 1024 tokens. Given: 2000", "too_long"),
+    (422, "", "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 10000", "too_long"),
+    (400, "invalid_request_error", "Your request exceeded model token limit: 8192", "too_long"),
+    (400, "InvalidParameter", "Total tokens of image and text exceed max message tokens.", "too_long"),
+    # https://github.com/vanderschaarlab/climb/issues/1
+    (429, "rate_limit_exceeded tokens", "Request too large for m on tokens per min (TPM)", "too_long"),
     # https://console.groq.com/docs/errors
     (413, "rate_limit_exceeded tokens", "on tokens per minute (TPM): Limit 6000, Requested 6500", "too_long"),
+    # https://github.com/skapadia3214/groq-moa/issues/8, https://github.com/OpenBMB/ChatDev/issues/492,
+    # https://github.com/nextlevelbuilder/goclaw/pull/660, https://github.com/open-webui/pipelines/pull/546
+    (400, "", "`max_tokens` must be less than or equal to `8`, … the `context_window`", "bad_parameter"),
+    (400, "invalid_value", "max_tokens is too large: 9. This model supports at most 8.", "bad_parameter"),
+    (400, "", "max_tokens: 9 > 8, which is the maximum allowed number", "bad_parameter"),
+    (400, "", "Requests with max_tokens > 4096 must have stream=true", "bad_parameter"),
+    (400, "", "`temperature` and `top_p` cannot both be specified for this model.", "bad_parameter"),
+    # https://github.com/vllm-project/vllm/pull/2964, https://github.com/vllm-project/vllm/issues/2080,
+    # https://github.com/BerriAI/litellm/pull/16767
+    (400, "400", "System role not supported", "bad_parameter"),
+    (400, "", "Conversation roles must alternate user/assistant/user/assistant/...", "bad_parameter"),
+    (400, "400", "Developer instruction is not enabled for models/gemma", "bad_parameter"),
     (400, "InvalidParameter", "Range of max_tokens should be [1, 8192]", "bad_parameter"),
     (400, "InvalidParameter", "parameter.enable_thinking must be set to false", "bad_parameter"),
     (400, "unsupported_value", "Unsupported value: 'temperature' does not support 0.", "bad_parameter"),
@@ -121,6 +187,13 @@ ERRORS = [
     (400, "invalid_request_error", "Content Exists Risk", "content_filter"),
     # https://github.com/songquanpeng/one-api/issues/737, https://volcengine.com/docs/82379/1299023
     (400, "content_policy_violation", "Your request was rejected by our safety system.", "content_filter"),
+    # https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267,
+    # https://github.com/anthropics/claude-code/issues/58367
+    (403, "permission", "Content violates usage guidelines. Failed check: BIO", "content_filter"),
+    (400, "invalid_request_error", "Output blocked by content filtering policy", "content_filter"),
+    # https://help.aliyun.com/zh/model-studio/error-code
+    (400, "FaqRuleBlocked", "Input or output data is blocked by faq rule.", "content_filter"),
+    (403, "system_unsafe", "the content of system field is invalid", "content_filter"),  # Baidu
     (400, "SensitiveContentDetected", "The request failed.", "content_filter"),
     (400, "BadRequest", "The input text may contain sensitive information.", "content_filter"),
     # https://github.com/esengine/DeepSeek-Reasonix/issues/6818
@@ -132,6 +205,11 @@ ERRORS = [
     (500, "InternalError.Timeout", "An internal timeout occured.", "server_error"),
     (503, "", "no healthy upstream", "server_error"),
     (529, "overloaded_error", "Overloaded", "server_error"),
+    # https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1347, https://console.groq.com/docs/errors
+    (400, "", "The model has crashed without additional information.", "server_error"),
+    (400, "", "Model unloaded.", "server_error"),
+    (424, "generation", "Request failed during generation: Server error", "server_error"),
+    (498, "capacity_exceeded", "Flex tier capacity exceeded", "server_error"),
     (408, "RequestTimeOut", "Request timed out.", "server_error"),
     (200, "", "upstream timeout", "server_error"),
 ]
@@ -147,6 +225,26 @@ def test_a_fault_is_what_the_server_says(status: int, code: str, message: str, k
     error = classify(ErrorResponse(status, code, message))
     assert (error.kind, type(error)) == (kind, CLASSES[kind])
     assert f"HTTP {status}" in str(error)
+
+
+@check_each(
+    ("context", "reply", "kind"), [(9, 8, "too_long"), (9, 9, "bad_parameter"), (9, 10, "bad_parameter")]
+)
+@check_each(
+    "message",
+    [
+        # https://github.com/vllm-project/vllm/issues/20409, https://github.com/vllm-project/vllm/issues/33418
+        "context length is {} tokens. However, you requested 13 (4 in the messages, {} in the completion)",
+        "context length is {} tokens. However, you requested {} output tokens and your prompt contains",
+        # https://github.com/anomalyco/opencode/pull/25292
+        "context length of {} tokens. You requested 4 from the input and {} tokens for the completion.",
+    ],
+)
+def test_a_reply_that_fills_the_context_is_no_error_of_one_pair(
+    message: str, context: int, reply: int, kind: str
+) -> None:
+    error = classify(ErrorResponse(400, "400", f"This model's maximum {message.format(context, reply)}"))
+    assert (error.kind, "lower --max-tokens" in str(error)) == (kind, kind == "bad_parameter")
 
 
 @pytest.mark.parametrize(
@@ -209,7 +307,7 @@ def test_which_limit_it_was_is_read_where_a_server_hides_it(quotas: list[str], k
         (403, {"code": "no permission", "error": "Content violates"}, "no permission", "Content violates"),
         # https://github.com/huggingface/text-generation-inference/issues/2749
         (422, {"error": "`inputs` too long", "error_type": "validation"}, "validation", "`inputs` too long"),
-        # https://platform.minimaxi.com/docs/api-reference/errorcode
+        # https://platform.minimax.io/docs/api-reference/errorcode.md
         (200, {"choices": None, "base_resp": {"status_code": 1004, "status_msg": "no"}}, "1004", "no"),
         # https://github.com/genkit-ai/genkit/pull/6259, https://openrouter.ai/docs/api-reference/overview
         (200, {"choices": [{"message": {}, "error": {"code": 502, "message": "no"}}]}, "502", "no"),

@@ -129,6 +129,8 @@ def test_thinking_is_turned_off_as_the_server_reads_it(url: str, switch: dict[st
         (400, "'messages' must contain the word 'json' in some form, to use it"),
         (400, "Structured outputs are not available for this model"),
         (400, "Failed to initialize samplers: failed to parse grammar"),
+        # https://github.com/thepersonalaicompany/amurex-backend/issues/38
+        (400, "json_validate_failed: Failed to generate JSON. Please adjust your prompt."),
         # https://github.com/ikawrakow/ik_llama.cpp/issues/778, https://github.com/ggml-org/llama.cpp/issues/23463
         (500, 'response_format type must be one of "text" or "json_object", but got: json_schema'),
     ],
@@ -187,6 +189,8 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
         ("`temperature` is deprecated for this model.", "temperature", None),
         ("Unrecognized request argument supplied: chat_template_kwargs", "chat_template_kwargs", None),
         ("Extra inputs are not permitted: enable_thinking", "chat_template_kwargs", None),
+        # https://github.com/Vivswan/litellm-vscode-chat/issues/18
+        ("gpt-5 models don't support temperature=0.0. Only temperature=1 is supported", "temperature", None),
     ],
 )
 def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, sent: int | None) -> None:
@@ -235,9 +239,21 @@ def test_a_ceiling_of_tokens_is_sent_under_its_other_name_then_not_at_all() -> N
         assert result.params.get("max_completion_tokens") == sent
 
 
-def test_a_refusal_that_no_step_cures_ends() -> None:
-    with serve_refusal("Range of max_tokens should be [1, 100]", lambda _: True) as server:
-        with pytest.raises(AccountError, match=r"bad_parameter.*max_tokens.*change that parameter"):
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        ("Range of max_tokens should be [1, 100]", "change that parameter"),
+        # https://github.com/stepfun-ai/Step-Audio-R1/issues/3
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: 400. This model's maximum context length"
+            " is 300 tokens and your request has 100 input tokens (400 > 300 - 100).",
+            "lower --max-tokens",
+        ),
+    ],
+)
+def test_a_refusal_that_no_step_cures_ends(message: str, advice: str) -> None:
+    with serve_refusal(message, lambda _: True) as server:
+        with pytest.raises(AccountError, match=rf"bad_parameter.*max_tokens.*{advice}"):
             ask(open_at("openai", server))
         assert len(server.requests) == 1
 
