@@ -153,11 +153,15 @@ def extract_message_text(content: object) -> str:
 def read_usage(raw: object) -> Usage | None:
     """Return the billed tokens, by the names of OpenAI, DashScope, DeepSeek or LangChain.
 
-    None unless the tokens of both the prompt and the completion are there.
+    None unless the tokens of both the prompt and the completion are there, or follow from the total.
     """
     counts = as_mapping(raw)
     prompt = read_count(counts, "prompt_tokens", "input_tokens")
     completion = read_count(counts, "completion_tokens", "output_tokens")
+    total = read_count(counts, "total_tokens")
+    if prompt is not None and total is not None and total >= prompt:
+        # xAI and Gemini count thinking in the total alone.
+        completion = max(completion or 0, total - prompt)
     if prompt is None or completion is None:
         return None
     prompt_details = as_mapping(counts.get("prompt_tokens_details") or counts.get("input_token_details"))
@@ -177,6 +181,8 @@ def read_count(counts: Mapping[str, Any], *names: str) -> int | None:
     """Return the first whole number under one of `names`."""
     for name in names:
         count = counts.get(name)
+        if type(count) is float and count.is_integer():  # of servers in JavaScript or Lua
+            count = int(count)
         if type(count) is int and 0 <= count < _MAX_TOKEN_COUNT:
             return count
     return None

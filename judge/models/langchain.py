@@ -131,7 +131,7 @@ class LangChainModel:
             return None
         holder = next((name for name in ("extra_body", "model_kwargs") if getattr(model, name, None)), "")
         extra: Mapping[str, Any] = getattr(model, holder) if holder else {}
-        text = f"{response.code} {response.param} {response.message}"
+        text = f"{response.code} {response.param} {response.message}".lower()
         own = {name for name in _SAMPLING if name in text and getattr(model, name, None) is not None}
         # A parameter that must have another value cannot be left out either.
         refused = own | {name for name in extra if name in text and f"{name} must be" not in text}

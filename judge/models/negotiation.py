@@ -22,12 +22,16 @@ Form = Literal["json_schema", "json_object", "text"]
 NEGOTIABLE = frozenset({400, 404, 422, 500, 501})
 _UNSUPPORTED = (
     r"(?:un(?:known|supported|recogni[sz]ed|expected)|not (?:supported|permitted)"
-    r"|do(?:es)?(?: not|n't) support|only [0-9.]{1,4} is allowed|deprecated|extra)"
+    r"|do(?:es)?(?: not|n't) support|only [0-9.]{1,4} is allowed|deprecated|extra|mandatory)"
 )
 _ABOUT_FORM = (
     r"response_format|json[ _]schema|json[ _]object|json[ _]mode|guided_json|structured.?outputs?|grammar"
     r"|contain the word ['\"]?json|json_validate_failed"
 )
+
+
+#: The first of the values that a server supports.
+_LEAST_VALUE = re.compile(r"supported values are: '(\w{1,20})'", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ CONCESSIONS = (
     Concession("max_tokens", instead="max_completion_tokens"),
     Concession("max_completion_tokens"),
     *map(Concession, ("temperature", "top_p", "seed")),
-    *map(Concession, ("enable_thinking", "thinking", "reasoning_effort")),
+    *map(Concession, ("enable_thinking", "thinking", "reasoning", "reasoning_effort")),
     Concession("chat_template_kwargs", inner="enable_thinking"),
 )
 
@@ -126,6 +130,8 @@ class Negotiation:
                 value = remaining.pop(concession.parameter)
                 if concession.instead is not None:
                     remaining[concession.instead] = value
+                elif value == "none" and (least := _LEAST_VALUE.search(message)):
+                    remaining[concession.parameter] = least[1]  # the least thinking of this model
                 return RequestParams(remaining, params.form)
         return None
 

@@ -15,6 +15,8 @@ from judge.messages import Message
 from judge.models.providers import Service
 from judge.models.redaction import find_secrets, mask, redact_logs
 
+#: Domains of servers with the parameter `thinking`.
+_THINKING_DOMAINS = ("deepseek.com", "bigmodel.cn", "z.ai", "volces.com", "moonshot.cn", "moonshot.ai")
 #: SDKs require a key, servers on a private network do not.
 NO_KEY = "none"
 
@@ -197,16 +199,18 @@ def is_dashscope(url: str) -> bool:
 def build_thinking_params(url: str, *, thinking: bool) -> dict[str, Any]:
     """Return the parameters that turn thinking on or off at an OpenAI-compatible `url`.
 
-    There is no common one. DashScope reads `enable_thinking`, DeepSeek and Zhipu `thinking`, Ollama
-    `reasoning_effort` (it ignores the others silently), vLLM, SGLang and llama.cpp `chat_template_kwargs`.
-    OpenAI reads `reasoning_effort`, too, and refuses it for models without reasoning. Other hosts may refuse
-    unknown fields, so they get none.
+    There is no common one. DashScope and SiliconFlow read `enable_thinking`, DeepSeek, Zhipu, Volcengine and
+    Moonshot `thinking`, OpenRouter `reasoning`, Ollama `reasoning_effort` (it ignores the others silently),
+    vLLM, SGLang and llama.cpp `chat_template_kwargs`. OpenAI reads `reasoning_effort`, too, and refuses it
+    for models without reasoning. Other hosts may refuse unknown fields, so they get none.
     """
-    if is_dashscope(url):
+    if is_dashscope(url) or _is_in_domain(url, "siliconflow.cn", "siliconflow.com"):
         return {"enable_thinking": thinking}
-    if any(_is_in_domain(url, domain) for domain in ("deepseek.com", "bigmodel.cn", "z.ai")):
+    if _is_in_domain(url, *_THINKING_DOMAINS):
         return {"thinking": {"type": "enabled" if thinking else "disabled"}}
-    if _is_in_domain(url, "ollama.com") or _is_in_domain(url, "openai.com") or urlsplit(url).port == 11434:
+    if _is_in_domain(url, "openrouter.ai"):
+        return {"reasoning": {"enabled": thinking}}
+    if _is_in_domain(url, "ollama.com", "openai.com") or urlsplit(url).port == 11434:
         return {} if thinking else {"reasoning_effort": "none"}
     if _is_private(url):
         return {"chat_template_kwargs": {"enable_thinking": thinking}}
@@ -223,5 +227,5 @@ def is_address(url: str) -> bool:
         return False
 
 
-def _is_in_domain(url: str, domain: str) -> bool:
-    return f".{urlsplit(url).hostname or ''}".endswith(f".{domain}")
+def _is_in_domain(url: str, *domains: str) -> bool:
+    return f".{urlsplit(url).hostname or ''}".endswith(tuple(f".{domain}" for domain in domains))

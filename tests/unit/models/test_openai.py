@@ -10,6 +10,8 @@ from dataclasses import replace
 import pytest
 
 from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
+from judge.models.error_mapping import ErrorResponse
+from judge.models.negotiation import Negotiation
 from judge.models.openai_sdk import open_client
 from judge.models.providers import DASHSCOPE, OPENAI, Model, Service, open_openai
 from judge.models.server import ServerAccess, build_thinking_params
@@ -111,6 +113,13 @@ def test_environment_variables_of_the_sdk_stay_out(monkeypatch: pytest.MonkeyPat
         ("https://api.deepseek.com", {"thinking": {"type": "disabled"}}),
         ("https://open.bigmodel.cn/api/paas/v4", {"thinking": {"type": "disabled"}}),
         ("https://api.z.ai/api/paas/v4", {"thinking": {"type": "disabled"}}),
+        # https://github.com/ahmadrosid/nakama/pull/922, https://github.com/yilewang/llm-for-zotero/issues/65
+        ("https://ark.cn-beijing.volces.com/api/v3", {"thinking": {"type": "disabled"}}),
+        ("https://api.moonshot.cn/v1", {"thinking": {"type": "disabled"}}),
+        # https://docs.siliconflow.cn/cn/api-reference/chat-completions/chat-completions
+        ("https://api.siliconflow.cn/v1", {"enable_thinking": False}),
+        # https://github.com/oneshot-agent/oneshot-gtm/pull/579
+        ("https://openrouter.ai/api/v1", {"reasoning": {"enabled": False}}),
         ("http://localhost:11434/v1", {"reasoning_effort": "none"}),
         ("http://10.1.2.3:8000/v1", {"chat_template_kwargs": {"enable_thinking": False}}),
         ("http://vllm:8000/v1", {"chat_template_kwargs": {"enable_thinking": False}}),
@@ -202,6 +211,49 @@ def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, 
     assert refused not in answers[1].params
     assert answers[1].params.get("max_completion_tokens") == sent
     assert model.params == intended
+
+
+@check_each(
+    ("message", "params", "instead"),
+    [
+        # https://github.com/kaitranntt/ccs/issues/344
+        (
+            "Unsupported value: 'reasoning_effort' does not support 'none' with this model. Supported values"
+            " are: 'minimal', 'low', 'medium', and 'high'.",
+            {"reasoning_effort": "none"},
+            {"reasoning_effort": "minimal"},
+        ),
+        (
+            "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. Supported"
+            " values are: 'minimal'.",
+            {"reasoning_effort": "minimal"},
+            {},
+        ),
+        # https://github.com/musistudio/claude-code-router/issues/1238
+        (
+            "Reasoning is mandatory for this endpoint and cannot be disabled.",
+            {"reasoning": {"enabled": False}},
+            {},
+        ),
+        # https://github.com/CherryHQ/cherry-studio/issues/7593
+        (
+            "Unsupported thinking type for the current model: disabled",
+            {"thinking": {"type": "disabled"}},
+            {},
+        ),
+        (
+            "Value error, current model does not support parameter `enable_thinking`.",
+            {"enable_thinking": False},
+            {},
+        ),
+    ],
+)
+def test_a_model_that_cannot_stop_to_think_thinks_least(
+    message: str, params: dict[str, object], instead: dict[str, object]
+) -> None:
+    negotiation = Negotiation(params, ("text",))
+    assert negotiation.step_down(negotiation.params, ErrorResponse(400, message=message))
+    assert negotiation.params.params == instead
 
 
 def test_a_refusal_that_openrouter_passes_on_names_the_parameter_and_the_filter() -> None:

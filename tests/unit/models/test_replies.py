@@ -120,7 +120,37 @@ def test_usage_is_read_by_every_providers_names() -> None:
         "output_token_details": {"reasoning": 1},
     }
     assert read_usage(langchain) == Usage(9, 4, 2, 1)
+    assert read_usage({"prompt_tokens": 9.0, "completion_tokens": 2.0}) == Usage(9, 0, 2, 0)
     assert read_usage(None) is None
+
+
+@check_each(
+    ("counts", "completion", "reasoning"),
+    [
+        # https://github.com/Wei-Shaw/sub2api/issues/5771, https://github.com/vercel/ai/pull/12425
+        (
+            {
+                "prompt_tokens": 10120,
+                "completion_tokens": 1499,
+                "total_tokens": 14428,
+                "completion_tokens_details": {"reasoning_tokens": 2809},
+            },
+            1499 + 2809,
+            2809,
+        ),
+        # https://github.com/mozilla-ai/any-llm/issues/1290, https://github.com/router-for-me/CLIProxyAPI/issues/5733
+        ({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623}, 603, 0),
+        ({"prompt_tokens": 21, "total_tokens": 81}, 60, 0),
+        ({"prompt_tokens": 21, "completion_tokens": 9, "total_tokens": 30}, 9, 0),
+        ({"prompt_tokens": 21, "completion_tokens": 9, "total_tokens": 9}, 9, 0),
+    ],
+)
+def test_thinking_that_is_counted_in_the_total_alone_is_paid_for(
+    counts: dict[str, object], completion: int, reasoning: int
+) -> None:
+    usage = read_usage(counts)
+    assert usage is not None
+    assert (usage.completion_tokens, usage.reasoning_tokens) == (completion, reasoning)
 
 
 @check_each(
@@ -129,6 +159,7 @@ def test_usage_is_read_by_every_providers_names() -> None:
         {"total_tokens": 11},
         {"prompt_tokens": None, "completion_tokens": None},
         {"prompt_tokens": 9},
+        {"prompt_tokens": 9, "completion_tokens": 1.5},
         {"prompt_tokens": -9, "completion_tokens": 2},
         {"prompt_tokens": 9, "completion_tokens": 2**60},
     ],
