@@ -7,6 +7,7 @@
     http_connections                 HTTP requests; openai_sdk sends those of OpenAI's SDK
     body_limits                      read the body of a response within a limit
     chat_messages, error_mapping     read the completion in a response, or the error
+    retry_after                      reads how long a server asks to wait
     negotiation                      drop the parameters that a server refuses
     batch_api, openai_sdk            the Batch API: its protocol, and that of OpenAI
     worker_model, ray_cluster        send requests from other machines

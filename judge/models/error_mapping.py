@@ -8,9 +8,6 @@ import socket
 import ssl
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import isfinite
 from typing import Any
 
 from judge.errors import (
@@ -26,6 +23,7 @@ from judge.errors import (
 )
 from judge.messages import Message
 from judge.models.redaction import mask
+from judge.models.retry_after import parse_number, read_retry_after, read_wait
 from judge.models.server import find_proxy, find_proxy_secrets, is_dashscope, redact_url
 
 #: Maximum number of characters of a message from a server.
@@ -150,6 +148,8 @@ class ErrorRule:
         if advice := hint or self.hint:
             text = Message("{name} ({text})", name=text, text=advice)
         wait = read_retry_after(response.headers) if self.error is RetryableError else None
+        if wait is None and self.kind == "rate_limit":
+            wait = read_wait(response.message[:_MAX_READ])
         return self.error(self.kind, text, retry_after=wait)
 
 
@@ -395,25 +395,6 @@ def _describe_cause(cause: BaseException) -> str:
     return explain_error(cause) or type(cause).__name__
 
 
-def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the server asks to wait, None if it names none or they cannot be read.
-
-    Reads `retry-after-ms`, then `retry-after` as seconds or as an HTTP date (RFC 9110, 10.2.3) relative to
-    the server's own clock. The value has no upper limit; the caller sets one.
-    """
-    values = {name.lower(): value for name, value in headers.items()}
-    milliseconds = _parse_number(values.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = values.get("retry-after")
-    seconds = _parse_number(value)
-    if seconds is not None or value is None:
-        return seconds
-    moment = _parse_date(value)
-    now = _parse_date(values.get("date", "")) or datetime.now(UTC)
-    return None if moment is None else max(0.0, (moment - now).total_seconds())
-
-
 def shorten(text: str) -> str:
     """Return `text` as one line of at most `DETAIL_LENGTH` characters."""
     line = " ".join(text.split())
@@ -427,21 +408,5 @@ def _extract_plain_text(body: object) -> str:
 
 
 def _read_status(value: object) -> int | None:
-    number = _parse_number(str(value))
+    number = parse_number(str(value))
     return int(number) if number is not None and 400 <= number < 600 else None
-
-
-def _parse_number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if isfinite(number) and number >= 0 else None
-
-
-def _parse_date(text: str) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):  # the latter for an offset of years
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

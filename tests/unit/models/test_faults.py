@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
 from judge.models.chat_messages import parse_response, read_chat_completion
-from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, read_retry_after, shorten
+from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, shorten
 from judge.models.redaction import mask
+from judge.models.retry_after import read_retry_after, read_wait
 from tests.support.cases import check_each
 
 ERRORS = [
@@ -340,6 +341,37 @@ def test_only_what_may_pass_asks_to_wait() -> None:
     assert classify(ErrorResponse(429, headers={"Retry-After": "3"})).retry_after == 3.0
     assert classify(ErrorResponse(503, headers={"retry-after": "3"})).retry_after == 3.0
     assert classify(ErrorResponse(401, headers={"retry-after": "3"})).retry_after is None
+
+
+@check_each(
+    ("message", "seconds"),
+    [
+        # https://github.com/BerriAI/litellm/issues/5177, https://github.com/alex-wolf-ps/dbchatprov2/issues/2
+        ("No deployments available for selected model, Try again in 60 seconds. Passed model=m", 60.0),
+        ("exceeded token rate limit of your pricing tier. Please retry after 86400 seconds.", 86400.0),
+        # https://github.com/continuedev/continue/issues/10920
+        ("on tokens per minute (TPM): Limit 6000. Please try again in 7m12s.", 432.0),
+        ("Limit 30000, Used 29000, Requested 1200. Please try again in 400ms.", 0.4),
+        ("Please try again in 1h5m30.5s.", 3930.5),
+        ("limit: 10\nPlease retry in 34.074824224s.", 34.074824224),
+        ("Rate limit of 150 per 86400s exceeded. Please wait 3000 seconds before retrying.", 3000.0),
+        ("Please wait 5 minutes", 300.0),
+        ("Too many requests, please try again later. Limit 20 requests", None),
+        ("Retry 3 times", None),
+        ("Requests rate limit exceeded", None),
+        ("", None),
+    ],
+)
+def test_a_wait_is_read_in_the_message_of_a_rate_limit(message: str, seconds: float | None) -> None:
+    assert classify(ErrorResponse(429, message=message)).retry_after == seconds
+    assert classify(ErrorResponse(429, message=message, headers={"retry-after": "3"})).retry_after == 3.0
+    assert classify(ErrorResponse(503, message=message)).retry_after is None
+
+
+@given(st.text(max_size=80))
+def test_no_message_breaks_the_reading(text: str) -> None:
+    seconds = read_wait(f"try again in {text}")
+    assert seconds is None or seconds >= 0
 
 
 def test_a_date_is_read_by_the_servers_clock() -> None:
