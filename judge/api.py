@@ -32,7 +32,7 @@ from judge.dimensions.dimension import DimensionOptions
 from judge.errors import InputError, Interrupted, RunIncomplete
 from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
-from judge.messages import OptionName
+from judge.messages import OptionName, SeparatedNames
 from judge.models.providers import split_address
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.labelling_plan import read_design
@@ -143,13 +143,14 @@ def score(
     return rescore(folder.path, chosen, dimensions=names, options=options, store=store, save=bool(save))
 
 
-def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
+def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str | None = None) -> Summary:
     """Return the summary of one run, or of several runs combined, with the further `measures`.
 
-    `comparisons` has a record for each pair of engines by each measure. The summary of several runs has
-    their paths in `runs`, and in `remarks` what was done to make them comparable. Raises InputError when a
-    folder is not a finished run, or the runs cannot be compared, and RunIncomplete when one of several runs
-    has no grade.
+    `comparisons` has a record for each pair of engines by each measure, or only for the pairs with the engine
+    `against` of one run: their intervals are narrower, because they hold together for fewer pairs. The
+    summary of several runs has their paths in `runs`, and in `remarks` what was done to make them comparable.
+    Raises InputError when a folder is not a finished run, or the runs cannot be compared, and RunIncomplete
+    when one of several runs has no grade.
     """
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")
@@ -157,7 +158,13 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
     names = _list_names("measures", measures)
     if len(paths) == 1:
         folder = RunFolder(paths[0])
-        return _add_measures(folder, names) if names else load_current_summary(folder)
+        return _analyse_again(folder, names, against)
+    if against is not None:
+        raise InputError(
+            "--against is {engine!r}, and there are {count} runs; it takes an engine of one run",
+            engine=against,
+            count=len(paths),
+        )
     with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
         for name, run in loaded.items():
@@ -326,16 +333,26 @@ def decide_order(
     return order
 
 
-def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:
-    """Return the run's summary with the measures `names` after its own, computed from the judgments."""
+def _analyse_again(folder: RunFolder, names: Sequence[str], against: str | None) -> Summary:
+    """Return the run's summary with the measures `names` after its own, and comparisons as for `compare`."""
     summary = load_current_summary(folder)
-    wanted = resolve_measures(names, summary.depth)
-    if all(str(measure) in summary.measures for measure in wanted):
+    wanted = resolve_measures(names, summary.depth) if names else ()
+    if against is None and all(str(measure) in summary.measures for measure in wanted):
         return summary
+    if against is not None and against not in summary.engines:
+        raise InputError(
+            "--against is {engine!r}; the run {run} has the engines {names}",
+            engine=against,
+            run=folder.path,
+            names=SeparatedNames(map(repr, summary.engines)),
+        )
     with translate_run_errors(folder.path):
         run = load_run(folder)
         measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
-        return analyse_run(replace(run, spec=replace(run.spec, measures=measures)))[1]
+        pairs = None
+        if against is not None:
+            pairs = {frozenset((against, engine)) for engine in run.data.engines if engine != against}
+        return analyse_run(replace(run, spec=replace(run.spec, measures=measures)), pairs)[1]
 
 
 def _list_names(option: str, value: object) -> list[str]:

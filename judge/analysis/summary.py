@@ -193,6 +193,14 @@ class Summary:
     near_duplicates: int = 0
     dimensions: Mapping[str, DimensionSummary] = field(default_factory=dict)
 
+    @property
+    def against(self) -> str | None:
+        """The engine with which all others are compared, None where other pairs are compared, too."""
+        pairs = {frozenset((comparison.a, comparison.b)) for comparison in self.comparisons}
+        if self.runs or len(self.engines) < 3 or len(pairs) != len(self.engines) - 1:
+            return None
+        return next(iter(frozenset.intersection(*pairs)), None)
+
     def select_comparisons(self, measure: str | None) -> list[PairComparison]:
         """Return the comparisons by `measure`."""
         return [comparison for comparison in self.comparisons if comparison.measure == measure]

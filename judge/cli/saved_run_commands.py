@@ -69,6 +69,10 @@ def compare(
         str | None, make_option('Measures to compare engines by (default: the first), e.g. "AP@10".')
     ] = None,
     pairs: Annotated[int, make_option("Maximum number of pairs of engines per measure.", min=0)] = 21,
+    against: Annotated[
+        str | None,
+        make_option("Compare the engines of one run with this one only: fewer pairs, narrower intervals."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare engines, in one run or across runs."""
@@ -78,7 +82,7 @@ def compare(
     from judge.runs.folder import translate_run_errors
 
     names = parse_measure_names(measures)
-    summary = api.compare(*runs, measures=names or ())
+    summary = api.compare(*runs, measures=names or (), against=against)
     has_no_grade = bool(summary.judgments) and not summary.judged
     with translate_run_errors(runs[0]):
         if json:

@@ -90,8 +90,8 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
         return t("{count} engines, and no measure that can compare engines.", count=engines)
     measure = measure or summary.deciding_measure
     comparisons = summary.select_comparisons(measure)
-    if comparisons and summary.runs:
-        return _describe_changes(t, comparisons, measure)
+    if comparisons and (summary.runs or summary.against):
+        return _describe_changes(t, comparisons, measure, summary.against)
     return _name_best(t, summary, comparisons, measure) if comparisons else ""
 
 
@@ -165,12 +165,17 @@ def _list_obstacles(
             yield t(_OBSTACLES[obstacle].en, names=t.join(engines))
 
 
-def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], measure: str) -> str:
-    """Return which engines differ from themselves in another run."""
+def _describe_changes(
+    t: Translator, comparisons: Sequence[PairComparison], measure: str, against: str | None
+) -> str:
+    """Return which engines differ from the engine `against`, or from themselves in another run."""
     if not any(comparison.n for comparison in comparisons):
         return t(
-            "The runs cannot be compared by {measure}: no engine has a value on the same query in both.",
+            "No engine can be compared with {against} by {measure}: none has a value on the same query."
+            if against
+            else "The runs cannot be compared by {measure}: no engine has a value on the same query in both.",
             measure=name_mean(measure),
+            against=against,
         )
     changed = [describe_outcome(t, comparison) for comparison in comparisons if comparison.winner]
     undetermined = sum(comparison.outcome == "undetermined" for comparison in comparisons)
@@ -181,13 +186,24 @@ def _describe_changes(t: Translator, comparisons: Sequence[PairComparison], meas
             "; unjudged snippets could reverse {count:,} comparisons",
             undetermined,
         )
+    values = {
+        "measure": name_mean(measure),
+        "changed": t.join(changed) if changed else "",
+        "rest": rest,
+    }
+    if against:
+        return t(
+            "Compared with {against} by {measure}: {changed}{rest}."
+            if changed
+            else "No engine differs significantly from {against} by {measure}{rest}.",
+            against=against,
+            **values,
+        )
     return t(
         "Between the runs, by {measure}: {changed}{rest}."
         if changed
         else "No engine differs significantly between the runs by {measure}{rest}.",
-        measure=name_mean(measure),
-        changed=t.join(changed) if changed else "",
-        rest=rest,
+        **values,
     )
 
 

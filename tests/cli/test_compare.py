@@ -105,6 +105,32 @@ def run_refused(*words: object) -> str:
     return result.stderr
 
 
+# --- one engine against the others
+
+
+def test_engines_are_compared_with_one_of_them_alone(runs: Path) -> None:
+    every, chosen = (
+        {(frozenset((row["a"], row["b"])), row["measure"]): row for row in summary["comparisons"]}
+        for summary in (run_compare(runs / "night1", *words) for words in ((), ("--against", "sogou")))
+    )
+    assert {pair for pair, _ in chosen} == {frozenset(("bing", "sogou")), frozenset(("baidu", "sogou"))}
+    assert len(chosen) * 3 == len(every) * 2
+    assert all(row["difference"] == every[key]["difference"] for key, row in chosen.items())
+    widths = [[high - low for low, high in (chosen[key]["ci95"], every[key]["ci95"])] for key in chosen]
+    assert all(alone <= of_all for alone, of_all in widths)
+    assert any(alone < of_all for alone, of_all in widths)
+    text = run_judge("compare", runs / "night1", "--against", "sogou").stdout
+    assert "\nCompared with sogou by nDCG@5: bing > sogou.\n" in text
+    assert "bing, baidu" not in text
+    text = run_judge("compare", runs / "night1", "--against", "baidu", "--ui-lang", "zh").stdout
+    assert "\n按 nDCG@5 衡量，与 baidu 相比：bing > baidu。\n" in text
+
+
+def test_against_is_an_engine_of_one_run(runs: Path) -> None:
+    assert "--against is 'so360'; the run" in run_refused(runs / "night1", "--against", "so360")
+    assert "there are 2 runs" in run_refused(runs / "night1", runs / "night2", "--against", "bing")
+
+
 # --- why not by own lists
 
 
