@@ -166,7 +166,8 @@ class BatchClient:
 
     def explain_refusal(self, error: CallError) -> RunIncomplete | CallError:
         """Return the error of a batch that the server refused, with what to do."""
-        if isinstance(error, AccountError) and error.kind != "not_found":
+        # The first pair has shown in realtime that the model exists: it is not judged in batches.
+        if isinstance(error, AccountError) and error.kind not in ("not_found", "model_not_found"):
             return error
         if error.kind == "not_found":
             return RunIncomplete(
