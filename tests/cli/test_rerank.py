@@ -105,7 +105,7 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
                 ("--rerank-thresholds", "0.5,0.4,0.9"),
                 "one score for each grade above 0 (3), in ascending order",
             ),
-            (("--rerank-thresholds", "high"), "rerank_thresholds is 'high'"),
+            (("--rerank-thresholds", "high"), "--rerank-thresholds is 'high'"),
         ):
             result = run_reranker(data, server, tmp_path / "out", *words)
             assert (result.returncode, server.requests) == (2, [])
