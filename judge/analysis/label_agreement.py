@@ -185,8 +185,8 @@ def _split_grades(run: JudgedRun, labels: LabelSet, assumed: agreement.GradesByP
             file=labels.source,
         )
     with_text = {pair.key for pair in select_labellable(run.pool)}
-    unknown = {pair.key for pair in select_unknown_texts(run.pool)}
-    empty = dict.fromkeys((pair.key for pair in run.pool.pairs if pair.key not in with_text | unknown), 0)
+    not_empty = with_text.union(pair.key for pair in select_unknown_texts(run.pool))
+    empty = {pair.key: 0 for pair in run.pool.pairs if pair.key not in not_empty}
     compared = {key: labels.grades[key] for key in labels.grades if key in with_text and key not in shown}
     return _PeopleGrades(compared, examples, {**assumed, **empty}, labels.scale)
 

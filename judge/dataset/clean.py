@@ -211,13 +211,14 @@ def _drop_unreadable(text: str, flags: set[str]) -> str:
     return text
 
 
-# Soft hyphen, combining grapheme joiner, Arabic letter mark, Hangul fillers, Mongolian marks, zero-width
-# characters, bidi controls and isolates, invisible operators, variation selectors, BOM, interlinear
-# marks, controls of shorthand and music, the tag block and the supplementary variation selectors.
+# Of the basic plane: soft hyphen, combining grapheme joiner, Arabic letter mark, Hangul fillers, Mongolian
+# marks, zero-width characters, bidi controls and isolates, invisible operators, variation selectors, BOM,
+# interlinear marks.
 _INVISIBLE_BASIC = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
 )
+# Beyond it: controls of shorthand and music, the tag block and the supplementary variation selectors.
 _INVISIBLE = re.compile(
     f"[{_INVISIBLE_BASIC}\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -291,11 +292,12 @@ _MISDECODED = re.compile(
     # What becomes of bytes that were lost and read again (GBK, Korean), and of UTF-8 read as Shift-JIS.
     "|锟斤拷|쏙(?<=占쏙)옙|(?:[縺繧繝].){3}"
 )
-# Each match begins with one of these; beside them, any byte of Latin-1 beyond ASCII is a trace.
+# Each match begins with one of these.
 _LEAD_BYTE = re.compile("[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0쏙锟縺繧繝]")
-_TRACE = re.compile(f"{_LEAD_BYTE.pattern[:-1]}\u00a1-\u00fe]")
 # GBK's two high bytes a character, again and again, as Latin-1.
 _HIGH_BYTES = re.compile("[\u00a1-\u00fe]" * 8)
+# A text without one of these characters has no match of `_MISDECODED` and of `_HIGH_BYTES`.
+_TRACE = re.compile(f"[{_LEAD_BYTE.pattern[1:-1]}\u00a1-\u00fe]")
 # The bytes that begin (E) and continue (C) the UTF-8 of Chinese characters and punctuation marks.
 _UTF8_BYTES = bytes(
     ord("E") if 0xE3 <= byte <= 0xE9 or byte == 0xEF else ord("C") if 0x80 <= byte <= 0xBF else ord(".")

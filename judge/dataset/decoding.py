@@ -41,7 +41,11 @@ def _classify(char: str) -> str:
     """Return the class of a character of Latin-1; "?" is what the other ones are encoded as."""
     if char.isalpha() or char == "?":
         return "a"
-    return "0" if char.isdecimal() else "." if char in _SEPARATORS else char if char == " " else "!"
+    if char.isdecimal():
+        return "0"
+    if char in _SEPARATORS:
+        return "."
+    return " " if char == " " else "!"
 
 
 #: The shape of a text has the class of each of its characters: a part of it is found faster than a pattern.

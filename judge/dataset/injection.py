@@ -172,7 +172,7 @@ def _join_stems() -> str:
     by_second: dict[str, dict[str, list[str]]] = {}
     for stem in _group_stems()[2]:
         by_second.setdefault(stem[1], {}).setdefault(stem[0], []).append(stem[2:])
-    firsts = "".join({first for by_first in by_second.values() for first in by_first})
+    firsts = "".join(sorted({first for by_first in by_second.values() for first in by_first}))
     endings = []
     for second, by_first in by_second.items():
         rests = [f"(?<={first}.)(?:{'|'.join(each)})" for first, each in by_first.items()]
