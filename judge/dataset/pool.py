@@ -56,9 +56,11 @@ def list_pairs(dataset: Dataset, depth: int) -> Iterator[Pair]:
 
 def name_documents(rankings: Sequence[Ranking], depth: int) -> tuple[Ranking, ...]:
     """Return the rankings of a query with the documents that their snippets down to `depth` show."""
-    names = _name_documents(snippet for ranking in rankings for snippet in ranking.snippets[:depth])
+    snippets = chain.from_iterable(ranking.snippets[:depth] for ranking in rankings)
+    links = {_make_document_key(snippet): tuple(_list_links(snippet)) for snippet in snippets}
+    names = _name_documents(links)
     return tuple(
-        replace(ranking, documents=tuple(_list_documents(ranking.snippets[:depth], names)))
+        replace(ranking, documents=tuple(_list_documents(ranking.snippets[:depth], links, names)))
         for ranking in rankings
     )
 
@@ -106,21 +108,23 @@ def canonicalise_url(url: str) -> str:
     return f"{host}{path.rstrip('/')}{query}"
 
 
-def _make_document_key(snippet: Snippet) -> tuple[str, str, str]:
-    """Return the parts of a snippet that determine its document."""
+#: The parts of a snippet that determine its document: its id, URL and docno.
+_DocumentKey = tuple[str, str, str]
+
+
+def _make_document_key(snippet: Snippet) -> _DocumentKey:
     return (snippet.id, snippet.url, snippet.docno)
 
 
-def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
+def _name_documents(links: Mapping[_DocumentKey, Sequence[str]]) -> dict[_DocumentKey, str]:
     """Return the name of the document for each key: its docno, else shared by canonical URL or text.
 
     A text joins pages that are shown with no other text. An engine that shows one notice for many pages does
     not make these one document in the lists of other engines.
     """
-    distinct = {_make_document_key(snippet): tuple(_list_links(snippet)) for snippet in snippets}
     pages: dict[str, set[str]] = {}
     texts: dict[str, set[str]] = {}
-    for page, *rest in distinct.values():
+    for page, *rest in links.values():
         for text in rest:
             pages.setdefault(text, set()).add(page)
             texts.setdefault(page, set()).add(text)
@@ -138,21 +142,24 @@ def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], s
         names_of_pages = {name_page(page) for page in pages.get(link, ())}  # none, unless the link is a text
         return names_of_pages.pop() if len(names_of_pages) == 1 else name_page(link)
 
-    names = {key: name_link(links[0]) for key, links in distinct.items()}
+    names = {key: name_link(first) for key, (first, *_) in links.items()}
     return {
         key: link[2:] if link.startswith("1 ") else f"d-{hash_parts([link], 12)}"
         for key, link in names.items()
     }
 
 
-def _list_documents(snippets: Iterable[Snippet], names: Mapping[tuple[str, str, str], str]) -> Iterator[str]:
+def _list_documents(
+    snippets: Iterable[Snippet],
+    links: Mapping[_DocumentKey, Sequence[str]],
+    names: Mapping[_DocumentKey, str],
+) -> Iterator[str]:
     """Yield the document of each result of a list; a result repeats an earlier one with its URL or text."""
     earlier: dict[str, str] = {}
     for snippet in snippets:
-        links = tuple(_list_links(snippet))
-        own = names[_make_document_key(snippet)]
-        name = next((earlier[link] for link in links if link in earlier), own)
-        for link in links:
+        key = _make_document_key(snippet)
+        name = next((earlier[link] for link in links[key] if link in earlier), names[key])
+        for link in links[key]:
             earlier.setdefault(link, name)
         yield name
 
