@@ -58,7 +58,7 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
     Raises InputError when the dataset is invalid.
     """
     with config.source.name_keys_in_errors():
-        reader = open_reader(config, rows)
+        reader = replace(open_reader(config, rows), is_complete=config.complete)
         paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
         if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
             return store_dataset(reader, config.depth, None)
@@ -76,11 +76,11 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
 
 def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
     """Return the key of the cache for the content of the files; None where one is not a regular file."""
-    read = config.lang, config.max_chars, config.shows_dates, config.columns, config.model == EXPECTED
+    texts = config.lang, config.max_chars, config.shows_dates
+    rows = config.columns, config.complete, config.model == EXPECTED
     try:
-        return make_key(
-            "dataset", config.depth, *read, [(str(path), hash_file(path, follow=True)) for path in paths]
-        )
+        files = [(str(path), hash_file(path, follow=True)) for path in paths]
+        return make_key("dataset", config.depth, *texts, *rows, files)
     except OSError:
         return None
 

@@ -99,6 +99,11 @@ class Config(Options):
         (),
         example='{ snippet = "text", query = "q" }',
     )
+    complete: bool = _input(
+        "Take a query that an engine has no row for as an empty list, which scores 0, as trec_eval -c does;"
+        " without it, the query is left out for this engine.",
+        False,
+    )
     model: TextValue = _assessor(
         Message("Model: {forms}.", forms=FORMS), "", example='"openai:NAME"', flags=("--model", "-m")
     )

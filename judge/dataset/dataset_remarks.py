@@ -11,7 +11,7 @@ from judge.dataset.parsed_rows import ONLY_ENGINE
 from judge.dataset.query_builder import QueryBuilder
 from judge.dataset.validation import normalise_text
 from judge.flags import TEXT_MISSING
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, OptionName, SeparatedNames
 from judge.records import Ranking
 
 #: A column that has several values in a larger share of the queries is one of results.
@@ -137,10 +137,11 @@ class DatasetRemarks:
         if most_first:
             yield Message(
                 "of the {queries:,} queries, some have no row of an engine and are left out for it:"
-                " {engines}. If an engine returned no results there, write the dataset in the form with one"
-                " query a line, where its list can be empty",
+                " {engines}. If an engine returned no results there, add {option}: its list is then empty and"
+                " scores 0",
                 queries=self.queries,
                 engines=SeparatedNames(f"{engine!r} ({missing[engine]:,})" for engine in most_first),
+                option=OptionName("--complete"),
             )
         for engine in engines:
             if gaps := self._gaps.get(engine):

@@ -75,11 +75,13 @@ _row_decoder = msgspec.json.Decoder(ParsedRow)
 class RowsByQuery:
     """The rows of a dataset in a temporary file in `folder`, grouped by query.
 
-    `error` is the first problem of a row, None without one; rows after it are not read.
+    `error` is the first problem of a row, None without one; rows after it are not read. `engines` are the
+    names in all rows.
     """
 
     def __init__(self, rows: Iterable[InputRow], folder: Path | None) -> None:
         self.error: InputError | None = None
+        self.engines: set[str] = set()
         self._lines = TemporaryLines(folder)
         #: The numbers of the rows of each query, which are those of their lines.
         self._numbers: dict[str, array[int]] = {}
@@ -95,6 +97,7 @@ class RowsByQuery:
                     checks.check_new_query(parsed, row)
                     self._numbers[parsed.query_id] = array("i")
                 self._numbers[parsed.query_id].append(number)
+                self.engines.add(parsed.engine)
                 yield encode_line(parsed)
         except InputError as error:
             self.error = error

@@ -170,6 +170,11 @@ class QueryBuilder:
             )
         return self._cleaned[raw]
 
+    def add_empty_lists(self, engines: Iterable[str]) -> None:
+        """Add an empty list for each of the engines that has no row of the query."""
+        for engine in sorted(engines):
+            self.rankings.setdefault(engine, RankingBuilder(self.first.location))
+
     def make_query(self) -> Query:
         """Return the query."""
         lang = choose_language(self.options.lang, self.text, self._cleaned.values())

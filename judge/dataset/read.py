@@ -27,14 +27,16 @@ from judge.records import Query, Ranking
 class QueryReader:
     """The queries of a dataset with their rankings, which an iteration reads once.
 
-    `source` is its name in messages, `texts_file` the name of the file with its texts. After the iteration,
-    `warnings` say what is unusual, and `engines` are all names.
+    `source` is its name in messages, `texts_file` the name of the file with its texts. With `is_complete`, a
+    query that an engine has no row for is an empty list. After the iteration, `warnings` say what is unusual,
+    and `engines` are all names.
     """
 
     source: str
     texts_file: str
     rows: Iterable[InputRow]
     options: TextOptions
+    is_complete: bool = False
     warnings: list[str] = field(default_factory=list)
     engines: tuple[str, ...] = ()
 
@@ -57,6 +59,8 @@ class QueryReader:
                 except InputError as row_error:
                     error, last = row_error, row.number
             if builder and error is None:
+                if self.is_complete:
+                    builder.add_empty_lists(stored.engines)
                 remarks.add(builder)
                 yield builder.make_query(), builder.make_rankings()
         if error is not None:
@@ -77,7 +81,7 @@ def open_dataset(
     warnings: list[str] = []
     if isinstance(source, Path):
         rows = read_rows(source, row_format, warnings.append)
-        return QueryReader(str(source), source.name, rows, options, warnings)
+        return QueryReader(str(source), source.name, rows, options, warnings=warnings)
     return QueryReader("the dataset", "the dataset", row_format.read_mappings(source), options)
 
 
@@ -88,4 +92,4 @@ def open_trec_dataset(topics: Path, docs: Path, runs: Sequence[Path], options: T
     """
     warnings: list[str] = []
     rows = trec.read_trec_rows(topics, docs, runs, warnings.append)
-    return QueryReader(", ".join(map(str, runs)), docs.name, rows, options, warnings)
+    return QueryReader(", ".join(map(str, runs)), docs.name, rows, options, warnings=warnings)

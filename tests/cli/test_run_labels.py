@@ -228,3 +228,53 @@ def test_labels_of_another_scale_name_the_option(tmp_path: Path) -> None:
         result = run_judge(*make_words(data, server), "--out", tmp_path / "out", "--qrels", labels)
     assert result.returncode == 2
     assert "the labels are binary (0-1) and the run is graded (0-3); add --scale binary" in result.stderr
+
+
+def test_with_complete_a_topic_that_a_run_lacks_is_0_as_in_trec_eval(tmp_path: Path) -> None:
+    import ir_measures
+
+    texts = {f"d{number}": f"page {number}" for number in range(1, 5)}
+    lists = {
+        "A": {"1": ["d1", "d2"], "2": ["d3", "d4"], "3": ["d1"]},
+        "B": {"1": ["d2", "d1"], "3": ["d4", "d1"]},
+    }
+    grades = {"1": {"d1": 3, "d2": 1}, "2": {"d3": 2, "d4": 0}, "3": {"d1": 1, "d4": 0}}
+    (tmp_path / "topics.tsv").write_text("1\tone\n2\ttwo\n3\tthree\n")
+    (tmp_path / "docs.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in texts.items()))
+    qrels = [
+        make_label_line(name, topic, grade) for topic, of in grades.items() for name, grade in of.items()
+    ]
+    (tmp_path / "qrels.txt").write_text("".join(qrels))
+    for name, of_topics in lists.items():
+        lines = (
+            f"{topic} Q0 {document} {rank} {10 - rank} {name}\n"
+            for topic, documents in of_topics.items()
+            for rank, document in enumerate(documents, start=1)
+        )
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    words = (
+        *("run", "--topics", tmp_path / "topics.tsv", "--docs", tmp_path / "docs.tsv", "-m", "lexical"),
+        *("--run", tmp_path / "A.run", tmp_path / "B.run", "--qrels", tmp_path / "qrels.txt"),
+        *("--measures", "nDCG@2 P@2", "--out", tmp_path / "complete"),
+    )
+    result = run_judge(*words, "--complete")
+    assert result.returncode == 0, result.stderr
+    engines = read_summary(tmp_path / "complete")["engines"]
+    relevant = [
+        ir_measures.Qrel(topic, name, grade) for topic, of in grades.items() for name, grade in of.items()
+    ]
+    measures = {name: ir_measures.parse_measure(name) for name in ("nDCG@2", "P(rel=2)@2")}
+    for name in lists:
+        listed = [
+            ir_measures.ScoredDoc(topic, document, -rank)
+            for topic, documents in lists[name].items()
+            for rank, document in enumerate(documents)
+        ]
+        # ir_measures counts a topic of the qrels that a run lacks as 0.
+        means = ir_measures.calc_aggregate(list(measures.values()), relevant, listed)
+        expected = [pytest.approx(means[measure], abs=1e-12) for measure in measures.values()]
+        assert [engines[name]["measures"][key]["mean"] for key in ("nDCG@2", "P@2")] == expected
+    assert (engines["B"]["answered"], engines["B"]["empty"], engines["B"]["absent"]) == (2, 1, 0)
+    refused = run_judge(*words)
+    assert refused.returncode == 2
+    assert "the dataset changed" in refused.stderr

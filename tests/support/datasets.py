@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -20,10 +21,12 @@ def read_dataset(
     columns: Mapping[str, str] | None = None,
     *,
     expected: bool = False,
+    is_complete: bool = False,
     **options: Any,
 ) -> Dataset:
     row_format = RowFormat(columns or {}, FIELDS | {"expected"} if expected else FIELDS)
-    return collect(open_dataset(source, row_format, TextOptions(**options)))
+    reader = open_dataset(source, row_format, TextOptions(**options))
+    return collect(replace(reader, is_complete=is_complete))
 
 
 def read_trec_dataset(topics: Path, docs: Path, runs: list[Path], **options: Any) -> Dataset:

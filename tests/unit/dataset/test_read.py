@@ -7,8 +7,10 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import date
 from decimal import Decimal
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,13 @@ CASES = Path(__file__).resolve().parents[2] / "cases" / "attacks.jsonl"
 ATTACKS = [json.loads(line) for line in CASES.read_text("utf-8").split("\n") if line]
 
 
-def load(source: Path | Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None = None) -> Dataset:
-    return read_dataset(source, lang="auto", max_chars=4000, columns=columns)
+def load(
+    source: Path | Sequence[Mapping[str, Any]],
+    columns: Mapping[str, str] | None = None,
+    *,
+    is_complete: bool = False,
+) -> Dataset:
+    return read_dataset(source, lang="auto", max_chars=4000, columns=columns, is_complete=is_complete)
 
 
 def get_refusal(path: Path, columns: Mapping[str, str] | None = None) -> str:
@@ -706,6 +713,27 @@ def test_one_bad_snippet_never_ends_a_run(tmp_path: Path) -> None:
     )
     snippets = load(path).rankings[0].snippets
     assert [snippet.raw_text for snippet in snippets] == [text or "" for text in bad]
+
+
+def test_with_complete_an_engine_without_a_row_returned_nothing() -> None:
+    rows = [
+        {"query_id": "1", "query": "p", "engine": "b", "snippet": "x"},
+        {"query_id": "2", "query": "q", "engine": "a", "snippet": "y"},
+        {"query_id": "2", "query": "q", "engine": "c", "error": "HTTP 503"},
+    ]
+    nested: list[dict[str, Any]] = [
+        {"query_id": "1", "query": "p", "engines": {"a": [], "b": ["x"], "c": []}},
+        {"query_id": "2", "query": "q", "engines": {"a": ["y"], "b": [], "c": {"error": "HTTP 503"}}},
+    ]
+    by_key = itemgetter("query_id", "engine")
+
+    def list_rankings(dataset: Dataset) -> list[dict[str, Any]]:
+        return sorted((asdict(ranking) for ranking in dataset.rankings), key=by_key)
+
+    complete = load(rows, is_complete=True)
+    assert list_rankings(complete) == list_rankings(load(nested))
+    assert not any("no row" in text for text in complete.warnings)
+    assert any("add --complete" in text for text in load(rows).warnings)
 
 
 def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
