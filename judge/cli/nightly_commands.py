@@ -74,21 +74,7 @@ def nightly(
         )
     for line in night.lines:
         print_command(wrap_text(line, sys.stdout))
-    _warn_after_today(night.record.date, night.folder)
     sys.exit(night.record.exit)
-
-
-def _warn_after_today(day: date, folder: Path) -> None:
-    """Print a warning where the night of `day`, in `folder`, is after today."""
-    today = date.today()
-    if day > today:
-        print_message(
-            "{day} is after today, {today}: judge trend shows this night last, until that day has passed; if"
-            " the day is wrong, remove {folder}",
-            day=day,
-            today=today,
-            folder=folder,
-        )
 
 
 @baseline.command("set", cls=GroupedCommand)
@@ -177,7 +163,5 @@ def trend(
         print_json(to_json(result, with_defaults=True))
     else:
         print_parts(list_trend_parts(result))
-        last = result.nights[-1].date
-        _warn_after_today(last, folder / last.isoformat())
     if html is not None:
         typer.echo(write_trend_page(folder, html), err=json)

@@ -27,10 +27,10 @@ from judge.errors import InputError
 from judge.filesystem import hold_lock, read_text
 from judge.json_text import hash_parts
 from judge.measure.measures import Measure, parse_measures, resolve_measures
-from judge.messages import Message, NameList, Translator, join_messages
+from judge.messages import Message, NameList, join_messages
 from judge.models.server import redact_url
-from judge.nightly.baseline import COLLECTION_FILE, Baseline, CollectionInfo, read_collection, read_pointer
-from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource, NightRecord
+from judge.nightly.baseline import COLLECTION_FILE, Baseline, CollectionInfo, read_collection
+from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
@@ -196,52 +196,6 @@ def find_identity(config: Config, pooled: PooledDataset) -> RunIdentity:
     """Return the identity of a run of `pooled`: its options, its dataset and its labels."""
     labels = run_input.load_run_labels(config, pooled)
     return run_identity.make_identity(config, pooled, factory.build_assessors(config), labels)
-
-
-def describe_ignored_changes(
-    record: NightRecord, context: NightContext, toml: Path, t: Translator
-) -> Iterator[str]:
-    """Yield a line with what has changed since the night was finished, which has no effect on it."""
-    folder = context.folder.path
-    changed = _describe_changed_options(context.folder, context.config)
-    if test := record.regression_test:
-        changed += run_identity.describe_option_change("alpha", test.alpha, context.rules.alpha)
-        changed += run_identity.describe_option_change("min_drop", test.min_drop, context.rules.min_drop)
-    pointer = read_pointer(context.nights)
-    if pointer and pointer.name != context.day:
-        before = record.baseline.name if record.baseline else None
-        changed += run_identity.describe_option_change("baseline", before, pointer.name)
-    if changed:
-        yield t(
-            "{file}, its dataset or the baseline has changed since: {changes}; the night stays as it is;"
-            " to run it again, remove {folder}",
-            file=toml,
-            changes=t("; ").join(map(t, changed)),
-            folder=folder,
-        )
-    elif record.status != "fine" and toml.stat().st_mtime > (folder / NIGHT_FILE).stat().st_mtime:
-        yield t(
-            "{file} is newer than this night, which stays as it is; to run it again, remove {folder}",
-            file=toml,
-            folder=folder,
-        )
-
-
-def _describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
-    """Return the options that differ from those of the run in `folder`."""
-    config_before = read_config_if_there(folder)
-    before = config_before.identity if config_before else {}
-    # The identity has the content of the prompts, the options have their paths.
-    changes = list(describe_differences(before, config.to_dict(), free={"prompts", "examples"}))
-    # A night that asked engines has its dataset in its own folder, where it stays.
-    files = [name for name in (config.data, config.topics, config.docs, *config.trec_runs) if name]
-    with suppress(InputError, OSError):  # the files of an earlier day may be removed
-        # To read a large dataset takes long, and most timers start each night several times.
-        written_at = (folder.path / CONFIG_FILE).stat().st_mtime
-        is_newer = any(Path(name).stat().st_mtime >= written_at for name in files)
-        if is_newer and run_input.load_pooled_dataset(config).fingerprint != before.get("dataset"):
-            changes.append(Message("the dataset changed"))
-    return changes
 
 
 def describe_differences(

@@ -36,7 +36,6 @@ from judge.nightly.baseline import (
 from judge.nightly.context import (
     NightContext,
     collect_dataset,
-    describe_ignored_changes,
     describe_unused_verdicts,
     find_assessor_setting_changes,
     find_identity,
@@ -111,9 +110,17 @@ def run_nightly(
             continued.add("stopped")
         if record and record.state in continued:
             record = None
-        notes = [*describe_ignored_changes(record, context, toml, t)] if record else []
+        notes = []
         if record is None:
             record = _judge_night(_prepare(context, toml), (canary_progress, progress))
+        elif record.state == "finished":
+            finished = t(
+                "this night is finished: changes of {file}, of its dataset and of the baseline have no effect"
+                " on it; to run it again, remove {folder}",
+                file=toml,
+                folder=folder.path,
+            )
+            notes.append(finished)
         # A process can end between judging and notifying, so a finished night is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:

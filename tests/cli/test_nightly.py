@@ -315,15 +315,3 @@ def make_nightly_arguments(project: NightlyProject, day: str) -> dict[str, Any]:
 def count_verdicts(store: Path) -> int:
     with closing(sqlite3.connect(store)) as connection:
         return int(connection.execute("SELECT count(*) FROM verdicts").fetchone()[0])
-
-
-def test_a_night_after_today_is_named(tmp_path: Path) -> None:
-    with make_nightly_project(tmp_path, {"canary_repeats": 0}, queries=4) as project:
-        day = project.begin_day()
-        (project.folder / f"{day}.jsonl").rename(project.folder / "2999-01-01.jsonl")
-        result = run_judge("nightly", project.toml, "--date", "2999-01-01")
-        assert result.returncode == 0
-        assert "2999-01-01 is after today" in result.stdout
-        warning = f"if the day is wrong, remove {project.nights / '2999-01-01'}"
-        assert warning in result.stdout
-        assert warning in run_judge("trend", project.nights).stdout
