@@ -52,7 +52,7 @@ def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = N
     summary = result.summary
     entries, trec = StoredEntries(folder.path), export.TrecFiles(folder, result)
     queries = ReportQueries(summary)
-    for entry in list_query_entries(result):  # each is made once for all files
+    for entry in list_query_entries(result, result.scores):  # each is made once for all files
         entries.add(entry)
         trec.add(entry)
         queries.add(entry)

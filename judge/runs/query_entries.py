@@ -5,38 +5,66 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
-from judge.analysis.dimension_summary import DimensionResult
+from judge.analysis.judged_run import JudgedRun
 from judge.dataset.pool import group_rankings
 from judge.judgment_log import group_by_query
 from judge.measure.formulas import convert_non_finite
 from judge.measure.score import Scores
-from judge.records import Dataset, Judgment, ListKey, PairKey, Ranking, Scale, Snippet
+from judge.records import Judgment, ListKey, PairKey, Ranking, Scale
 from judge.runs.results_file import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
-from judge.runs.run_result import RunResult
 
 #: The judgments of each (query_id, snippet_id), one a repeat.
-JudgmentEntries = Mapping[PairKey, Sequence[JudgmentEntry]]
-#: Returns the values of an engine on a query by measure: the mean over the repeats, None where undefined.
-ReadScores = Callable[[str, str], Mapping[str, float | None]]
+_JudgmentEntries = Mapping[PairKey, Sequence[JudgmentEntry]]
 
 
-def list_query_entries(result: RunResult) -> Iterator[QueryEntry]:
-    """Return the queries of the run's results.json."""
-    read_judgments = group_by_query(result.judgments)
-    of_members = {name: group_by_query(judgments) for name, judgments in result.members.items()}
+def list_query_entries(run: JudgedRun, scores: Scores) -> Iterator[QueryEntry]:
+    """Yield an entry for each query, in reading order, with each engine's snippets best first."""
+    read_judgments = group_by_query(run.judgments)
+    of_members = {name: group_by_query(judgments) for name, judgments in run.members.items()}
+    read_scores, notes = _average_scores(scores), _group_notes(run)
+    for query, rankings in group_rankings(run.data):
+        members = {name: read(query.id) for name, read in of_members.items()}
+        judgments = _make_judgment_entries(read_judgments(query.id), members, run.spec.scale)
+        engines = {
+            ranking.engine: EngineEntry(
+                scores=read_scores(*ranking.key),
+                error=ranking.error,
+                latency_ms=ranking.latency_ms,
+                dimensions={
+                    name: dimension.values[ranking.key]
+                    for name, dimension in run.dimensions.items()
+                    if ranking.key in dimension.values
+                },
+                notes=notes.get(ranking.key, {}),
+                snippets=tuple(_make_snippet_entries(ranking, judgments)),
+            )
+            for ranking in sorted(rankings, key=attrgetter("engine"))
+        }
+        yield QueryEntry(
+            query_id=query.id,
+            query=query.raw_text,
+            lang=query.lang,
+            shown=query.text if query.text != query.raw_text else None,
+            reference=query.reference,
+            expected=query.expected,
+            extra=dict(query.extra),
+            engines=engines,
+        )
 
-    def read_entries(query_id: str) -> JudgmentEntries:
-        members = {name: read(query_id) for name, read in of_members.items()}
-        return make_judgment_entries(read_judgments(query_id), members, result.scale)
 
-    read_scores = _average_scores(result.scores)
-    return make_query_entries(result.data, read_entries, read_scores, result.dimensions)
+def _group_notes(run: JudgedRun) -> dict[ListKey, dict[str, str]]:
+    """Return what dimensions say of a list in words, by dimension."""
+    notes: dict[ListKey, dict[str, str]] = {}
+    for name, dimension in run.dimensions.items():
+        for note in dimension.summary.notes:
+            if note.engine is not None:
+                notes.setdefault((note.engine, note.query_id), {})[name] = note.text
+    return notes
 
 
-def make_judgment_entries(
+def _make_judgment_entries(
     judgments: Iterable[Judgment], members: Mapping[str, Iterable[Judgment]], scale: Scale
-) -> JudgmentEntries:
-    """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
+) -> _JudgmentEntries:
     of_members: dict[tuple[PairKey, int], list[JudgmentEntry]] = {}
     for name, own in members.items():
         for judgment in own:
@@ -69,87 +97,27 @@ def _make_judgment_entry(
     )
 
 
-def make_query_entries(
-    data: Dataset,
-    read_judgments: Callable[[str], JudgmentEntries],
-    read_scores: ReadScores,
-    dimensions: Mapping[str, DimensionResult],
-) -> Iterator[QueryEntry]:
-    """Yield an entry for each query, in reading order, with each engine's snippets best first.
-
-    `read_judgments` returns the judgments of a query.
-    """
-    notes: dict[ListKey, dict[str, str]] = {}
-    for name, dimension in dimensions.items():
-        for note in dimension.summary.notes:
-            if note.engine is not None:
-                notes.setdefault((note.engine, note.query_id), {})[name] = note.text
-    for query, rankings in group_rankings(data):
-        judgments = read_judgments(query.id)
-        yield QueryEntry(
-            query_id=query.id,
-            query=query.raw_text,
-            lang=query.lang,
-            shown=query.text if query.text != query.raw_text else None,
-            reference=query.reference,
-            expected=query.expected,
-            extra=dict(query.extra),
-            engines={
-                ranking.engine: _make_engine_entry(ranking, judgments, read_scores, dimensions, notes)
-                for ranking in sorted(rankings, key=attrgetter("engine"))
-            },
+def _make_snippet_entries(ranking: Ranking, judgments: _JudgmentEntries) -> Iterator[SnippetEntry]:
+    for rank, snippet in enumerate(ranking.snippets, start=1):
+        is_pooled = rank <= len(ranking.documents)
+        is_cleaned = (snippet.title, snippet.text) != (snippet.raw_title, snippet.raw_text)
+        yield SnippetEntry(
+            rank=rank,
+            snippet_id=snippet.id,
+            document=ranking.documents[rank - 1] if is_pooled else None,
+            title=snippet.raw_title,
+            url=snippet.url,
+            snippet=snippet.raw_text,
+            date=snippet.date,
+            docno=snippet.docno,
+            shown=CleanedText(snippet.title, snippet.text) if is_cleaned else None,
+            flags=snippet.flags,
+            judgments=tuple(judgments.get((ranking.query_id, snippet.id), ())) if is_pooled else (),
         )
 
 
-def _make_engine_entry(
-    ranking: Ranking,
-    judgments: JudgmentEntries,
-    read_scores: ReadScores,
-    dimensions: Mapping[str, DimensionResult],
-    notes: Mapping[ListKey, Mapping[str, str]],
-) -> EngineEntry:
-    key, documents = ranking.key, ranking.documents
-    return EngineEntry(
-        scores=read_scores(*key),
-        error=ranking.error,
-        latency_ms=ranking.latency_ms,
-        dimensions={
-            name: dimension.values[key] for name, dimension in dimensions.items() if key in dimension.values
-        },
-        notes=notes.get(key, {}),
-        snippets=tuple(
-            _make_snippet_entry(
-                rank,
-                snippet,
-                documents[rank - 1] if rank <= len(documents) else None,
-                judgments.get((ranking.query_id, snippet.id), ()) if rank <= len(documents) else (),
-            )
-            for rank, snippet in enumerate(ranking.snippets, start=1)
-        ),
-    )
-
-
-def _make_snippet_entry(
-    rank: int, snippet: Snippet, document: str | None, judgments: Sequence[JudgmentEntry]
-) -> SnippetEntry:
-    cleaned = (snippet.title, snippet.text) != (snippet.raw_title, snippet.raw_text)
-    return SnippetEntry(
-        rank=rank,
-        snippet_id=snippet.id,
-        document=document,
-        title=snippet.raw_title,
-        url=snippet.url,
-        snippet=snippet.raw_text,
-        date=snippet.date,
-        docno=snippet.docno,
-        shown=CleanedText(snippet.title, snippet.text) if cleaned else None,
-        flags=snippet.flags,
-        judgments=tuple(judgments),
-    )
-
-
-def _average_scores(scores: Scores) -> ReadScores:
-    """Return a function that returns the means over the repeats of an engine on a query."""
+def _average_scores(scores: Scores) -> Callable[[str, str], Mapping[str, float | None]]:
+    """Return a function that returns the means over the repeats of an engine on a query, by measure."""
     means = scores.average_repeats()
     names = [str(measure) for measure in scores.measures]
     engines = {engine: row for row, engine in enumerate(scores.engines)}

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from judge.analysis.judged_run import JudgedRun, RunSpec, score_run
 from judge.dataset.label_files import read_feedback, read_labels
 from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labels, select_labellable
 from judge.dataset.pool import pool_dataset
 from judge.errors import InputError
+from judge.measure.measures import parse_measures
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, ScaleName
 from judge.runs.export import format_qrels
-from judge.runs.query_entries import make_judgment_entries, make_query_entries
+from judge.runs.query_entries import list_query_entries
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 
@@ -296,8 +298,8 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    graded_pairs = make_judgment_entries(judgments, {}, GRADED)
-    entries = make_query_entries(data, lambda _: graded_pairs, lambda *_: {}, {})
+    run = JudgedRun(data, pool, judgments, RunSpec("assessor", GRADED, 1, parse_measures("P@5")))
+    entries = list_query_entries(run, score_run(run, run.spec.measures))
     text = "".join(map(format_qrels, entries))
     assert match_labels(read_label_file(tmp_path, text), data, pool) == LabelSet(graded, GRADED, "")
 

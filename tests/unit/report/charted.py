@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from judge.analysis.analyse_run import analyse_run
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
@@ -14,7 +12,7 @@ from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
-from judge.runs.query_entries import make_judgment_entries, make_query_entries
+from judge.runs.query_entries import list_query_entries
 from judge.runs.results_file import QueryEntry
 from tests.unit.analysis.labelled import make_people, make_run
 
@@ -52,18 +50,7 @@ def draw_run_charts(run: JudgedRun, agreement: LabelAgreement | None = None) -> 
 
 def list_entries(run: JudgedRun) -> Iterator[QueryEntry]:
     """The queries of the run's results.json, once."""
-    scores = compute_run_scores(run)
-    value = scores.average_repeats()
-    table = {
-        (engine, query): {
-            str(measure): None if np.isnan(value[e, q, m]) else float(value[e, q, m])
-            for m, measure in enumerate(scores.measures)
-        }
-        for e, engine in enumerate(scores.engines)
-        for q, query in enumerate(scores.queries)
-    }
-    judgments = make_judgment_entries(run.judgments, run.members, run.spec.scale)
-    return make_query_entries(run.data, lambda _: judgments, lambda *key: table[key], {})
+    return list_query_entries(run, compute_run_scores(run))
 
 
 def make_agreement(
