@@ -65,7 +65,13 @@ def annotate(
     Without a `plan`, 50 queries are drawn. `opens` opens a browser; `say` prints messages in the
     language of `t`. Raises SetupError without the web extra, InputError for an invalid option.
     """
-    _check_extra()
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise SetupError(
+            "judge annotate needs {packages}: {command}",
+            packages=NameList(missing),
+            command=advise_install("web"),
+        )
     make_policy(address.host, address.port, address.token)
     loaded = load.load_run_without_labels(RunFolder(run))
     keys, reserve = read_plan(plan, loaded.pool) if plan else (draw_pairs_to_label(loaded.pool), frozenset())
@@ -76,7 +82,9 @@ def annotate(
         of_pairs = plan if plan and make_design_path(plan).exists() else None
         session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs, reserve)
         bound = replace(address, port=listener.getsockname()[1])
-        url = _make_url(bound)
+        host = f"[{bound.host}]" if ":" in bound.host else bound.host
+        # A fragment stays in the browser: no log and no other site gets to see it.
+        url = f"http://{host}:{bound.port}/#{bound.token}"
         server = make_server(session, bound)
         with _stop_on_signals(server):
             say(_describe_session(session, url, t))
@@ -122,16 +130,6 @@ def _open_browser(url: str) -> Iterator[None]:
         yield
 
 
-def _check_extra() -> None:
-    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
-    if missing:
-        raise SetupError(
-            "judge annotate needs {packages}: {command}",
-            packages=NameList(missing),
-            command=advise_install("web"),
-        )
-
-
 def _open_socket(address: ServerAddress) -> socket.socket:
     try:
         family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
@@ -164,12 +162,6 @@ def make_server(session: AnnotationSession, address: ServerAddress) -> uvicorn.S
         timeout_graceful_shutdown=5,
     )
     return uvicorn.Server(config)
-
-
-def _make_url(address: ServerAddress) -> str:
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    # A fragment stays in the browser: no log and no other site gets to see it.
-    return f"http://{host}:{address.port}/#{address.token}"
 
 
 def _describe_session(session: AnnotationSession, url: str, t: Translator) -> str:

@@ -203,13 +203,9 @@ def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no na
     text = error.format_message()
     if len(text) > _LONGEST_ERROR:
         text = f"{text[: _LONGEST_ERROR // 2]}…{text[-_LONGEST_ERROR // 2 :]}"
-    print_error(InputError(explain_usage_error(text, _list_refused_values(error))))
-
-
-def _list_refused_values(error: Any) -> list[object]:  # noqa: ANN401 - typer exports no name for its class
-    """Return the value that typer refused, if the cause of the error is one of pydantic."""
-    cause = error.__cause__
-    return [detail["input"] for detail in cause.errors()[:1]] if hasattr(cause, "errors") else []
+    cause = error.__cause__  # of pydantic, where typer refuses a value
+    refused = [detail["input"] for detail in cause.errors()[:1]] if hasattr(cause, "errors") else []
+    print_error(InputError(explain_usage_error(text, refused)))
 
 
 def explain_usage_error(text: str, refused: Sequence[object] = ()) -> Message:

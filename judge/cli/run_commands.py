@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -194,22 +194,19 @@ def _to_config(typed: dict[str, Any], toml: Path | None) -> Config:
     models = typed.pop("model", ())
     models = [models] if isinstance(models, str) else models
     typed["model"], typed["panel"] = (models[0], models[1:]) if models else (None, None)
-    typed |= _make_dataset_options(typed.pop("data", []), typed.get("trec_runs", []))
-    typed["measures"] = parse_measure_names(typed.get("measures"))
-    return Config.load(toml, **typed)
-
-
-def _make_dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict[str, Any]:
-    """Return the options for files without an option name: the dataset, or further files of --run."""
-    if trec_runs:
-        return {"trec_runs": [str(path) for path in (*trec_runs, *data)]}
-    if len(data) > 1:
+    data = typed.pop("data", [])
+    if trec_runs := typed.get("trec_runs"):  # further files of --run
+        typed["trec_runs"] = [str(path) for path in (*trec_runs, *data)]
+    elif len(data) > 1:
         raise InputError(
             "{count} datasets were given, the second one is {second}; a run has one",
             count=len(data),
             second=data[1],
         )
-    return {"data": str(data[0]) if data else None}
+    elif data:
+        typed["data"] = str(data[0])
+    typed["measures"] = parse_measure_names(typed.get("measures"))
+    return Config.load(toml, **typed)
 
 
 @takes_options(

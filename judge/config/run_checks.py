@@ -45,11 +45,10 @@ def check_together(config: Config) -> None:
         )
     if config.ray_address is not None and config.on != "ray":
         raise InputError("--ray-address is that of a Ray cluster; add --on ray, or omit --ray-address")
-    _check_examples(config)
+    _check_prompts(config)
     _check_expected(config)
     if config.assessor == "deepeval":
         _check_deepeval(config)
-    _check_thinking(config)
     _check_thresholds(config)
     _check_weights(config)
     for name in ("site_grades", "points", "answers", "failures", "explain"):
@@ -104,18 +103,11 @@ def check_text_model(config: Config, option: str) -> None:
         )
 
 
-def _check_examples(config: Config) -> None:
-    if config.examples is None:
-        return
+def _check_prompts(config: Config) -> None:
+    """Raise InputError for an option about prompts with a model that has none, or has no reasons."""
     for name in config.models:
-        if name.startswith((LEXICAL, EXPECTED, RERANKER)):
+        if config.examples is not None and name.startswith((LEXICAL, EXPECTED, RERANKER)):
             raise InputError("{model} reads no prompt, so it sees no examples; omit --examples", model=name)
-    if config.assessor == "deepeval":
-        raise InputError("--assessor deepeval has its own prompts; omit --examples")
-
-
-def _check_thinking(config: Config) -> None:
-    for name in config.models:
         if config.thinking and name.startswith((RERANKER, DECISION_MODEL)):
             raise InputError(
                 "{model} gives no reasons, so it cannot reason first; omit --thinking", model=name
@@ -179,6 +171,8 @@ def _check_deepeval(config: Config) -> None:
             "DeepEval needs a model that answers in JSON; lexical, rerankers and decision models do not:"
             " omit --assessor deepeval"
         )
+    if config.examples is not None:
+        raise InputError("--assessor deepeval has its own prompts; omit --examples")
     if config.prompts is not None:
         raise InputError("--assessor deepeval has its own prompts; omit --prompts")
     if config.batch:

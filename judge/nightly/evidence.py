@@ -235,16 +235,6 @@ def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig)
         yield Message("the assessor did not answer the canaries: {why}", why=why)
 
 
-def explain_incomplete(result: RunResult, check: CanaryCheck | None) -> Iterator[str]:
-    """Yield why the run ended early."""
-    if result.incomplete is None:
-        return
-    why, calls = result.incomplete.message, check.last.calls_made if check else 0
-    if calls and isinstance(result.incomplete, LimitReached):
-        why = Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls)
-    yield why
-
-
 # Sentences about engines and queries that differ from those of the baseline
 
 

@@ -45,7 +45,6 @@ from judge.nightly.context import (
 from judge.nightly.decision import Evidence, decide
 from judge.nightly.evidence import (
     collect_remarks,
-    explain_incomplete,
     explain_unanswered_canaries,
     find_missing_texts,
     gather_evidence,
@@ -220,7 +219,8 @@ def _judge(
     ledger.start_counting(context.folder, store)
     update_identity(context.folder, identity)
     pool = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
-    return replace(judging, pool=pool, store=store, missing=[*explain_incomplete(pool, check)])
+    missing = [pool.incomplete.message] if pool.incomplete else []
+    return replace(judging, pool=pool, store=store, missing=missing)
 
 
 def _judge_canaries(
