@@ -283,21 +283,20 @@ def summarise_collection(
 ) -> CollectResult:
     """Return the outcome of a collection into `data` that made `calls` calls, and `warnings` before it."""
     engines = {source.name: results.tally(source) for source in results.sources}
+    tallies = list(zip(results.sources, engines.values(), strict=True))
     wrong_paths = tuple(
         _describe_wrong_path(source, tally.answered, tally.keys)
-        for source, tally in zip(results.sources, engines.values(), strict=True)
+        for source, tally in tallies
         if tally.keys is not None
     )
     problems: list[str] = [*wrong_paths]
-    if any(tally.failed for tally in engines.values()):
-        counts = join_messages(
-            (
-                Message("{engine} on {count:,}", engine=name, count=tally.failed)
-                for name, tally in engines.items()
-                if tally.failed
-            ),
-            "{left}, {right}",
-        )
+    failed = [
+        Message("{engine} on {count:,}", engine=name, count=tally.failed)
+        for name, tally in engines.items()
+        if tally.failed
+    ]
+    if failed:
+        counts = join_messages(failed, "{left}, {right}")
         problems.append(
             Message(
                 "no answer of {counts} of {queries:,} queries; {data} has the reason of each; run the same"
@@ -330,7 +329,7 @@ def summarise_collection(
         wrong_paths=wrong_paths,
         short_lists={
             source.name: _describe_short_lists(source, tally)
-            for source, tally in zip(results.sources, engines.values(), strict=True)
+            for source, tally in tallies
             if 0 < tally.longest < tally.depth
         },
     )
@@ -339,12 +338,8 @@ def summarise_collection(
 def _describe_wrong_path(source: ResultSource, answers: int, keys: Iterable[str]) -> Message:
     """Return that no response of an engine has its list of results."""
     return Message(
-        "the only response of {engine} lacks {path!r} (results): its keys are {keys}; check the path in"
-        " {table}, and run the same command again, which reads stored responses without a new request"
-        if answers == 1
-        else "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the"
-        " path in {table}, and run the same command again, which reads stored responses without a new"
-        " request",
+        "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the path"
+        " in {table}, and run the same command again, which reads stored responses without a new request",
         count=answers,
         engine=source.name,
         path=source.shape.results,

@@ -13,10 +13,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from os import getpid
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from judge import factory, run_identity, run_input
 from judge.characters import escape_controls
+from judge.collect.collection import collect
+from judge.collect.registry import open_engines
+from judge.config.collect import CollectConfig
 from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
 from judge.config.option_checks import is_day
@@ -36,9 +38,6 @@ from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, RunIdentity, read_config_if_there, read_judgments
 from judge.runs.record_json import to_json
 from judge.runs.run_result import RunResult
-
-if TYPE_CHECKING:
-    from judge.config.collect import CollectConfig
 
 #: Options whose values are secrets, which may change at any time.
 _SECRET = re.compile(r"keys?$|token|secret|password|authorization|cookie", re.IGNORECASE)
@@ -294,9 +293,6 @@ def collect_dataset(toml: Path, context: NightContext) -> NightContext:
     folder = context.folder
     path = folder.path / "data.jsonl"
     if not (folder.path / CONFIG_FILE).exists() or (folder.path / NIGHT_FILE).exists():
-        from judge.collect.collection import collect
-        from judge.config.collect import CollectConfig
-
         config = CollectConfig.load(toml, out=str(path))
         collected = collect(config)
         remarks = (*collected.wrong_paths, *collected.remarks)
@@ -312,8 +308,6 @@ def _read_engine_settings(config: CollectConfig) -> EngineSettings:
 
     An engine's table may hold anything, so only digests of its parts are stored.
     """
-    from judge.collect.registry import open_engines
-
     engines = {
         source.name: EngineSource(
             address=redact_url(source.make_requests("", config.depth)[0].url, *source.secrets),

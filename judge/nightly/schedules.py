@@ -13,6 +13,9 @@ from pathlib import Path, PurePosixPath
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from judge.collect.langchain_engine import KNOWN_CLASSES
+from judge.collect.registry import KNOWN, read_custom_engine
+from judge.config.collect import CollectConfig
 from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
 from judge.config.option_checks import VARIABLE
@@ -148,10 +151,6 @@ def _list_model_variables(config: Config) -> Iterator[str]:
 def _list_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
     if not collect:
         return
-    from judge.collect.langchain_engine import KNOWN_CLASSES
-    from judge.collect.registry import KNOWN, read_custom_engine
-    from judge.config.collect import CollectConfig
-
     config = CollectConfig.load(toml, out="data.jsonl")
     for spec in config.engines:
         kind, _, name = spec.partition(":")

@@ -92,15 +92,7 @@ def make_row(query: Query, snippet: Snippet, grade: str = "", comment: str = "")
     return (query.id, query.text, query.reference or "", snippet.id, *texts, grade, comment)
 
 
-def write_plan(
-    path: Path,
-    data: Dataset,
-    pool: Pool,
-    query_ids: Sequence[str],
-    seed: int = 0,
-    keys: Collection[PairKey] | None = None,
-    reserve: Collection[str] = (),
-) -> Path:
+def write_plan(path: Path, rows: Iterable[Sequence[str]], reserve: Collection[str] = ()) -> Path:
     """Write the rows of `make_rows` as `format_table` does and return the path.
 
     With queries in `reserve`, a further column marks their rows. Raises InputError when `path` exists,
@@ -115,7 +107,6 @@ def write_plan(
     folder = RunFolder(path.parent)
     if not folder.takes_files:
         raise InputError("{file}: its folder is read-only; name another file with --out", file=path)
-    rows: Iterable[Sequence[str]] = make_rows(data, pool, query_ids, seed, keys)
     if not reserve:
         return folder.write(path.name, format_table(rows))
     rows = ((*row, RESERVE if row[0] in reserve else "") for row in rows)
@@ -158,9 +149,8 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
     drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
     labelled, reserve = drawn[:count], drawn[count:]
-    file = write_plan(
-        out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed, reserve=frozenset(reserve)
-    )
+    rows = make_rows(loaded.data, loaded.pool, drawn, seed)
+    file = write_plan(out or path / "labels.csv", rows, frozenset(reserve))
     sizes = [sum(pairs[query_id] for query_id in part) for part in (labelled, reserve)]
     return LabellingPlan(file, count, more, measure, without, len(query_ids), *sizes)
 
@@ -182,7 +172,7 @@ def plan_pair_labels(
     if os.path.lexists(design):
         raise InputError("{file}: exists; name another file", file=design)
     query_ids = list(dict.fromkeys(query_id for query_id, _ in plan.drawn))
-    write_plan(file, loaded.data, loaded.pool, query_ids, plan.seed, set(plan.drawn))
+    write_plan(file, make_rows(loaded.data, loaded.pool, query_ids, plan.seed, set(plan.drawn)))
     RunFolder(file.parent).write(design.name, [dump_json(to_json(plan)), "\n"])
     return file, plan
 

@@ -14,7 +14,7 @@ from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
 from judge.measure.ppi import draw_queries_to_label as draw
 from judge.records import Dataset, Pair, Pool, Query, Snippet
-from judge.runs import labelling_plan
+from judge.runs.labelling_plan import make_rows, write_plan
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 
@@ -109,7 +109,7 @@ def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(
     tmp_path: Path, separator: str, first_line: str
 ) -> None:
     data, pool = make_dataset(IDS)
-    path = labelling_plan.write_plan(tmp_path / "plan.csv", data, pool, IDS[::-1])
+    path = write_plan(tmp_path / "plan.csv", make_rows(data, pool, IDS[::-1]))
     text = path.read_text(encoding="utf-8-sig")
     if separator != ",":
         text = text.replace(",", separator)
@@ -122,7 +122,7 @@ def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(
 
 def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) -> None:
     data, pool = make_dataset(["p", "q"])
-    path = labelling_plan.write_plan(tmp_path / "plan.csv", data, pool, ["p", "q"])
+    path = write_plan(tmp_path / "plan.csv", make_rows(data, pool, ["p", "q"]))
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     path.write_text("\n".join([lines[0], "", lines[2], lines[2], ",,,"]))
     assert len(session.read_plan(path, pool)[0]) == 1

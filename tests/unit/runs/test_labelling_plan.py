@@ -17,7 +17,7 @@ from judge.dataset.labels import match_labels, select_labellable
 from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
 from judge.records import Dataset, Pool
-from judge.runs import labelling_plan
+from judge.runs.labelling_plan import COLUMNS, make_rows, write_plan
 from tests.support.cases import count_examples
 from tests.support.datasets import read_dataset
 
@@ -78,16 +78,16 @@ def test_every_label_comes_back_to_its_pair(
     assume(select_labellable(pool))
     query_ids = list(data.queries)
     with tempfile.TemporaryDirectory() as folder:
-        path = labelling_plan.write_plan(Path(folder) / "plan.csv", data, pool, query_ids, seed)
+        path = write_plan(Path(folder) / "plan.csv", make_rows(data, pool, query_ids, seed))
         filled = read_table(path)
         truth = {}
-        for number, row in enumerate(labelling_plan.make_rows(data, pool, query_ids, seed)):
+        for number, row in enumerate(make_rows(data, pool, query_ids, seed)):
             truth[row[0], row[3]] = number % 4
             filled[number]["grade"] = str(number % 4)
             filled[number]["comment"] = row[6].encode("utf-8", "replace").decode()
         with path.open("w", encoding="utf-8", newline="") as file:
             file.write(mark)
-            lines = csv.DictWriter(file, labelling_plan.COLUMNS, delimiter=separator, lineterminator=end)
+            lines = csv.DictWriter(file, COLUMNS, delimiter=separator, lineterminator=end)
             lines.writeheader()
             lines.writerows(filled)
         result = match_labels(read_labels(path), data, pool)
@@ -101,7 +101,7 @@ def test_every_label_comes_back_to_its_pair(
 def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str, ...]]) -> None:
     data, contents = make_dataset(given_rows)
     with tempfile.TemporaryDirectory() as folder:
-        path = labelling_plan.write_plan(Path(folder) / "plan.csv", data, contents, list(data.queries))
+        path = write_plan(Path(folder) / "plan.csv", make_rows(data, contents, list(data.queries)))
         content = path.read_bytes()
         written = read_table(path)
     assert content.startswith(
@@ -118,7 +118,7 @@ def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
     data, pool = make_dataset(
         [("q", "bing", "<b>A &amp; B</b>", "2026-05-01", "one<br>two"), ("q", "baidu", "", "", "=3")]
     )
-    path = labelling_plan.write_plan(tmp_path / "plan.csv", data, pool, ["q"])
+    path = write_plan(tmp_path / "plan.csv", make_rows(data, pool, ["q"]))
     rows = sorted(read_table(path), key=lambda row: row["title"])
     shown = {pair.snippet.text: pair.snippet.id for pair in pool.pairs}
     query = {"query_id": "q", "query": "'=about q", "reference": "", "grade": "", "comment": ""}
@@ -142,9 +142,7 @@ def test_the_order_of_the_rows_says_nothing_of_engines_or_ranks(seed: int) -> No
     chance.shuffle(given_rows)
     renamed = [(row[0], {"a": "z"}.get(row[1], row[1]), *row[2:]) for row in given_rows]
     other, pooled = make_dataset(renamed, depth=10)
-    assert list(labelling_plan.make_rows(other, pooled, ["q"])) == list(
-        labelling_plan.make_rows(data, pool, ["q"])
-    )
+    assert list(make_rows(other, pooled, ["q"])) == list(make_rows(data, pool, ["q"]))
 
 
 def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
@@ -152,7 +150,7 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
     data, pool = make_dataset([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
 
     def read_order(seed: int) -> list[tuple[str, str]]:
-        return [(row[0], row[6]) for row in labelling_plan.make_rows(data, pool, ["r", "p", "r"], seed)]
+        return [(row[0], row[6]) for row in make_rows(data, pool, ["r", "p", "r"], seed)]
 
     assert [query for query, _ in read_order(0)] == ["r"] * 30 + ["p"] * 30
     assert sorted(read_order(0)[:30]) == [("r", text) for text in texts] != read_order(0)[:30]
@@ -164,15 +162,15 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
 
 def test_only_the_pool_is_asked_about() -> None:
     data, pool = make_dataset([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
-    assert {row[6] for row in labelling_plan.make_rows(data, pool, ["q"])} == {"one", "two"}
-    assert list(labelling_plan.make_rows(data, pool, [])) == []
+    assert {row[6] for row in make_rows(data, pool, ["q"])} == {"one", "two"}
+    assert list(make_rows(data, pool, [])) == []
 
 
 def test_snippets_without_text_are_not_asked_about() -> None:
     data, pool = make_dataset(
         [("q", "e", "", "", "one"), ("q", "e", "", "2026-05-01", " <br> "), ("r", "e", "", "", "")]
     )
-    assert [row[:4] for row in labelling_plan.make_rows(data, pool, ["q", "r"])] == [
+    assert [row[:4] for row in make_rows(data, pool, ["q", "r"])] == [
         ("q", "=about q", "", next(pair.snippet.id for pair in pool.pairs if pair.snippet.text))
     ]
 
@@ -181,7 +179,7 @@ def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> Non
     rows = [{"query": "how tall?", "engine": "e", "snippet": "very", "reference": "=8,849 m"}]
     data = read_dataset(rows, lang="en", max_chars=400)
     (row,) = read_table(
-        labelling_plan.write_plan(tmp_path / "plan.csv", data, build_pool(data, 3), list(data.queries))
+        write_plan(tmp_path / "plan.csv", make_rows(data, build_pool(data, 3), list(data.queries)))
     )
     assert (row["query"], row["reference"], row["snippet"]) == ("how tall?", "'=8,849 m", "very")
 
@@ -189,14 +187,14 @@ def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> Non
 def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path: Path) -> None:
     data, pool = make_dataset([("q", "e", "", "", "one")])
     with pytest.raises(InputError, match="query 'x' is not in the run"):
-        labelling_plan.write_plan(tmp_path / "plan.csv", data, pool, ["q", "x"])
+        write_plan(tmp_path / "plan.csv", make_rows(data, pool, ["q", "x"]))
     with pytest.raises(InputError, match="there is no folder"):
-        labelling_plan.write_plan(tmp_path / "none" / "plan.csv", data, pool, ["q"])
+        write_plan(tmp_path / "none" / "plan.csv", make_rows(data, pool, ["q"]))
     assert list(tmp_path.iterdir()) == []
-    path = labelling_plan.write_plan(tmp_path / "plan.csv", data, pool, ["q"])
+    path = write_plan(tmp_path / "plan.csv", make_rows(data, pool, ["q"]))
     path.write_text("my labels")
     with pytest.raises(InputError, match="exists and may contain labels of people"):
-        labelling_plan.write_plan(path, data, pool, ["q"])
+        write_plan(path, make_rows(data, pool, ["q"]))
     assert path.read_text() == "my labels"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -204,5 +202,5 @@ def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path:
 def test_a_cell_fits_a_spreadsheet() -> None:
     data, pool = make_dataset([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
     with tempfile.TemporaryDirectory() as folder:
-        (row,) = read_table(labelling_plan.write_plan(Path(folder) / "plan.csv", data, pool, ["q"]))
+        (row,) = read_table(write_plan(Path(folder) / "plan.csv", make_rows(data, pool, ["q"])))
     assert 30_000 < len(row["snippet"]) < 32_767
