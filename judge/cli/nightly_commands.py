@@ -16,8 +16,8 @@ from judge.cli.terminal import (
     print_command,
     print_json,
     print_message,
+    print_wrapped,
     t,
-    wrap_text,
 )
 from judge.config.option_record import NIGHTS_FOLDER
 from judge.errors import InputError
@@ -73,7 +73,9 @@ def nightly(
             t,
         )
     for line in night.lines:
-        print_command(wrap_text(line, sys.stdout))
+        print_wrapped(line)
+    for command in night.commands:
+        print_command(command)
     sys.exit(night.record.exit)
 
 

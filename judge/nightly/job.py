@@ -78,11 +78,11 @@ _CANARIES_AGE = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class NightReport:
-    """A night's record and folder, and the lines that the command prints about it."""
+    """A night's record, and the lines and the commands for a CI runner that the command prints about it."""
 
     record: NightRecord
-    folder: Path
     lines: tuple[str, ...]
+    commands: Sequence[str] = ()
 
 
 def run_nightly(
@@ -126,9 +126,9 @@ def run_nightly(
             file = folder.path / NIGHT_FILE
             advice = t(" (to let the night write its files again, remove {file})", file=file)
             notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t, advice)
-        lines = notifications.publish(folder.path, record, environ, webhook, t)
+        lines, commands = notifications.publish(folder.path, record, environ, webhook, t)
         notes += _try_to_draw("trend", lambda: write_trend_page(context.nights), t)
-    return NightReport(record, folder.path, (*lines, *notifications.escape_commands(notes, environ)))
+    return NightReport(record, (*lines, *notes), commands)
 
 
 def _try_to_draw(name: str, draw: Callable[[], Path], t: Translator, advice: str = "") -> list[str]:

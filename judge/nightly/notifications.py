@@ -79,12 +79,12 @@ def publish(
     environ: Mapping[str, str],
     webhook: Webhook | None = None,
     t: Translator = ENGLISH,
-) -> list[str]:
-    """Notify of the night in `folder` in the language of `t`, and return the lines to print.
+) -> tuple[list[str], list[str]]:
+    """Notify of the night in `folder` in the language of `t`.
 
-    Writes junit.xml and summary.md, both in English; in GitHub Actions also the step's summary, and
-    annotations among the lines. A webhook that fails gives a line and no error. Raises StoreError when the
-    disk does not take the files.
+    Returns the lines to print, and the commands for GitHub Actions: its annotations. Writes junit.xml and
+    summary.md, both in English, and in GitHub Actions the step's summary. A webhook that fails gives a line
+    and no error. Raises StoreError when the disk does not take the files.
     """
     message = make_message(record, t)
     files = RunFolder(folder)
@@ -93,23 +93,13 @@ def publish(
     report = "" if record.coverage is None else "report.html"
     link = _make_job_url(environ) or (report and str(folder / report))
     lines, commands = format_terminal(message, link, t), []
-    if _is_github_actions(environ):
+    if environ.get("GITHUB_ACTIONS") == "true":
         commands = format_annotations(record, t)
         lines += _append_step_summary(format_markdown(message, link, t), environ, t)
     if webhook is not None:
         lines.append(_send(files, webhook, environ, record, message, t))
     files.write("summary.md", [format_markdown(make_message(record), report)])
-    return [*escape_commands(lines, environ), *commands]
-
-
-def escape_commands(lines: Iterable[str], environ: Mapping[str, str]) -> list[str]:
-    """Return the lines; in a job of GitHub Actions none of them is a command.
-
-    A runner reads a command at `##[` anywhere and at `::` at the beginning of a line.
-    """
-    if not _is_github_actions(environ):
-        return list(lines)
-    return [re.sub(r"^(\s*):(?=:)", r"\1: ", line.replace("##[", "# #[")) for line in lines]
+    return lines, commands
 
 
 def _send(
@@ -174,10 +164,6 @@ def _add_case(suite: ET.Element, title: tuple[str, str], result: str | None, kin
         ET.SubElement(case, "skipped", message=why)
     elif result:
         ET.SubElement(case, result, type=kind, message=why).text = why
-
-
-def _is_github_actions(environ: Mapping[str, str]) -> bool:
-    return environ.get("GITHUB_ACTIONS") == "true"
 
 
 def format_annotations(record: NightRecord, t: Translator = ENGLISH) -> list[str]:

@@ -120,7 +120,7 @@ def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp
         "canaries: none of 60 pairs could be graded",
         "this night made 240 calls, canaries included: price unknown",
     )
-    lines = notifications.publish(tmp_path, parse_record(down), {})
+    lines, _ = notifications.publish(tmp_path, parse_record(down), {})
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
@@ -196,7 +196,7 @@ def test_any_name_is_one_code_span(name: str) -> None:
 
 
 def test_the_terminal_shows_plain_words(tmp_path: Path) -> None:
-    lines = notifications.publish(
+    lines, _ = notifications.publish(
         tmp_path, parse_record(make_regression() | {"remarks": ["panel was [], now *x*"]}), {}
     )
     assert lines[1].startswith("- bing regression: MAP@10 -0.031 (0.620 to 0.589 on the pool of")
@@ -210,7 +210,7 @@ def test_the_files_are_the_same_for_the_same_night(tmp_path: Path) -> None:
     first, again = tmp_path / "a", tmp_path / "b"
     for folder in (first, again):
         folder.mkdir()
-        lines = notifications.publish(folder, parse_record(make_regression()), {})
+        lines, _ = notifications.publish(folder, parse_record(make_regression()), {})
         assert lines[0] == "judge 2026-05-20: regression: bing MAP@10 -0.031"
     for name in ("summary.md", "junit.xml"):
         assert (first / name).read_bytes() == (again / name).read_bytes()
@@ -221,7 +221,7 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
         url, link = f"{server.url}/services/T0000/secretpart", "https://ours.example/{date}/"
         webhook = notifications.Webhook("slack", url, link=link)
         messages = [
-            notifications.publish(tmp_path, parse_record(record), {}, webhook)[-1]
+            notifications.publish(tmp_path, parse_record(record), {}, webhook)[0][-1]
             for record in (make_regression(), make_regression(), make_drift())
         ]
         texts = [request.body["text"] for request in server.requests if request.body]

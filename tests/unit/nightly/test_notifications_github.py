@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judge.cli.terminal import SafeTextStream
 from judge.nightly import notifications
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
@@ -30,6 +33,17 @@ def decode_data(text: str) -> str:
     for code, char in (("%3A", ":"), ("%2C", ","), ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
         text = text.replace(code, char)
     return text
+
+
+def read_printed(lines: Iterable[str], commands: Iterable[str] = ()) -> list[str]:
+    """Return the lines that a runner reads when a night's lines and commands are printed."""
+    stream = SafeTextStream(io.BytesIO(), encoding="utf-8", newline="")
+    for line in lines:
+        stream.write(f"{line}\n")
+    for command in commands:
+        stream.write_command(command)
+    stream.seek(0)
+    return stream.read().removesuffix("\n").split("\n")
 
 
 def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() -> None:
@@ -60,8 +74,8 @@ def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None
     for each in record["regression_test"]["rows"]:
         each["engine"] = name
     record |= {"reasons": ["a drop", "a drop", name], "remarks": [name]}
-    lines = notifications.publish(tmp_path, parse_record(record), {"GITHUB_ACTIONS": "true"})
-    commands = [parse_command(line) for line in "\n".join(lines).split("\n")]
+    published = notifications.publish(tmp_path, parse_record(record), {"GITHUB_ACTIONS": "true"})
+    commands = [parse_command(line) for line in read_printed(*published)]
     annotations = [command for command in commands if command]
     assert [level for level, _, _ in annotations] == ["error", "warning"]
     assert not name.isprintable() or all(name.strip() in text for _, _, text in annotations)
@@ -70,7 +84,7 @@ def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None
 @check_each("line", ["##[error]x", "###[error]x", "::error::x", "  ::add-mask::x", "\u2003::e::x"])
 def test_a_quiet_line_is_no_command_and_still_says_it(line: str) -> None:
     assert parse_command(line) is not None
-    (quiet,) = notifications.escape_commands([line], {"GITHUB_ACTIONS": "true"})
+    (quiet,) = read_printed([line])
     assert parse_command(quiet) is None
     assert quiet.replace(" ", "") == line.replace(" ", "")
 
@@ -79,9 +93,11 @@ def test_what_a_webhook_answers_is_no_command(tmp_path: Path) -> None:
     refusal = json.dumps({"code": 9, "msg": "##[error]forged"})
     with LoopbackServer(lambda request: Reply(body=refusal)) as server:
         environ, webhook = {"GITHUB_ACTIONS": "true"}, notifications.Webhook("feishu", f"{server.url}/hook")
-        lines = notifications.publish(tmp_path, parse_record(make_night("2026-05-02")), environ, webhook)
+        lines, commands = notifications.publish(
+            tmp_path, parse_record(make_night("2026-05-02")), environ, webhook
+        )
     assert "rejected with 9" in lines[-1]
-    assert not any(map(parse_command, lines))
+    assert not any(map(parse_command, read_printed(lines, commands)))
 
 
 def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> None:
@@ -102,5 +118,5 @@ def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> N
 
 def test_a_summary_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     environ = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "step")}
-    lines = notifications.publish(tmp_path, parse_record(make_night("2026-05-02")), environ)
+    lines, _ = notifications.publish(tmp_path, parse_record(make_night("2026-05-02")), environ)
     assert lines[-1] == "the step's summary cannot be written: No such file or directory"

@@ -169,7 +169,8 @@ def test_a_message_for_wecom_has_at_most_4096_bytes_and_mentions_nobody(tmp_path
         url, link = f"{server.url}/hook?key=keykeykey", "https://ours.example/{date}/"
         webhook = Webhook("wecom", url, link=link)
         assert (
-            publish(tmp_path, parse_record(night), {}, webhook, CHINESE)[-1] == "webhook：已发送 wecom 消息"
+            publish(tmp_path, parse_record(night), {}, webhook, CHINESE)[0][-1]
+            == "webhook：已发送 wecom 消息"
         )
         text = read_body(server)["markdown"]["content"]
     # Less than one more line fits.
