@@ -38,7 +38,6 @@ from judge.nightly.record import (
     EngineSettings,
     NightRecord,
     read_record,
-    read_record_if_there,
 )
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import CONFIG_FILE, RunIdentity, load_run, load_summary, read_config
@@ -129,7 +128,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     Raises InputError when `run` is not a finished run, misses too much or was judged by more than one
     assessor, StoreError when the disk does not take the copy.
     """
-    record = read_record_if_there(RunFolder(run))
+    record = read_record(RunFolder(run))
     if problem := _find_problem(run, record):
         raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
     store = record.quarantined_store if record else None
@@ -264,7 +263,8 @@ def _format_set_command(nights: Path) -> str:
     """Return the command that makes the latest whole night the baseline, with RUN where there is none."""
     for path in sorted(nights.glob(f"*/{NIGHT_FILE}"), reverse=True):
         with suppress(InputError):
-            if read_record(RunFolder(path.parent)).state in ("finished", "undecided"):
+            record = read_record(RunFolder(path.parent))
+            if record and record.state in ("finished", "undecided"):
                 return make_set_command(path.parent)
     is_default = nights == Path(NIGHTS_FOLDER)
     return SET_BASELINE_COMMAND + ("" if is_default else f" --folder {shlex.quote(str(nights))}")

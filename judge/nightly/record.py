@@ -376,14 +376,10 @@ def record_from_json(values: dict[str, Any], place: str) -> NightRecord:
     return from_json(NightRecord, values, place)
 
 
-def read_record(folder: RunFolder) -> NightRecord:
-    """Return the record of the night in `folder`; raise InputError where there is none or it is damaged."""
-    return record_from_json(folder.read(NIGHT_FILE), str(folder.path / NIGHT_FILE))
-
-
-def read_record_if_there(folder: RunFolder) -> NightRecord | None:
+def read_record(folder: RunFolder) -> NightRecord | None:
     """Return the record of the night in `folder`, None where there is none; raise InputError when damaged."""
-    return read_record(folder) if (folder.path / NIGHT_FILE).exists() else None
+    values = folder.read_if_there(NIGHT_FILE)
+    return None if values is None else record_from_json(values, str(folder.path / NIGHT_FILE))
 
 
 def read_night(folder: RunFolder) -> NightRecord | None:
@@ -391,7 +387,7 @@ def read_night(folder: RunFolder) -> NightRecord | None:
 
     Raises InputError when it is damaged, or of another day.
     """
-    record = read_record_if_there(folder)
+    record = read_record(folder)
     if record and record.date.isoformat() != folder.path.name:
         raise InputError(
             "{file}: is the record of {day}, not of {other_day}; to run the night, remove {folder}",

@@ -22,7 +22,6 @@ from judge.nightly.record import (
     EngineSettings,
     EngineSource,
     read_record,
-    read_record_if_there,
     record_from_json,
 )
 from judge.runs.folder import RunFolder
@@ -108,7 +107,7 @@ def test_a_damaged_record_is_refused_with_the_key(given: dict[str, Any], message
 
 
 def test_a_folder_without_a_record_has_none(tmp_path: Path) -> None:
-    assert read_record_if_there(RunFolder(tmp_path)) is None
+    assert read_record(RunFolder(tmp_path)) is None
 
 
 def test_the_settings_of_engines_are_read_under_their_old_name(tmp_path: Path) -> None:
