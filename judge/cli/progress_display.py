@@ -70,7 +70,7 @@ class ProgressBar:
             progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=30),
             progress.MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            _Rate(table_column=Column(no_wrap=True)),
+            progress.TextColumn("{task.fields[rate]}", style="cyan", table_column=Column(no_wrap=True)),
             progress.TextColumn("{task.fields[cost]}"),
             progress.TextColumn("{task.fields[failed]}", style="red"),
             progress.TimeRemainingColumn(table_column=Column(no_wrap=True)),
@@ -82,13 +82,13 @@ class ProgressBar:
 
     def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
         """Draw the bar; verdicts that are known already count as done."""
-        self._failed = 0
+        self._answers = self._failed = 0
         activity = t(subject or self._words.activity)
         self._task = self._progress.add_task(
             _truncate_name(member, _NAME_WIDTH) if member else activity,
             total=total,
             completed=done,
-            known=done,
+            rate="",
             cost="",
             failed="",
             status="",
@@ -105,10 +105,13 @@ class ProgressBar:
 
     def add_answer(self, *, failed: bool, usd: float | None = None) -> None:
         """Advance the bar by one; `usd` was spent so far, None without a price."""
+        self._answers += 1
         self._failed += failed
+        elapsed = self._progress.tasks[self._task].elapsed
+        rate = f"{self._answers / elapsed:.1f}/s" if elapsed else ""
         failures = t("{failed} failed", failed=self._failed) if self._failed else ""
         cost = f"${usd:.4f}" if usd else ""
-        self._progress.update(self._task, advance=1, cost=cost, failed=failures)
+        self._progress.update(self._task, advance=1, rate=rate, cost=cost, failed=failures)
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print a line above the bar."""
@@ -128,15 +131,6 @@ class _BarAndStatus(progress.Progress):
         for task in self.tasks:
             if task.fields["status"]:
                 yield Text(task.fields["status"], style="yellow", no_wrap=True, overflow="ellipsis")
-
-
-class _Rate(progress.ProgressColumn):
-    """Judgments a second since the bar was drawn, without those known before."""
-
-    def render(self, task: progress.Task) -> Text:
-        """Return the rate as `12.3/s`."""
-        done = task.completed - task.fields["known"]
-        return Text(f"{done / task.elapsed:.1f}/s" if task.elapsed and done else "", style="cyan")
 
 
 class ProgressLines:

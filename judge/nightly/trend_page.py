@@ -63,9 +63,9 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         )
     history = trend.read_history(folder)
     nights, nights_folder = history.nights, relpath(folder, path.parent)
-    charts = [
-        _draw_measure(nights, measure, kind) for measure, kind in trend.list_trend_measures(nights).items()
-    ]
+    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
+    measures = trend.list_trend_measures(nights)
+    charts = [_draw_measure(timeline, measure, kind) for measure, kind in measures.items()]
     text = render_page(
         "judge.nightly",
         "trend.html.jinja",
@@ -75,7 +75,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         reasons=night_texts.shorten_reasons(nights[-1]) if nights else (),
         drops=_describe_drops(nights[-1]) if nights else (),
         shown_nights=describe_shown_nights(nights),
-        charts=[chart for chart in (*charts, _draw_canaries(nights)) if chart],
+        charts=[chart for chart in (*charts, _draw_canaries(timeline)) if chart],
         nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
         prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
         exit_codes=EXIT_CODES,
@@ -104,9 +104,8 @@ def _shorten(t: Translator, sentence: str) -> str:
 # The charts: every engine by a measure, night by night, and the canaries
 
 
-def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Chart | None:
+def _draw_measure(timeline: Timeline, measure: str, kind: Kind) -> Chart | None:
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
-    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     engines = trend.list_engines(timeline.nights)
     rows = [_make_engine_row(timeline.nights, engine, engines, measure, kind) for engine in engines]
     rows = [row for row in rows if row.measured]
@@ -128,9 +127,8 @@ def _draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Ch
     return make_chart(id_, title, desc, picture, (_NIGHT, *chain.from_iterable(heads)), table)
 
 
-def _draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
+def _draw_canaries(timeline: Timeline) -> Chart | None:
     """Return the chart of the canaries: the unchanged share and the mean grade; None without any grade."""
-    timeline = Timeline(nights[-MAX_NIGHTS_ON_PAGE:])
     canaries = [night.canaries for night in timeline.nights]
     title = make_text("The assessor: canaries")
     desc = make_text(
