@@ -337,6 +337,13 @@ def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, Mapping[
                 if reason
                 else Message(": there is no ranking for them"),
             )
+        elif not results.answered:
+            yield Message(
+                "{engine}: returned no result for any of {queries:,} queries, so this night cannot be the"
+                " baseline; check the settings of the engine",
+                engine=engine,
+                queries=results.queries,
+            )
 
 
 def describe_new_empty_lists(tonight: _Engines, baseline: _Engines) -> Iterator[str]:

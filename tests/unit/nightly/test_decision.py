@@ -210,6 +210,8 @@ def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
     assert list(describe_unanswered_queries(engines, {"a": {"HTTP 500: boom": 3, "HTTP 429": 2}})) == [
         "a: no answer to 5 of 100 queries, most often HTTP 500: boom",
         "c: no answer to 2 of 100 queries: there is no ranking for them",
+        "d: returned no result for any of 9 queries, so this night cannot be the baseline; check the settings"
+        " of the engine",
     ]
 
 
