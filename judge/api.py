@@ -18,11 +18,7 @@ import numpy as np
 
 from judge.analysis.analyse_run import analyse_run
 from judge.analysis.combine_runs import combine_runs
-from judge.analysis.label_agreement import (
-    LabelAgreement,
-    compare_with_labels,
-    run_from_labels,
-)
+from judge.analysis.label_agreement import LabelAgreement, compare_with_labels, run_from_labels
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.summary import Summary
 from judge.dataset import trec

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -242,26 +243,17 @@ def build_client(
 def build_panel(
     config: Config, assessors: Sequence[Assessor], cancel_token: CancelToken, spend_limit: SpendLimit
 ) -> list[PanelMember]:
-    """Return each assessor with the client of its model, and its number among them in the title."""
-    total = len(assessors)
+    """Return each assessor with its client, its Batch API with `batch`, and its number in the title.
+
+    Raises SetupError for a model without a Batch API.
+    """
+    total, models = len(assessors), list_batch_models(config, assessors)
     return [
         PanelMember(
             assessor,
             build_client(config, assessor.model, cancel_token, spend_limit),
+            model.open_batch_api() if model else None,
             title=f"{number}/{total} {assessor.name}" if total > 1 else "",
         )
-        for number, assessor in enumerate(assessors, start=1)
-    ]
-
-
-def open_batch_apis(config: Config, panel: Sequence[PanelMember]) -> list[PanelMember]:
-    """Return the members with the Batch API of their models, as they are without `batch`.
-
-    Raises SetupError for a model without a Batch API.
-    """
-    if not config.batch:
-        return [*panel]
-    models = list_batch_models(config, [member.assessor for member in panel])
-    return [
-        replace(member, batch_api=model.open_batch_api()) for member, model in zip(panel, models, strict=True)
+        for number, (assessor, model) in enumerate(zip_longest(assessors, models), start=1)
     ]

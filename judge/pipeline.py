@@ -74,7 +74,6 @@ def run(
     cancel_token = cancel_token or CancelToken()
     spend_limit = spend_limit or SpendLimit(config.max_calls, config.budget)
     panel = factory.build_panel(config, prepared.assessors, cancel_token, spend_limit)
-    panel = factory.open_batch_apis(config, panel)
     folder, store_file = prepared.folder, prepared.store_file
     listener = progress or NullProgress()
     with folder.lock():
@@ -250,8 +249,7 @@ def _list_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
         )
     if config.controls:
         yield Message(
-            "{count:,} of the pairs are controls: snippets of other queries.",
-            count=len(selection.mismatched),
+            "{count:,} of the pairs are controls: snippets of other queries.", count=len(selection.mismatched)
         )
     if (config.diversity_embeddings or "lsa").partition(":")[0] not in ("lsa", "local"):
         texts = (f"{pair.snippet.title}\n{pair.snippet.text}" for pair in selection.pool.pairs)

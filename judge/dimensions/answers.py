@@ -67,11 +67,7 @@ class GradedAnswer:
 
 
 ANSWER = QuestionKind(
-    "answer",
-    "answers",
-    Message("answers"),
-    TextAnswer,
-    lambda answer, _: len(answer.answer) <= MAX_LINE,
+    "answer", "answers", Message("answers"), TextAnswer, lambda answer, _: len(answer.answer) <= MAX_LINE
 )
 GRADE_ANSWER = QuestionKind(
     "answer_grade",

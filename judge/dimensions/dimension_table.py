@@ -66,10 +66,7 @@ DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
 
 
 def measure_dimensions(
-    run: JudgedRun,
-    names: Iterable[str],
-    asker: QuestionAsker | None,
-    options: DimensionOptions,
+    run: JudgedRun, names: Iterable[str], asker: QuestionAsker | None, options: DimensionOptions
 ) -> dict[str, DimensionResult]:
     """Return the dimensions of the run by name: those that it has, and those of `names`, measured again.
 

@@ -79,13 +79,7 @@ def _is_list(answer: PointList, _: object) -> bool:
     return 0 < len(texts) == len(answer.points) <= MAX_POINTS
 
 
-LIST_POINTS = QuestionKind(
-    "points",
-    "points",
-    Message("information points"),
-    PointList,
-    _is_list,
-)
+LIST_POINTS = QuestionKind("points", "points", Message("information points"), PointList, _is_list)
 FIND_SUPPORT = QuestionKind(
     "support",
     "points",

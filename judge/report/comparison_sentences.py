@@ -186,11 +186,7 @@ def _describe_changes(
             "; unjudged snippets could reverse {count:,} comparisons",
             undetermined,
         )
-    values = {
-        "measure": name_mean(measure),
-        "changed": t.join(changed) if changed else "",
-        "rest": rest,
-    }
+    values = {"measure": name_mean(measure), "changed": t.join(changed) if changed else "", "rest": rest}
     if against:
         return t(
             "Compared with {against} by {measure}: {changed}{rest}."

@@ -107,11 +107,7 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
 
 
 def render_report(
-    run: str,
-    summary: Summary,
-    queries: ReportQueries,
-    read: ReadQueries,
-    extras: ReportExtras | None = None,
+    run: str, summary: Summary, queries: ReportQueries, read: ReadQueries, extras: ReportExtras | None = None
 ) -> Iterator[str]:
     """Yield the text of report.html in pieces; `read` yields the `queries`, which were added."""
     extras = extras or ReportExtras()

@@ -91,6 +91,16 @@ COLUMN_NOTES = {
 }
 
 
+#: The columns of the figures of an engine that may be unknown: title, figure, part of it, format.
+_FIGURE_COLUMNS = (
+    (make_text("score mean"), "rerank_relevancy", "mean", ".4f"),
+    (make_text("score max"), "rerank_relevancy", "max", ".4f"),
+    (make_text("ms median"), "latency_ms", "median", ",.0f"),
+    (make_text("ms p95"), "latency_ms", "p95", ",.0f"),
+    (make_text("tokens"), "tokens", "mean", ",.0f"),
+)
+
+
 class ReturnColumn(NamedTuple):
     """A column of what came back: its title, the value of each engine, and their format."""
 
@@ -111,21 +121,10 @@ def list_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[Ret
         # The share of judged results is there at 0 too, because it is the coverage of the means.
         if any(value is not None if name == "judged" else value for value in values):
             yield ReturnColumn(COUNT_COLUMNS[name], values, ".1%" if name in _SHARES else ",")
-    relevancies = [row.rerank_relevancy for row in rows]
-    if any(relevancies):
-        means = [relevancy.mean if relevancy else None for relevancy in relevancies]
-        yield ReturnColumn(make_text("score mean"), means, ".4f")
-        largest = [relevancy.max if relevancy else None for relevancy in relevancies]
-        yield ReturnColumn(make_text("score max"), largest, ".4f")
-    latencies = [row.latency_ms for row in rows]
-    if any(latencies):
-        medians = [latency.median if latency else None for latency in latencies]
-        yield ReturnColumn(make_text("ms median"), medians, ",.0f")
-        yield ReturnColumn(
-            make_text("ms p95"), [latency.p95 if latency else None for latency in latencies], ",.0f"
-        )
-        tokens = [row.tokens.mean if row.tokens else None for row in rows]
-        yield ReturnColumn(make_text("tokens"), tokens, ",.0f")
+    for title, figure, part, form in _FIGURE_COLUMNS:
+        # Tokens are listed beside response times alone.
+        if any(getattr(row, "latency_ms" if figure == "tokens" else figure) for row in rows):
+            yield ReturnColumn(title, [getattr(getattr(row, figure), part, None) for row in rows], form)
 
 
 def make_engines_table(summary: Summary) -> PageTable:

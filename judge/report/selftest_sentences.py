@@ -10,16 +10,7 @@ from judge.messages import Translator, make_text
 from judge.report.display_text import format_counted_share, format_share, truncate_with_ellipsis
 
 #: Options that identify an assessor by their names in summary.json; others are parameters of the server.
-_OPTION_NAMES = {
-    "base_url": "--base-url",
-    "scale": "--scale",
-    "lang": "--lang",
-    "prompts": "--prompts",
-    "temperature": "--temperature",
-    "top_p": "--top-p",
-    "seed": "--seed",
-    "max_tokens": "--max-tokens",
-}
+_OPTIONS = frozenset("base_url scale lang prompts temperature top_p seed max_tokens".split())
 #: How many characters of the value of an option a sentence shows.
 _LONGEST_VALUE = 100
 
@@ -53,7 +44,7 @@ def _describe_similar(t: Translator, entry: SelfTestEntry) -> str:
     differences = [
         t(
             "{option} {value} (this run: {own})",
-            option=_OPTION_NAMES.get(name, name),
+            option=f"--{name.replace('_', '-')}" if name in _OPTIONS else name,
             value=truncate_with_ellipsis(value, _LONGEST_VALUE) or t("unset"),
             own=truncate_with_ellipsis(entry.options.get(name, ""), _LONGEST_VALUE) or t("unset"),
         )

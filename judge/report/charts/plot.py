@@ -11,17 +11,7 @@ from markupsafe import Markup
 from judge.characters import count_columns
 from judge.measure.formulas import TIE
 from judge.messages import make_text
-from judge.report.charts.svg import (
-    draw_box,
-    draw_dot,
-    draw_inset,
-    draw_line,
-    draw_row_label,
-    draw_text,
-    join_markup,
-    make_tag,
-    shorten_name,
-)
+from judge.report.charts import svg
 from judge.report.display_text import set_minus_signs
 
 #: Below this a span is rounding, not a difference.
@@ -92,11 +82,11 @@ def choose_step(span: float, count: int) -> tuple[int, int]:
 
 
 #: Marks as a key shows them, around (9, 0).
-DOT = make_tag("circle", cx=9, cy=0, r=4, class_="dot")
-HOLLOW = make_tag("circle", cx=9, cy=0, r=3.5, class_="dot hollow")
-IDEAL = make_tag("path", d="M9 -7V7", class_="ideal")
-WHISKER = make_tag("path", d="M1 0H17M1 -4V4M17 -4V4", class_="whisker")
-BOUNDS = make_tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
+DOT = svg.make_tag("circle", cx=9, cy=0, r=4, class_="dot")
+HOLLOW = svg.make_tag("circle", cx=9, cy=0, r=3.5, class_="dot hollow")
+IDEAL = svg.make_tag("path", d="M9 -7V7", class_="ideal")
+WHISKER = svg.make_tag("path", d="M1 0H17M1 -4V4M17 -4V4", class_="whisker")
+BOUNDS = svg.make_tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
 MEAN_LEGEND = ((0.0, DOT, make_text("mean")), (70.0, WHISKER, make_text("95% interval")))
 
 
@@ -132,13 +122,13 @@ def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: flo
     parts = []
     if cell.bounds:
         first, last = map(scale.locate, cell.bounds)
-        parts.append(draw_box(first, last - first, y - radius - 2, 2 * radius + 4, "bounds"))
+        parts.append(svg.draw_box(first, last - first, y - radius - 2, 2 * radius + 4, "bounds"))
     if cell.interval:
         first, last = map(scale.locate, cell.interval)
-        parts.append(draw_line(first, last, y, y, "whisker"))
-        parts += [draw_line(end, end, y - radius, y + radius, "whisker") for end in (first, last)]
-    parts.append(draw_dot(scale.locate(cell.value), y, kind, radius))
-    return join_markup(parts)
+        parts.append(svg.draw_line(first, last, y, y, "whisker"))
+        parts += [svg.draw_line(end, end, y - radius, y + radius, "whisker") for end in (first, last)]
+    parts.append(svg.draw_dot(scale.locate(cell.value), y, kind, radius))
+    return svg.join_markup(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +146,7 @@ class PlotArea:
 
     def place(self, parts: Iterable[str]) -> Markup:
         """Return the parts, placed by fractions of the width of the area."""
-        return draw_inset(self.x, self.width, *parts)
+        return svg.draw_inset(self.x, self.width, *parts)
 
     def draw_grid(self, *, signed: bool = False, ends: bool = False) -> Markup:
         """Return the grid lines and the numbers under them; `ends` writes the first and last number only.
@@ -169,11 +159,11 @@ class PlotArea:
         parts = []
         for tick in ticks:
             at, kind = self.scale.locate(tick), "zero" if signed and tick == 0 else "grid"
-            parts.append(draw_line(at, at, self.top, self.bottom, kind))
+            parts.append(svg.draw_line(at, at, self.top, self.bottom, kind))
         for at, (tick, anchor) in enumerate(numbers if ends else ((tick, "middle") for tick in ticks)):
             number = self.scale.format_tick(tick, signed=signed, short=ends)
             kind = "tick" if ends or at % 2 == parity else "tick ample"
-            parts.append(draw_text(number, kind, self.scale.locate(tick), self.bottom + 15, anchor))
+            parts.append(svg.draw_text(number, kind, self.scale.locate(tick), self.bottom + 15, anchor))
         return self.place(parts)
 
     def find_height(self, value: float) -> float:
@@ -183,12 +173,12 @@ class PlotArea:
     def draw_levels(self, *, signed: bool = False) -> Markup:
         """Return grid lines from left to right, except at 0 if `signed`, and the numbers left of them."""
         heights = [(tick, self.find_height(tick)) for tick in self.scale.ticks]
-        lines = (draw_line(0, 1, y, y, "grid") for tick, y in heights if tick or not signed)
+        lines = (svg.draw_line(0, 1, y, y, "grid") for tick, y in heights if tick or not signed)
         numbers = (
-            draw_text(self.scale.format_tick(tick, signed=signed), "tick", self.x - 0.015, y + 4, "end")
+            svg.draw_text(self.scale.format_tick(tick, signed=signed), "tick", self.x - 0.015, y + 4, "end")
             for tick, y in heights
         )
-        return join_markup([self.place(lines), *numbers])
+        return svg.join_markup([self.place(lines), *numbers])
 
     def list_rows(self, count: int) -> list[float]:
         """Return the heights of the middles of `count` rows that share the area."""
@@ -204,14 +194,14 @@ class PlotArea:
         yield self.draw_grid()
         yield self.place(marks)
         yield from (
-            draw_text(number, "number", 1, y + 4, "end") for number, y in zip(numbers, rows, strict=True)
+            svg.draw_text(number, "number", 1, y + 4, "end") for number, y in zip(numbers, rows, strict=True)
         )
 
 
 def draw_row_names(names: Sequence[str], rows: Iterable[float], width: float) -> Iterator[Markup]:
     """Yield the names of engines left of their rows, around the heights `rows`, in `width` of the column."""
     return (
-        draw_row_label(name, _BRIEF_NAME_COLUMNS, width, y, names)
+        svg.draw_row_label(name, _BRIEF_NAME_COLUMNS, width, y, names)
         for name, y in zip(names, rows, strict=True)
     )
 
@@ -225,7 +215,7 @@ def place_marks(
     """
     widths = []
     for columns, pixels in ((limit, _NARROW), (2 * limit, _WIDE)):
-        longest = max((count_columns(shorten_name(name, columns, names)) for name in names), default=0)
+        longest = max((count_columns(svg.shorten_name(name, columns, names)) for name in names), default=0)
         widths.append((indent + _LETTER * longest) / pixels)
     x = min(_NAMES, max(widths)) + NAMES_GAP
     return x, end - x
