@@ -46,7 +46,6 @@ def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[
 
 
 def _encode(value: object) -> str:
-    """Return a value on one line of JSON."""
     return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
 
 
@@ -82,7 +81,6 @@ class JudgmentLog(StoredRecords[Judgment]):
             self._write()
 
     def _write(self) -> None:
-        """Write the judgments that wait."""
         if not self._waiting:
             return
         indices, judgments = list(self._waiting), self._waiting.values()
@@ -95,7 +93,6 @@ class JudgmentLog(StoredRecords[Judgment]):
         self._waiting = {}
 
     def _list_indices(self) -> Indices:
-        """Return the indices with a judgment."""
         self._write()
         return np.flatnonzero(self._line >= 0)
 

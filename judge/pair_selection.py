@@ -145,7 +145,6 @@ def make_judged_run(
 
 
 def _leave_out(judgments: Sequence[Judgment], keys: Collection[PairKey]) -> Sequence[Judgment]:
-    """Return the judgments without those of the pairs `keys`."""
     return tuple(judgment for judgment in judgments if judgment.key not in keys) if keys else judgments
 
 

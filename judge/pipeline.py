@@ -32,7 +32,6 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.dimension_table import (
     DIMENSIONS,
-    ask_questions,
     list_question_counts,
     measure_dimensions,
 )
@@ -186,7 +185,6 @@ def _load_other_dimensions(folder: RunFolder, own: Container[str]) -> Mapping[st
 def _compute_cost(
     costs: Sequence[Cost], dimensions: Mapping[str, DimensionResult], panel: Iterable[PanelMember]
 ) -> RunCost:
-    """Return the cost of a run: `costs`, and those of its dimensions."""
     own = make_run_cost(add_costs(costs), find_common_price(member.client.price for member in panel))
     return combine_costs(own, filter(None, (dimension.summary.cost for dimension in dimensions.values())))
 
@@ -224,7 +222,8 @@ def estimate(config: Config) -> RunEstimate:
         if names and store and not any(one.calls or one.submitted for one in estimates.values()):
             judgments = [find_known_judgments(plan, store) for plan in plans]
             judged = make_judged_run(config, selection, assessors, judgments, prepared.measures)
-            ask_questions(judged, names, options)
+            for name in names:
+                DIMENSIONS[name].measure(judged, options)
         questions: dict[str, QuestionEstimate] = {}
         for name, count in list_question_counts(names, pooled.dataset, pooled.pool, options):
             of_count = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)

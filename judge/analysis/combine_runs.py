@@ -153,7 +153,6 @@ def _select_judgments(
 
 
 def _check_scale_and_depth(runs: Mapping[str, JudgedRun]) -> None:
-    """Raise InputError unless all runs have the same scale and depth."""
     (name, first), *others = runs.items()
     for other, run in others:
         for what, one, two in (
@@ -344,7 +343,6 @@ def _find_shift(judgments: JudgmentsByRun) -> GradeShift | None:
 
 
 def _find_labelled_pairs(judgments: Iterable[Judgment]) -> set[PairKey]:
-    """Return the pairs of which people gave the grade."""
     return {judgment.key for judgment in judgments if LABEL in judgment.flags}
 
 

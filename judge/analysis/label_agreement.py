@@ -233,7 +233,6 @@ def _select_graded_by_both(run: JudgedRun, people: _PeopleGrades) -> tuple[Judge
 
 
 def _score_sides(run: JudgedRun, people: _PeopleGrades, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
-    """Return the scores by people's grades and by the assessor's."""
     assumed = agreement.convert_to_judgments(people.assumed)
     graded = agreement.convert_to_judgments({**people.compared, **people.examples})
     return (

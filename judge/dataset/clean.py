@@ -199,7 +199,6 @@ def _break_tokens(text: str) -> str:
 
 
 def _drop_unreadable(text: str, flags: set[str]) -> str:
-    """Return `text` without control and invisible characters."""
     text = _LINE_BREAK.sub("\n", _repair_surrogates(text, flags))
     if CONTROL.search(text):
         flags.add(CONTROL_CHARACTERS)

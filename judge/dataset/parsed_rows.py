@@ -212,7 +212,6 @@ def _parse_docno(location: str, name: str, value: object) -> str:
 
 
 def _parse_expected(row: InputRow) -> tuple[str, ...] | None:
-    """Return the names of the expected documents, None where the field is missing."""
     value = row.values.get("expected")
     if value is None or value == "":
         return None

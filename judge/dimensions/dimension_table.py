@@ -109,12 +109,6 @@ def _add_questions(result: DimensionResult, questions: DimensionQuestions | None
     return replace(result, summary=replace(result.summary, remarks=remarks, cost=questions.cost))
 
 
-def ask_questions(run: JudgedRun, names: Iterable[str], options: DimensionOptions) -> None:
-    """Ask the questions of the dimensions `names`, which all ask, without using the answers."""
-    for name in names:
-        DIMENSIONS[name].measure(run, options)
-
-
 def list_question_counts(
     names: Iterable[str], data: Dataset, pool: Pool, options: DimensionOptions
 ) -> Iterator[tuple[str, QuestionCount]]:

@@ -168,7 +168,6 @@ def _weigh_all_queries(grade: Ints, predicted: Floats, top: int) -> Floats:
 
 
 def _compute_normal_kernel(difference: Floats, bandwidth: float) -> Floats:
-    """Return the value of the normal kernel, 1 for a difference of 0."""
     return np.exp(-0.5 * np.square(difference / bandwidth))
 
 

@@ -147,7 +147,6 @@ _SYNONYMS = {
 
 
 def _describe_unknown_measure(name: str) -> str:
-    """Return the message about an unknown measure, with the most similar one."""
     synonym = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
     folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
@@ -163,7 +162,6 @@ def _describe_unknown_measure(name: str) -> str:
 
 
 def _describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
-    """Return the message about a parameter that the measure does not have: those that it has."""
     return Message(
         "{measure} has no parameter {parameter!r}; its parameters: {names} ({syntax})",
         measure=kind.name,

@@ -80,7 +80,6 @@ class PanelResult:
 
 
 def _name_panel(members: Iterable[str]) -> str:
-    """Return the name of a panel as an assessor."""
     return f"panel({', '.join(members)})"
 
 

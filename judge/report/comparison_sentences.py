@@ -96,7 +96,6 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
 
 
 def _name_best(t: Translator, summary: Summary, comparisons: Sequence[PairComparison], measure: str) -> str:
-    """Return which of the engines of a run is best, or why none is."""
     order = summary.sort_engines(measure)
     wins = Counter(comparison.winner for comparison in comparisons)
     others = len(order) - 1

@@ -72,7 +72,6 @@ class PageTable:
 
 
 def _make_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
-    """Return a cell with a number, or a dash."""
     return Cell(Bilingual.repeat(format_number(value, form)), under)
 
 

@@ -140,7 +140,6 @@ def _draw_pairs_picture(comparisons: Sequence[PairComparison], measure: str) -> 
 
 
 def _draw_pair(comparison: PairComparison, area: PlotArea, y: float) -> Iterator[Markup]:
-    """Yield the difference of one pair, and the outcome."""
     ahead = comparison.outcome == "better"
     if cell := _make_range(comparison):
         size = f"{format_number(cell.value, '+.4f')} ({format_range(comparison.interval, '+.4f')})"
