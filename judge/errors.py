@@ -222,7 +222,7 @@ class RequestRejected(CallError):
 
 
 class AccountError(CallError):
-    """No call can succeed: kinds auth, quota, model_not_found, bad_parameter, not_found."""
+    """No call can succeed: kinds auth, quota, model_not_found, bad_parameter, not_found, unreadable."""
 
 
 def explain_error(error: BaseException) -> Message:

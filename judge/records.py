@@ -253,8 +253,8 @@ class Call:
     detail: str = ""
 
 
-#: Finish reasons of a complete reply. After any other reason (`length`, `max_tokens`, `abort`,
-#: `network_error`, or a new one) the reply may be incomplete.
+#: Finish reasons of a complete reply. After any other reason (`length`, `max_tokens`, or a new
+#: one) the reply may be incomplete.
 _COMPLETE = frozenset(
     ("stop stop_sequence end_turn end_of_turn eos eos_token endoftext end normal null none").split()
     + ("complete completed finish finished done success").split()

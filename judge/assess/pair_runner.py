@@ -36,7 +36,12 @@ _MAX_FAILED = 30
 _MAX_ONLY_THINKING = 5
 #: Characters of a reply that a message shows.
 _MAX_REPLY = 160
-_SERVER_ERRORS = frozenset({"transport", "server_error", "rate_limit", "bad_request"})
+#: What to do about errors of the server that every pair has.
+_ADVICE = {
+    **dict.fromkeys(("transport", "server_error", "rate_limit"), Message("check the server")),
+    "bad_request": Message("correct that"),
+    "too_long": Message("lower --max-chars or --max-tokens, or use a model with a longer context"),
+}
 
 
 class PairScheduler:
@@ -213,16 +218,14 @@ class ConsecutiveFailures:
 
     def count(self, failure: Failure) -> RunIncomplete | None:
         """Count `failure`, and return why the run should stop, None where it should go on."""
-        self._failed = self._failed + 1 if failure.error in _SERVER_ERRORS else 0
+        self._failed = self._failed + 1 if failure.error in _ADVICE else 0
         self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if failure.thinking else 0
         if self._failed >= _MAX_FAILED:
             return RunIncomplete(
                 "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"
                 " {advice}, then run the same command again; all judgments are saved",
-                advice=Message("correct that")
-                if failure.error == "bad_request"
-                else Message("check the server"),
+                advice=_ADVICE[failure.error],
                 count=_MAX_FAILED,
                 error=ErrorKind(failure.error),
                 endpoint=self._model.endpoint,

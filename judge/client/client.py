@@ -5,6 +5,7 @@ complete (with retries) → _complete_with_negotiation → _complete_with_spend_
 
 from __future__ import annotations
 
+import re
 from typing import Protocol, Self
 from urllib.parse import urlsplit
 
@@ -36,8 +37,11 @@ from judge.records import ANSWERED, CONTENT_FILTER, LOST, Call, Completion, Prom
 _MAX_STARTUP = 20.0
 #: The same where waiting does not help, as with an unknown host.
 _MAX_LASTING = 0.5
-#: Timeouts and HTML pages after which a run stops at a server that has not answered.
-_MAX_TIMEOUTS, _MAX_PAGES = 3, 3
+#: Timeouts and HTML pages after which a run stops at a server that has not answered, and equal refusals of an
+#: unknown kind after which it stops at one that has accepted no request.
+_MAX_TIMEOUTS, _MAX_PAGES, _MAX_REFUSALS = 3, 3, 3
+#: What differs in a message from request to request, such as a number or an id.
+_VARYING = re.compile(r"\w*\d\w*")
 #: Broken connections after which it stops, when they take this many seconds.
 _MAX_BROKEN, _BROKEN_SECONDS = 5, 10.0
 #: Waits for Retry-After of more seconds are reported at the end of a run.
@@ -136,8 +140,8 @@ class ModelClient:
         self.price = price
         self.limiter = AdaptiveLimiter(limits.concurrency)
         self._retry_budget = RetryBudget(limits.concurrency)
-        #: Whether a response of the server's API arrived in this run, a success or an error.
-        self._has_response = False
+        #: Whether a response of the server's API arrived in this run, a success or an error; a success.
+        self._has_response = self._has_completion = False
         self._startup_errors = _StartupErrors(model.endpoint, limits)
         #: What the last error says that a retry may solve.
         self._last_error = ""
@@ -241,7 +245,7 @@ class ModelClient:
             if is_call:
                 self.spend_limit.settle(call, self.price, most)
             permit.hooks.end_call(call)
-        self._has_response = True
+        self._has_response = self._has_completion = True
         self._retry_budget.deposit()
         self.limiter.record_answer(permit.current)
         return completion
@@ -254,6 +258,8 @@ class ModelClient:
             self.cancel_token.cancel(error)  # at once, before another pair gets the permit
         elif isinstance(error, RequestRejected):
             self.limiter.record_answer(permit.current)
+            if error.kind == "bad_request" and not self._has_completion:
+                _stop_run(self._startup_errors.check_refusal(error), error)
         elif isinstance(error, RetryableError):
             self._last_error = error.detail
             throttled = error.kind == "rate_limit" or error.retry_after is not None
@@ -280,10 +286,7 @@ class ModelClient:
             )
         elif reason is None and outage > max_wait:
             reason = self._describe_outage(error, outage)
-        if reason is not None:
-            raise RunIncomplete(
-                "{reason}, then run the same command again; all judgments are saved", reason=reason
-            ) from error
+        _stop_run(reason, error)
         self._longest_wait = max(self._longest_wait, wait)
 
     def _describe_outage(self, error: RetryableError, seconds: float) -> str:
@@ -309,13 +312,40 @@ class ModelClient:
         )
 
 
+def _stop_run(reason: str | None, error: CallError) -> None:
+    """Raise RunIncomplete for `reason`, if there is one."""
+    if reason is not None:
+        raise RunIncomplete(
+            "{reason}, then run the same command again; all judgments are saved", reason=reason
+        ) from error
+
+
 class _StartupErrors:
     """Counts the errors of a server that has not answered yet, and says when they are reason to stop."""
 
     def __init__(self, endpoint: str, limits: RequestLimits) -> None:
         self._endpoint = endpoint
         self._limits = limits
-        self._timeouts = self._pages = self._broken = 0
+        self._timeouts = self._pages = self._broken = self._refusals = 0
+        self._refusal = ""
+
+    def check_refusal(self, error: RequestRejected) -> str | None:
+        """Count an unknown refusal and return why the run should stop, None where it should go on.
+
+        As long as no request was accepted, the same refusal in a row concerns the requests, not their pairs.
+        """
+        refusal = _VARYING.sub("", error.detail)
+        self._refusals = self._refusals + 1 if refusal == self._refusal else 1
+        self._refusal = refusal
+        if self._refusals < _MAX_REFUSALS:
+            return None
+        return Message(
+            "{endpoint} refused the first {count} requests alike: {detail}; check --base-url, the model and"
+            " its options",
+            endpoint=self._endpoint,
+            count=_MAX_REFUSALS,
+            detail=Message(error.detail),
+        )
 
     def check(self, error: RetryableError, outage: float) -> str | None:
         """Count `error` and return why the run should stop, None where it should go on.

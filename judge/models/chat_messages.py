@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from judge.errors import NoResponse, RequestRejected
+from judge.errors import AccountError, NoResponse, RequestRejected, RetryableError
 from judge.messages import Message
 from judge.models.error_mapping import ErrorResponse, find_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
@@ -31,6 +31,20 @@ _PAGE_START, _PAGE_HEAD, _TITLE_LENGTH = 1_000, 64_000, 80
 _FILTERED = re.compile(
     r"filter|sensitiv|refus|safety|prohibit|block|spii|recitation|guardrail|moderat|inspection|toxic|policy|unsafe"
 )
+#: Finish reasons for an answer that the server failed to finish, of DeepSeek, Zhipu, vLLM, SGLang,
+#: OpenRouter, Mistral and Cohere.
+_FAILED = frozenset(
+    "insufficient_system_resource network_error network-error abort aborted error tool_error"
+    " timeout cancelled canceled user_cancel".split()
+)
+#: The answers of other APIs: names in them with the values that these have, if any, and the address to write.
+_OTHER_APIS: Sequence[tuple[Mapping[str, str | None], Message, str]] = (
+    ({"done": None}, Message("Ollama's own API"), "http://HOST:11434/v1"),
+    ({"type": "message", "content": None}, Message("Anthropic's own API"), "https://api.anthropic.com/v1"),
+    ({"object": "response"}, Message("OpenAI's Responses API"), "https://HOST/v1"),
+)
+#: The first line of a stream of server-sent events.
+_EVENT_STREAM = re.compile(r"(?:data|event|id|retry)?:")
 
 
 def build_messages(prompt: Prompt) -> list[dict[str, str]]:
@@ -80,6 +94,9 @@ def _decode(body: bytes) -> str:
 def _make_no_api_error(status: int, text: str) -> NoResponse:
     """Return the error for a response whose body is not a whole JSON object, with what the body is."""
     if not _PAGE.search(text[:_PAGE_START]):
+        if _EVENT_STREAM.match(text):
+            raise _make_other_api_error(Message("a stream of server-sent events"), "https://HOST/v1")
+        _check_api(_parse_json(text.partition("\n")[0]))  # a stream of objects
         begin = shorten(mask(text[:1000])[:80]) or "nothing"
         return make_transport_error(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
     title = _TITLE.search(text[:_PAGE_HEAD])
@@ -96,16 +113,19 @@ def read_chat_completion(
     """Return the completion in a response of OpenAI's chat completions to a request with `params`.
 
     No choice, or one without content, is the empty text. `secrets` are masked in all of it. Raises
-    RequestRejected when the model refused or a filter cut its answer.
+    RequestRejected when the model refused or a filter cut its answer, RetryableError when the server did not
+    finish it, AccountError for the answer of another API.
     """
     choices, request_id = json_body.get("choices"), json_body.get("id")
+    if choices is None:
+        _check_api(json_body)
     choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = as_mapping(choice.get("message"))
     finish = choice.get("finish_reason")
     finish_reason = finish.strip().casefold() if isinstance(finish, str) else None
     usage = read_usage(json_body.get("usage"))
     refusal = redact(str(message.get("refusal") or ""), *secrets)
-    _check_refusal(redact(finish_reason or "", *secrets), refusal, usage)
+    _check_end(redact(finish_reason or "", *secrets), refusal, usage)
     return Completion(
         text=redact(extract_message_text(message.get("content")), *secrets),
         model=redact(str(json_body.get("model") or ""), *secrets),
@@ -128,16 +148,40 @@ def _has_reasoning(message: Mapping[str, Any]) -> bool:
     )
 
 
-def _check_refusal(finish_reason: str, refusal: str, usage: Usage | None) -> None:
-    """Raise RequestRejected if the model refused or a filter ended its answer; `usage` was billed for it.
+def _check_api(json_body: object) -> None:
+    """Raise AccountError for the answer of an API that is not chat completions."""
+    body = as_mapping(json_body)
+    for names, api, url in _OTHER_APIS:
+        if all(name in body and value in (None, body[name]) for name, value in names.items()):
+            raise _make_other_api_error(api, url)
 
-    A server that counted no tokens may have billed the call nevertheless.
+
+def _make_other_api_error(api: Message, url: str) -> AccountError:
+    detail = Message(
+        "the server answers with {api}, not chat completions; write --base-url {url}, which ends before"
+        " /chat/completions",
+        api=api,
+        url=url,
+    )
+    return AccountError("unreadable", detail, maybe_billed=True)
+
+
+def _check_end(finish_reason: str, refusal: str, usage: Usage | None) -> None:
+    """Raise the error of an answer that a filter cut, that the server did not finish, or that is a refusal.
+
+    `usage` was billed for it. A server that counted no tokens may have billed the call nevertheless.
     """
+    if is_complete_reply(finish_reason) and not refusal:
+        return
+    billing: dict[str, Any] = {"maybe_billed": usage is None, "usage": usage}
     if not is_complete_reply(finish_reason) and _FILTERED.search(finish_reason):
         detail = Message("the provider's filter cut the answer ({reason})", reason=finish_reason)
-        raise RequestRejected("content_filter", detail, maybe_billed=usage is None, usage=usage)
+        raise RequestRejected("content_filter", detail, **billing)
+    if finish_reason in _FAILED:
+        detail = Message("the server ended the answer as {reason!r}", reason=finish_reason)
+        raise RetryableError("transport", detail, **billing)
     if refusal:
-        raise RequestRejected("refusal", shorten(refusal), maybe_billed=usage is None, usage=usage)
+        raise RequestRejected("refusal", shorten(refusal), **billing)
 
 
 def extract_message_text(content: object) -> str:

@@ -97,23 +97,80 @@ def test_a_wrong_key_is_one_line_without_empty_tables(tmp_path: Path) -> None:
     assert result.stderr.splitlines()[:-1] == ["judging 10 pairs"]
 
 
+def test_requests_that_are_all_refused_alike_stop_the_run_after_a_few(tmp_path: Path) -> None:
+    def refuse(request: ChatRequest) -> Reply:
+        message = f"`messages` must be a text (request id: 2026{request.number})"
+        return Reply(status=400, body=json.dumps({"error": {"message": message}}))
+
+    with LoopbackServer(refuse) as server:
+        output = read_last_line(run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1))
+        assert len(server.requests) == 3
+    assert "refused the first 3 requests alike" in output
+    assert "HTTP 400: `messages` must be a text (request id: 20263)" in output
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('data: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: [DONE]\n\n', "server-sent events"),
+        (
+            '{"model": "m", "message": {"role": "assistant", "content": "2"}, "done": true}',
+            "Ollama's own API, not chat completions; write --base-url http://HOST:11434/v1",
+        ),
+        (
+            '{"model": "m", "response": "2", "done": false}\n{"model": "m", "response": "", "done": true}',
+            "Ollama",
+        ),
+        (
+            '{"type": "message", "role": "assistant", "content": [{"type": "text", "text": "2"}]}',
+            "--base-url https://api.anthropic.com/v1",
+        ),
+        (
+            '{"object": "response", "status": "completed", "output": [], "error": null}',
+            "Responses API, not chat completions",
+        ),
+    ],
+)
+def test_an_answer_of_another_api_stops_the_run_at_once(body: str, words: str, tmp_path: Path) -> None:
+    with LoopbackServer(lambda _: Reply(body=body)) as server:
+        output = read_last_line(run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1))
+        assert len(server.requests) == 1
+    assert words in output
+    assert "--base-url" in output
+
+
+def test_pairs_that_are_all_too_long_stop_the_run(tmp_path: Path) -> None:
+    body = json.dumps({"error": {"code": "context_length_exceeded", "message": "maximum context"}})
+    data = write_rows(tmp_path / "many.jsonl", make_rows(20, 1, 4))
+    with LoopbackServer(lambda _: Reply(status=400, body=body)) as server:
+        result = run_judge("run", data, "-m", "openai:m", "--base-url", server.openai_url, "--store",
+                           tmp_path / "v.sqlite", "--out", tmp_path / "r" / "x")  # fmt: skip
+        assert 30 <= len(server.requests) < 60
+    assert "30 requests in a row failed with 'too_long'" in read_last_line(result)
+    assert "lower --max-chars" in read_last_line(result)
+
+
 def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
     body = json.dumps({"error": {"message": "no, sk-canary-5b1d9f: messages[1] is odd"}})
-    with LoopbackServer(lambda _: Reply(status=400, body=body)) as server:
-        result = run_with_short_wait(tmp_path, server.openai_url)
+
+    def accept_the_first(request: ChatRequest) -> Reply:
+        return reply_with_grade(request) if request.number == 1 else Reply(status=400, body=body)
+
+    with LoopbackServer(accept_the_first) as server:
+        result = run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1)
     words = "HTTP 400: no, ***: messages[1] is odd"
-    assert f"(10 of 10 failed with 'bad_request': {words}); the same command asks again" in read_last_line(
+    assert f"(9 of 9 failed with 'bad_request': {words}); the same command asks again" in read_last_line(
         result
     )
     folder = tmp_path / "r" / "x"
     lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
-    assert {json.loads(line)["detail"] for line in lines} == {words}
+    assert {json.loads(line)["detail"] for line in lines} == {"", words}
     shown = run_judge("show", folder, "--query", "q0").stdout
     assert f"failed: bad_request (the server took the request for malformed)  {words}" in shown
     chinese = run_judge("show", folder, "--query", "q0", "--ui-lang", "zh").stdout
     assert f"bad_request（服务器认为请求有误）  {words}" in chinese
     output = json.loads(run_judge("show", folder, "--query", "q0", "--json").stdout)
-    entry = output["engines"]["engine0"]["snippets"][0]["judgments"][0]
+    entry = output["engines"]["engine1"]["snippets"][0]["judgments"][0]
     assert (entry["error"], entry["grade"]) == ("bad_request", None)
 
 

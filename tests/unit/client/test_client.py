@@ -95,6 +95,20 @@ def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
     assert run_call(make_client(RequestRejected("too_long", "x"))) == ["too_long", "RequestRejected"]
 
 
+def test_requests_that_are_refused_alike_end_the_run_only_before_the_first_answer() -> None:
+    first, second = (
+        RequestRejected("bad_request", "HTTP 400: odd (id 7a)"),
+        RequestRejected("bad_request", "no"),
+    )
+    client = make_client(first, second, RequestRejected("bad_request", "HTTP 400: odd (id 8b)"), first, first)
+    outcomes = [run_call(client)[-1] for _ in range(5)]
+    assert outcomes == ["RequestRejected"] * 4 + ["RunIncomplete"]
+    accepting = make_client()
+    assert run_call(accepting) == ["answered"]
+    accepting.model = ScriptedModel(*[first] * 5)
+    assert [run_call(accepting)[-1] for _ in range(5)] == ["RequestRejected"] * 5
+
+
 def test_a_cancelled_call_counts_as_maybe_billed() -> None:
     price = Price(input=0.0, output=1.0, cached=0.0)
     limits = RequestLimits(4, 2, 600, 1)

@@ -199,12 +199,39 @@ def test_an_answer_that_ended_by_itself_keeps_the_servers_word(word: str) -> Non
 @check_each(
     "word",
     [
-        *("max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "incomplete", "LENGTH", "abort"),
-        *("insufficient_system_resource", "network_error", "cancelled", "error", "timeout", "never heard of"),
+        # https://docs.z.ai/api-reference/llm/chat-completion.md, https://docs.vllm.ai, https://docs.cohere.com
+        *("model_context_window_exceeded", "repetition", "ERROR_LIMIT", "never heard of"),
+        *("max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "incomplete", "LENGTH"),
     ],
 )
 def test_an_answer_that_ended_otherwise_was_cut(word: str) -> None:
     assert find_finish_reason(word) == "length"
+
+
+@check_each(
+    "word",
+    [
+        # https://api-docs.deepseek.com/api/create-chat-completion, https://docs.bigmodel.cn/api-reference,
+        # FINISH_REASON_STRINGS of vllm/v1/engine, FINISH_ABORT of sglang, https://openrouter.ai/docs/api-reference,
+        # https://docs.mistral.ai/api, https://docs.cohere.com/reference/chat
+        *(
+            "insufficient_system_resource",
+            "network_error",
+            "network-error",
+            "abort",
+            "aborted",
+            "error",
+            "ERROR",
+        ),
+        *("tool_error", "timeout", "cancelled", "USER_CANCEL"),
+    ],
+)
+def test_an_answer_that_the_server_did_not_finish_is_a_broken_transport(word: str) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 2}
+    choice = {"message": {"content": ""}, "finish_reason": word}
+    with pytest.raises(RetryableError, match=f"the server ended the answer as '{word.lower()}'") as caught:
+        read_chat_completion({"choices": [choice], "usage": usage}, {})
+    assert (caught.value.kind, caught.value.usage) == ("transport", Usage(9, 0, 2, 0))
 
 
 @check_each(
