@@ -47,10 +47,11 @@ _YES_OR_NO = re.compile(
 )
 #: This many letters of the instructions in a reason are not a coincidence.
 _ECHO_LENGTH = 40
-#: Why a snippet with such a flag is unjudged.
-_MISSING_TEXT_REASONS = {
+#: The flags of snippets without readable text, and why one with such a flag is unjudged.
+_RULES = {
     TEXT_MISSING: Message("the dataset does not say what the engine showed"),
     TEXT_CUT: Message("nothing can be read in the part of the text that max_chars leaves; raise max_chars"),
+    EMPTY_SNIPPET: "",
 }
 #: The verdict of a reply that gives no grade but an answer in words: a row of the store needs one.
 NO_VERDICT = Verdict(0, "")
@@ -106,7 +107,7 @@ class Assessor:
         self._stored_params: Mapping[str, object] = {}
         settings = [model.name, model.endpoint, dict(model.params), scale.name, *([reader] if reader else [])]
         #: The hash of the model, its server, the parameters, the scale and the reader.
-        self.settings_digest = _hash(json.dumps(settings, sort_keys=True)).hexdigest()[:16]
+        self.settings_digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
         self._key = json.dumps(key_parts or settings, sort_keys=True)
 
     def make_cache_key(self, pool_key: str, repeats: int) -> str:
@@ -121,11 +122,14 @@ class Assessor:
         template = self.prompts.templates[pair.query.lang]
         # With their lengths, texts of other pairs never give the same joined text.
         texts = template.system, template.render_pair(pair)
-        without_repeat = _hash("\n".join((self._key, *(f"{len(text)}\n{text}" for text in texts), "")))
-        return [
-            Assignment(_add_repeat(without_repeat, repeat), pair, repeat, template.version)
-            for repeat in range(1, repeats + 1)
-        ]
+        without_repeat = "\n".join((self._key, *(f"{len(text)}\n{text}" for text in texts), ""))
+        start = hashlib.sha256(without_repeat.encode())
+        assignments = []
+        for repeat in range(1, repeats + 1):
+            key = start.copy()
+            key.update(str(repeat).encode())
+            assignments.append(Assignment(key.hexdigest(), pair, repeat, template.version))
+        return assignments
 
     def make_key_info(self, assignment: Assignment) -> VerdictKeyInfo:
         """Return what the store shows beside the key of `assignment`."""
@@ -161,7 +165,8 @@ class Assessor:
         return failure
 
     def _describe_parse_error(self, error: ReplyParseError, completion: Completion) -> Failure:
-        thinking = _is_only_thinking(completion)
+        text = completion.text.strip()
+        thinking = (completion.reasoning and not text) or _UNENDED_THINKING.search(text) is not None
         advice = self._choose_advice(error.kind, completion, thinking=thinking)
         is_cut = thinking or completion.finish_reason == "length"
         detail = f"{error.detail} ({advice})" if is_cut else error.detail
@@ -181,10 +186,10 @@ class Assessor:
                 "the reply has thinking and no answer: add --thinking, which raises --max-tokens to"
                 " 8192, or use another model"
             )
-        if completion.finish_reason == "length":
-            if not most:
-                return Message("the reply was cut off: raise --max-tokens")
+        if completion.finish_reason == "length" and most:
             return Message("the reply was cut off: raise --max-tokens (now {tokens})", tokens=most)
+        if completion.finish_reason == "length":
+            return Message("the reply was cut off: raise --max-tokens")
         if self._is_yes_or_no(kind, completion):
             return Message(
                 "the model answers yes or no instead of a grade: add --scale binary, or use another model"
@@ -291,21 +296,15 @@ class Assessor:
         """
         if not assignment.pair.snippet.flags:
             return None
-        for kind, why in _MISSING_TEXT_REASONS.items():
+        for kind, why in _RULES.items():
             if kind in assignment.pair.snippet.flags:
-                unjudged = self.make_judgment(assignment, Failure(kind, str(why)))
-                return replace(unjudged, assessor=f"rule:{kind}", params={})
-        if EMPTY_SNIPPET not in assignment.pair.snippet.flags:
-            return None
-        unjudged = self.make_judgment(assignment, Failure(EMPTY_SNIPPET))
-        reason = _EMPTY_REASONS[assignment.pair.query.lang]
-        name = f"rule:{EMPTY_SNIPPET}"
-        return replace(unjudged, grade=0, reason=reason, error=None, assessor=name, params={})
-
-
-def _is_only_thinking(completion: Completion) -> bool:
-    text = completion.text.strip()
-    return (completion.reasoning and not text) or _UNENDED_THINKING.search(text) is not None
+                judgment = self.make_judgment(assignment, Failure(kind, str(why)))
+                judgment = replace(judgment, assessor=f"rule:{kind}", params={})
+                if kind == EMPTY_SNIPPET:
+                    reason = _EMPTY_REASONS[assignment.pair.query.lang]
+                    judgment = replace(judgment, grade=0, reason=reason, error=None)
+                return judgment
+        return None
 
 
 def _is_echo(reason: str, system: str) -> bool:
@@ -316,14 +315,3 @@ def _is_echo(reason: str, system: str) -> bool:
         return False
     starts = range(len(reason) - _ECHO_LENGTH + 1)
     return any(reason[start : start + _ECHO_LENGTH] in system for start in starts)
-
-
-def _hash(text: str) -> hashlib._Hash:
-    return hashlib.sha256(text.encode())
-
-
-def _add_repeat(without_repeat: hashlib._Hash, repeat: int) -> str:
-    """Return the key of a verdict: the hash with the number of the repeat."""
-    key = without_repeat.copy()
-    key.update(str(repeat).encode())
-    return key.hexdigest()

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from tempfile import TemporaryFile
 
 from judge.assess.assessor import Assessor, Assignment
 from judge.assess.batch_client import BatchClient
 from judge.assess.batch_replies import MIN_FAILED, ReplyReader, is_final, make_batch_call
 from judge.client.budget import bound_cost
-from judge.client.client import ModelClient
 from judge.errors import (
     AccountError,
     CallError,
@@ -32,7 +31,6 @@ from judge.errors import (
 from judge.messages import Message
 from judge.models.batch_api import BatchReply, BatchStatus
 from judge.models.negotiation import RequestParams
-from judge.store.batches import BatchTable
 
 #: Seconds between two looks at a batch: at first, the factor from one to the next, and at most.
 _POLL_INTERVAL, _POLL_GROWTH, _MAX_POLL_INTERVAL = 1.0, 1.5, 60.0
@@ -54,30 +52,23 @@ class _RequestLine:
     usd: float
 
 
-@dataclass(slots=True)
 class BatchRunner:
     """Gets replies to the assignments of one assessor in batches.
 
     `warnings` name the batches with requests that failed.
     """
 
-    batch_client: BatchClient
-    assessor: Assessor
-    warnings: list[Message] = field(default_factory=list)
-    #: The reserved costs of the batches that this process submitted.
-    _costs: dict[str, Sequence[float]] = field(default_factory=dict)
-    _ended: int = 0
-    _most_requests: int = 0
-
-    @property
-    def client(self) -> ModelClient:
-        """The client of the model."""
-        return self.batch_client.client
-
-    @property
-    def table(self) -> BatchTable:
-        """The batches in the store."""
-        return self.batch_client.table
+    def __init__(self, batch_client: BatchClient, assessor: Assessor) -> None:
+        self.batch_client = batch_client
+        self.warnings: list[Message] = []
+        self._assessor = assessor
+        self._api, self._table = batch_client.api, batch_client.table
+        self._token, self._price = batch_client.client.cancel_token, batch_client.client.price
+        self._spend_limit = batch_client.client.spend_limit
+        #: The reserved costs of the batches that this process submitted.
+        self._costs: dict[str, Sequence[float]] = {}
+        self._ended = 0
+        self._most_requests = self._api.terms.requests
 
     async def collect(
         self, assignments: Mapping[str, Assignment]
@@ -89,15 +80,14 @@ class BatchRunner:
         refuses a batch, one is cancelled there, or the budget covers no further request; what `judge.client`
         raises for a server that gives no answer; Cancelled.
         """
-        self._most_requests = self.batch_client.api.terms.requests
         waiting = dict(assignments)
         may_submit, interval = True, _POLL_INTERVAL
         while waiting:
-            in_batch = self.table.find(waiting)
+            in_batch = self._table.find(waiting)
             free = [key for key in waiting if key not in in_batch]
             if free and (may_submit or not in_batch):
                 is_covered = await self._submit(waiting, free)
-                in_batch = self.table.find(waiting)
+                in_batch = self._table.find(waiting)
                 may_submit, interval = False, _POLL_INTERVAL
                 if not is_covered and not in_batch:
                     raise LimitReached(
@@ -116,10 +106,10 @@ class BatchRunner:
                 yield replies
                 for key in replies:
                     del waiting[key]
-                await self.table.remove(batch_id, [key for key in keys if key not in replies])
+                await self._table.remove(batch_id, [key for key in keys if key not in replies])
                 may_submit = self._check_end(status, len(replies), len(keys))
             if not ended and in_batch:
-                await self.client.cancel_token.sleep(interval)
+                await self._token.sleep(interval)
                 interval = min(interval * _POLL_GROWTH, _MAX_POLL_INTERVAL)
 
     async def _list_ended(self, in_batch: Mapping[str, str]) -> list[tuple[str, BatchStatus]]:
@@ -131,9 +121,9 @@ class BatchRunner:
         progress = ""
         batches = list(dict.fromkeys(in_batch.values()))
         for batch_id in batches:
-            batch = self.table.load(batch_id)
+            batch = self._table.load(batch_id)
             if batch is None:
-                await self.table.remove(batch_id)
+                await self._table.remove(batch_id)
                 continue
             status = await self.batch_client.retrieve_status(batch)
             if status is not None and status.has_ended:
@@ -156,16 +146,16 @@ class BatchRunner:
 
         Keys that fit into no batch, and those that another process judges, are removed from `waiting`.
         """
-        params, terms = self.batch_client.api.params, self.batch_client.api.terms
+        params, terms = self._api.params, self._api.terms
         lines: dict[str, _RequestLine] = {}
         size = 0
         for number, key in enumerate(keys):
             if number % _LINES_AT_ONCE == 0:  # a signal must not wait for all lines
                 await asyncio.sleep(0)
-                self.client.cancel_token.raise_if_cancelled()
-            prompt = self.assessor.prompts.render(waiting[key].pair)
+                self._token.raise_if_cancelled()
+            prompt = self._assessor.prompts.render(waiting[key].pair)
             try:
-                content = self.batch_client.api.make_line(key, prompt, params)
+                content = self._api.make_line(key, prompt, params)
             except RequestRejected:
                 content = b""
             if not 0 < len(content) <= terms.line_bytes:
@@ -175,7 +165,7 @@ class BatchRunner:
                 if not await self._submit_batch(waiting, lines, params):
                     return False
                 lines, size = {}, 0
-            most = bound_cost(prompt, params.params, self.client.price, in_batch=True)
+            most = bound_cost(prompt, params.params, self._price, in_batch=True)
             lines[key] = _RequestLine(content, most)
             size += len(content)
         return not lines or await self._submit_batch(waiting, lines, params)
@@ -184,18 +174,17 @@ class BatchRunner:
         self, waiting: dict[str, Assignment], lines: Mapping[str, _RequestLine], params: RequestParams
     ) -> bool:
         """Submit `lines`, by key, as one batch, as `_submit` does."""
-        batch_id, planned = await self.table.plan(list(lines), params.to_json())
+        batch_id, planned = await self._table.plan(list(lines), params.to_json())
         for key in lines.keys() - set(planned):
             del waiting[key]
         # A server can count more tokens than the estimate.
-        price = self.client.price
-        least = self.client.spend_limit.highest_cost * price.batch_share if price else 0.0
+        least = self._spend_limit.highest_cost * self._price.batch_share if self._price else 0.0
         reserved = [max(lines[key].usd, least) for key in planned]
-        count = self.client.spend_limit.reserve_batch(reserved)
+        count = self._spend_limit.reserve_batch(reserved)
         if self._ended and count < _MIN_SHARE * len(planned):
-            self.client.spend_limit.settle_batch(reserved[:count], (), None)
+            self._spend_limit.settle_batch(reserved[:count], (), None)
             count = 0
-        await self.table.remove(batch_id, planned[count:])
+        await self._table.remove(batch_id, planned[count:])
         if not count:
             return not planned
         self._costs[batch_id] = reserved[:count]
@@ -204,19 +193,18 @@ class BatchRunner:
         try:
             with TemporaryFile() as file:
                 file.writelines(lines[key].content for key in planned[:count])
-
                 file_id = await self.batch_client.upload(batch_id, file)
             may_be_charged = True
-            await self.table.record_upload(batch_id, file_id)
+            await self._table.record_upload(batch_id, file_id)
             batch_status = await self.batch_client.create(batch_id, file_id)
         except (AccountError, RequestRejected) as error:
             may_be_charged = False
             raise self.batch_client.explain_refusal(error) from error
         finally:
             if not may_be_charged:
-                await self.table.remove(batch_id)
-                self.client.spend_limit.settle_batch(self._costs.pop(batch_id), (), None)
-        await self.table.record_creation(batch_id, batch_status.id)
+                await self._table.remove(batch_id)
+                self._spend_limit.settle_batch(self._costs.pop(batch_id), (), None)
+        await self._table.record_creation(batch_id, batch_status.id)
         return count == len(planned)
 
     # --- reading
@@ -228,14 +216,14 @@ class BatchRunner:
 
         A request that the server did not process has none.
         """
-        batch = self.table.load(batch_id)
+        batch = self._table.load(batch_id)
         if batch is None:
             return None
         try:
             params = RequestParams.from_json(batch.params)
         except ValueError as error:
             raise StoreError("batch {name} of the store: {error}", name=batch_id, error=error) from error
-        reader = ReplyReader(self.batch_client.api, self.assessor, assignments, params)
+        reader = ReplyReader(self._api, self._assessor, assignments, params)
         try:
             replies = await self.batch_client.retry(lambda: reader.read(status))
         except (AccountError, RequestRejected) as error:
@@ -243,11 +231,11 @@ class BatchRunner:
             return None
         calls = {key: make_batch_call(reply) for key, reply in replies.items()}
         if batch_id in self._costs:  # else an earlier command submitted it, and paid for it
-            self.client.spend_limit.settle_batch(self._costs.pop(batch_id), calls.values(), self.client.price)
+            self._spend_limit.settle_batch(self._costs.pop(batch_id), calls.values(), self._price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
         if len(errors) == len(replies) >= MIN_FAILED and not any(map(is_final, errors)):
-            await self.table.end_requests(calls)
-            await self.table.remove(batch_id, assignments)
+            await self._table.end_requests(calls)
+            await self._table.remove(batch_id, assignments)
             raise RunIncomplete(
                 "all {count:,} requests of the batch {batch} failed, the last one with {error}; correct that,"
                 " or omit --batch",
@@ -266,7 +254,7 @@ class BatchRunner:
                     error=to_repeat[-1],
                 )
             )
-        self.table.ended.add(batch_id)
+        self._table.ended.add(batch_id)
         return replies
 
     def _check_end(self, status: BatchStatus, replies: int, requests: int) -> bool:

@@ -57,25 +57,26 @@ class BatchClient:
         return await self.retry(send)
 
     async def create(self, batch_id: str, file_id: str) -> BatchStatus:
-        """Create the batch of an uploaded file."""
-        return await self.retry(lambda: self._create(batch_id, file_id))
+        """Create the batch of an uploaded file.
 
-    async def _create(self, batch_id: str, file_id: str) -> BatchStatus:
-        """Create the batch; after an answer that does not say whether it is there, look for it first."""
-        try:
-            return await self.api.create(batch_id, file_id)
-        except ConnectionFailed:
-            raise
-        except RetryableError as error:
-            if error.kind == "rate_limit":
-                raise
+        After an answer that does not say whether the batch is there, it is looked for first.
+        """
+
+        async def send() -> BatchStatus:
             try:
-                batch_status = await self._find(file_id, datetime.now(UTC))
-            except AccountError as refusal:  # the batch may be there
-                raise self._make_lookup_error(refusal) from refusal
-            if batch_status is None:
-                raise
-            return batch_status
+                return await self.api.create(batch_id, file_id)
+            except RetryableError as error:
+                if isinstance(error, ConnectionFailed) or error.kind == "rate_limit":
+                    raise
+                try:
+                    batch_status = await self._find(file_id, datetime.now(UTC))
+                except AccountError as refusal:  # the batch may be there
+                    raise self._make_lookup_error(refusal) from refusal
+                if batch_status is None:
+                    raise
+                return batch_status
+
+        return await self.retry(send)
 
     async def _find(self, file_id: str, since: datetime) -> BatchStatus | None:
         """Return the batch of the uploaded file, None when no creation can be on its way any more."""
@@ -136,7 +137,10 @@ class BatchClient:
             await self.table.record_creation(batch.id, batch_status.id)
 
     async def retry(self, send: Callable[[], Awaitable[T]]) -> T:
-        """Return what `send` does; raise RunIncomplete when the server gives no answer for `max_wait`."""
+        """Return what `send` does; raise RunIncomplete when the server gives no answer for `max_wait`.
+
+        The status says why an attempt failed.
+        """
         limits, token = self.client.limits, self.client.cancel_token
         since = asyncio.get_running_loop().time()
         while True:
@@ -144,7 +148,13 @@ class BatchClient:
             try:
                 async for attempt in make_retry_policy(limits, token.sleep, lambda: True):
                     with attempt:
-                        return await self._send(send)
+                        try:
+                            return await send()
+                        except RetryableError as error:
+                            self.status = Message(
+                                "a request about a batch failed ({error}); trying again", error=error
+                            )
+                            raise
             except RetryableError as error:
                 if asyncio.get_running_loop().time() - since >= limits.max_wait:
                     raise RunIncomplete(
@@ -155,14 +165,6 @@ class BatchClient:
                         error=error,
                     ) from error
                 await token.sleep(_RETRY_INTERVAL)
-
-    async def _send(self, send: Callable[[], Awaitable[T]]) -> T:
-        """Return what `send` does; the status says why it fails."""
-        try:
-            return await send()
-        except RetryableError as error:
-            self.status = Message("a request about a batch failed ({error}); trying again", error=error)
-            raise
 
     def explain_refusal(self, error: CallError) -> RunIncomplete | CallError:
         """Return the error of a batch that the server refused, with what to do."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
 from math import ceil
 from typing import Any
@@ -247,7 +247,7 @@ def estimate_run(
         completion_tokens=usage.completion_tokens,
         price=price,
         usd=_compute_usd(price, usage),
-        seconds=_estimate_seconds(calls + again, pace, concurrency),
+        seconds=(calls + again) / pace if pace else _assume_seconds(calls + again, concurrency),
         learned_from=sum(learned[version].calls for version in versions if version in learned),
         by_rule=by_rule_count,
         pace=pace,
@@ -284,18 +284,10 @@ def _compare_examples(
         with_examples += _estimate_by_rule(prompt, reply_tokens)
         system = prompt.system.removesuffix(prompts.templates[prompt.lang].examples_text)
         without += _estimate_by_rule(replace(prompt, system=system), reply_tokens)
-    return ExamplesEstimate(
-        len(prompts.examples),
-        round(
-            min(
-                estimate_tokens(template.system)
-                for template in prompts.templates.values()
-                if template.examples_text
-            )
-        ),
-        _compute_usd(price, with_examples),
-        _compute_usd(price, without),
-    )
+    systems = (template.system for template in prompts.templates.values() if template.examples_text)
+    instruction_tokens = round(min(map(estimate_tokens, systems)))
+    usd, usd_without = _compute_usd(price, with_examples), _compute_usd(price, without)
+    return ExamplesEstimate(len(prompts.examples), instruction_tokens, usd, usd_without)
 
 
 def _estimate_reply(assessor: Assessor, *, thinking: bool) -> int:
@@ -332,13 +324,9 @@ def _estimate_from_history(
     """Return the usage of the prompts whose version has a history, and how many calls are made again."""
     usage, again = Usage(), 0.0
     for version, count in versions.items():
-        if version in learned:
-            history, factor = learned[version], count / learned[version].counted
-            usage += Usage(
-                prompt_tokens=round(history.usage.prompt_tokens * factor),
-                cached_tokens=round(history.usage.cached_tokens * factor),
-                completion_tokens=round(history.usage.completion_tokens * factor),
-            )
+        if history := learned.get(version):
+            factor = count / history.counted
+            usage += Usage(*(round(number * factor) for number in astuple(history.usage)))
             again += count * (history.calls / history.verdicts - 1)
     return usage, again
 
@@ -367,8 +355,6 @@ def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:
     return sum(by_second[second] for second in stretch[1:]) / (stretch[-1] - stretch[0])
 
 
-def _estimate_seconds(calls: float, pace: float | None, concurrency: int) -> float:
-    if pace is not None:
-        return calls / pace
+def _assume_seconds(calls: float, concurrency: int) -> float:
     later = max(0.0, calls - UNCONFIRMED_CONCURRENCY)
     return _LATENCY * (min(ceil(calls), 1) + ceil(later / concurrency))

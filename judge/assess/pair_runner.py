@@ -168,7 +168,10 @@ class PairRunner:
                         if request.batch_reply is not None and lease.is_in_batch:
                             complete = _begin_with_reply(request.batch_reply, lease, complete)
                         answer = await self._assessor.ask(assignment, complete)
-                        self._update_run_state(answer)
+                        if isinstance(answer, StoredVerdict):
+                            self.client.limiter.record_verdict()
+                        if reason := self._failures.count(answer):
+                            self.client.cancel_token.cancel(reason)
                     if isinstance(answer, StoredVerdict):
                         await lease.save(self._assessor.make_key_info(assignment), answer)
                 self.recorder.add(request, answer)
@@ -178,14 +181,6 @@ class PairRunner:
             self.defect = self.defect or defect
             self.client.cancel_token.cancel(RunIncomplete("judge has a defect: {error!r}", error=defect))
         return True
-
-    def _update_run_state(self, answer: VerdictOrFailure) -> None:
-        """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
-        if isinstance(answer, StoredVerdict):
-            self.client.limiter.record_verdict()
-            self._failures.reset()
-        elif reason := self._failures.count(answer):
-            self.client.cancel_token.cancel(reason)
 
 
 def _begin_with_reply(reply: BatchReply, lease: PairLease, complete: CompletePrompt) -> CompletePrompt:
@@ -210,14 +205,11 @@ class ConsecutiveFailures:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.reset()
-
-    def reset(self) -> None:
-        """An answer has a verdict."""
         self._failed = self._unreadable = self._only_thinking = 0
 
-    def count(self, failure: Failure) -> RunIncomplete | None:
-        """Count `failure`, and return why the run should stop, None where it should go on."""
+    def count(self, answer: VerdictOrFailure) -> RunIncomplete | None:
+        """Count `answer`, and return why the run should stop, None where it should go on."""
+        failure = Failure("") if isinstance(answer, StoredVerdict) else answer
         self._failed = self._failed + 1 if failure.error in _ADVICE else 0
         self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if failure.thinking else 0
