@@ -43,8 +43,8 @@ _OTHER_APIS: Sequence[tuple[Mapping[str, str | None], Message, str]] = (
     ({"type": "message", "content": None}, Message("Anthropic's own API"), "https://api.anthropic.com/v1"),
     ({"object": "response"}, Message("OpenAI's Responses API"), "https://HOST/v1"),
 )
-#: The first line of a stream of server-sent events.
-_EVENT_STREAM = re.compile(r"(?:data|event|id|retry)?:")
+#: The beginning of a stream of server-sent events; a line with a colon in front is a comment.
+_EVENT_STREAM = re.compile(r"(?::[^\n]*\n|\s)*(?:data|event):")
 
 
 def build_messages(prompt: Prompt) -> list[dict[str, str]]:
@@ -94,7 +94,7 @@ def _decode(body: bytes) -> str:
 def _make_no_api_error(status: int, text: str) -> NoResponse:
     """Return the error for a response whose body is not a whole JSON object, with what the body is."""
     if not _PAGE.search(text[:_PAGE_START]):
-        if _EVENT_STREAM.match(text):
+        if _EVENT_STREAM.match(text[:_PAGE_START]):
             raise _make_other_api_error(Message("a stream of server-sent events"), "https://HOST/v1")
         _check_api(_parse_json(text.partition("\n")[0]))  # a stream of objects
         begin = shorten(mask(text[:1000])[:80]) or "nothing"

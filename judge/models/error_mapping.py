@@ -316,8 +316,8 @@ _REPLY = re.compile(
 def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> CallError:
     """Return the error that a response of the server at `endpoint` means, without `secrets` in its message.
 
-    Kind and class come from the first row of `ERROR_RULES` that fits, else it is a `RequestRejected`
-    bad_request. Where no prompt fits beside the reply, it is no error of one pair.
+    The first row of `ERROR_RULES` that fits decides. Where no prompt fits beside the reply, it is no error of
+    one pair.
     """
     says_current_quota = "exceeded your current quota" in response.message.lower()
     is_throttled = says_current_quota and response.code.lower() == "throttling.allocationquota"
@@ -326,15 +326,12 @@ def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> Call
         # per minute.
         response = replace(response, code="Throttling.AllocationQuota", message="too many tokens a minute")
     rule = next((rule for rule in ERROR_RULES if rule.fits(response)), BAD_REQUEST)
-    if rule.kind == "too_long" and _is_reply_too_long(response.message[:_MAX_READ]):
-        rule = REPLY_TOO_LONG
+    if rule.kind == "too_long":
+        message = response.message[:_MAX_READ]
+        context, reply = _CONTEXT.search(message), _REPLY.search(message)
+        if context and reply and int(reply[1] or reply[2]) >= int(context[1]):
+            rule = REPLY_TOO_LONG
     return rule.make_error(response, *secrets)
-
-
-def _is_reply_too_long(message: str) -> bool:
-    """Return whether the reply alone, of the length that was requested, fills the context of the model."""
-    context, reply = _CONTEXT.search(message), _REPLY.search(message)
-    return context is not None and reply is not None and int(reply[1] or reply[2]) >= int(context[1])
 
 
 def make_transport_error(detail: str, *secrets: str) -> NoResponse:
@@ -374,25 +371,19 @@ def make_connection_error(
         # The cause of a system error says why the connection ended, without a library's words.
         reason = explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
         return make_transport_error(f"{where}: {reason}", *secrets)
-    detail = shorten(mask(f"{where}: {_describe_cause(cause)}", *secrets))
-    return ConnectionFailed("transport", detail, lasting=_is_lasting(cause))
+    reason, lasting = _describe_cause(cause)
+    return ConnectionFailed("transport", shorten(mask(f"{where}: {reason}", *secrets)), lasting=lasting)
 
 
-def _is_lasting(cause: BaseException) -> bool:
-    """Return whether waiting alone will not help, unlike for a server that is starting."""
-    if isinstance(cause, socket.gaierror):
-        return cause.errno != socket.EAI_AGAIN
-    return isinstance(cause, ssl.SSLError) or not isinstance(cause, OSError)
-
-
-def _describe_cause(cause: BaseException) -> str:
+def _describe_cause(cause: BaseException) -> tuple[str, bool]:
+    """Return why there is no connection, and whether that is lasting, unlike a server that is starting."""
     if isinstance(cause, ConnectionRefusedError):
-        return Message("connection refused")
+        return Message("connection refused"), False
     if isinstance(cause, socket.gaierror):
-        return Message("unknown host ({reason})", reason=cause.strerror)
+        return Message("unknown host ({reason})", reason=cause.strerror), cause.errno != socket.EAI_AGAIN
     if isinstance(cause, ssl.SSLError):
-        return Message("no TLS connection: {reason}", reason=cause)
-    return explain_error(cause) or type(cause).__name__
+        return Message("no TLS connection: {reason}", reason=cause), True
+    return explain_error(cause) or type(cause).__name__, not isinstance(cause, OSError)
 
 
 def shorten(text: str) -> str:

@@ -87,10 +87,16 @@ class LangChainModel:
         # Only the provider's package knows what a call raises, so an exception is a value here.
         model, sent = self._model, self._sent
         [outcome] = await asyncio.gather(self._invoke(model, build_messages(prompt)), return_exceptions=True)
-        if isinstance(outcome, Exception):
-            response = _find_error_response(outcome)
-            error = self._translate(outcome, response)
+        if isinstance(outcome, Exception) and (response := _find_error_response(outcome)):
+            error = error_mapping.classify(response, *self._secrets, endpoint=self.endpoint)
             raise self._drop_parameters(model, response, error) or error
+        if isinstance(outcome, UnicodeEncodeError):
+            raise error_mapping.make_encoding_error(outcome)
+        if isinstance(outcome, TimeoutError):
+            raise error_mapping.make_timeout_error(self._timeout)
+        if isinstance(outcome, Exception):
+            # The connection broke, or the package cannot read the reply.
+            raise error_mapping.make_connection_error(outcome, self.endpoint, *self._secrets)
         if isinstance(outcome, BaseException):
             raise outcome
         metadata = outcome.response_metadata
@@ -123,11 +129,10 @@ class LangChainModel:
                 )
 
     def _drop_parameters(
-        self, model: BaseChatModel, response: error_mapping.ErrorResponse | None, error: CallError
+        self, model: BaseChatModel, response: error_mapping.ErrorResponse, error: CallError
     ) -> ParametersRejected | None:
         """Drop parameters that the server refuses, and return the error that repeats the call."""
-        may_concern_parameter = error.kind in ("bad_parameter", "bad_request")
-        if response is None or response.status not in NEGOTIABLE or not may_concern_parameter:
+        if response.status not in NEGOTIABLE or error.kind not in ("bad_parameter", "bad_request"):
             return None
         holder = next((name for name in ("extra_body", "model_kwargs") if getattr(model, name, None)), "")
         extra: Mapping[str, Any] = getattr(model, holder) if holder else {}
@@ -143,16 +148,6 @@ class LangChainModel:
             self._model = model.model_copy(update=changes)
             self._sent = {name: value for name, value in self._sent.items() if name not in refused}
         return ParametersRejected("conceded", error.detail)
-
-    def _translate(self, error: Exception, response: error_mapping.ErrorResponse | None) -> CallError:
-        if response is not None:
-            return error_mapping.classify(response, *self._secrets, endpoint=self.endpoint)
-        if isinstance(error, UnicodeEncodeError):
-            return error_mapping.make_encoding_error(error)
-        if isinstance(error, TimeoutError):
-            return error_mapping.make_timeout_error(self._timeout)
-        # The connection broke, or the package cannot read the reply.
-        return error_mapping.make_connection_error(error, self.endpoint, *self._secrets)
 
 
 def open_chat_model(spec: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:
@@ -226,9 +221,14 @@ def _open_tongyi(name: str, access: ServerAccess, sampling: Sampling) -> LangCha
         # With the SecretStr that it declares, the class would send asterisks.
         unmasked: Any = server.key or NO_KEY
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire_params)
-    timeout, threads = access.timeout, access.concurrency
     return LangChainModel(
-        model, f"tongyi:{name}", server.public, params, timeout, threads=threads, secrets=server.secrets
+        model,
+        f"tongyi:{name}",
+        server.public,
+        params,
+        access.timeout,
+        threads=access.concurrency,
+        secrets=server.secrets,
     )
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from judge.characters import HAN, HAN_RUN
 from judge.errors import CallError
+from judge.models.providers import LocalModel
 from judge.records import EXPECTED, LEXICAL, Completion, Lang, Prompt, Usage
 
 #: A word in any script but Chinese.
@@ -25,12 +24,10 @@ _STOP_CHARS = re.compile("[的了吗呢吧啊么]")
 _THRESHOLDS = (0.2, 0.5, 0.8)
 
 
-class Lexical:
+class Lexical(LocalModel):
     """Term overlap as a model: no network, no key, the same answer every time."""
 
     name = LEXICAL
-    endpoint = ""
-    params: Mapping[str, Any] = MappingProxyType({})
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the verdict of term overlap, as the JSON that a model would write."""
@@ -41,9 +38,6 @@ class Lexical:
             reply = {"reason": reason, "grade": grade}
         text = json.dumps(reply, ensure_ascii=False)
         return Completion(text, LEXICAL, "stop", {}, Usage())
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
 
 
 def grade_overlap(query: str, text: str, lang: Lang) -> tuple[int, str]:
@@ -80,16 +74,11 @@ def _write_reason(matched: list[str], missing: list[str], lang: Lang) -> str:
     return f"Term overlap only: matched {hits}; missing {misses}."
 
 
-class ExpectedDocuments:
+class ExpectedDocuments(LocalModel):
     """The name of the assessor of a run whose labels are the expected documents."""
 
     name = EXPECTED
-    endpoint = ""
-    params: Mapping[str, Any] = MappingProxyType({})
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Raise CallError: every pair has a label."""
         raise CallError("no_model", "expected documents are not a model")
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""

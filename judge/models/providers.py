@@ -38,6 +38,16 @@ class Model(Protocol):
         """Close the connections; the model cannot be used afterwards."""
 
 
+class LocalModel:
+    """A model in this process, which has no server, no parameters and no connections."""
+
+    endpoint = ""
+    params: Mapping[str, Any] = MappingProxyType({})
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """A service with models: its address, "" without one, and environment variables.

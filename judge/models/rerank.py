@@ -18,6 +18,7 @@ from judge.errors import ParametersRejected, RequestRejected, SetupError, advise
 from judge.models import error_mapping
 from judge.models.chat_messages import as_mapping, encode_json, parse_response, read_count
 from judge.models.http_connections import HttpConnections
+from judge.models.providers import LocalModel
 from judge.models.redaction import redact
 from judge.models.server import Server
 from judge.records import Completion, Prompt, Usage, parse_score
@@ -90,14 +91,11 @@ class Reranker:
         )
 
 
-class LocalReranker:
+class LocalReranker(LocalModel):
     """A cross-encoder of sentence-transformers in this process; `load` returns its scoring function.
 
     The model is loaded by the first request, from files alone. Raises SetupError without the library.
     """
-
-    endpoint = ""
-    params: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, model: str, load: Callable[[str], Callable[[str, str], float]] | None = None) -> None:
         if load is None:
@@ -117,9 +115,6 @@ class LocalReranker:
         if not isfinite(score):
             raise RequestRejected("bad_request", f"{self.name} gives the score {score}")
         return Completion(str(score), self._model, "stop", self.params, Usage())
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
 
 
 def _load_cross_encoder(name: str) -> Callable[[str, str], float]:

@@ -112,7 +112,10 @@ def test_requests_that_are_all_refused_alike_stop_the_run_after_a_few(tmp_path: 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ('data: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: [DONE]\n\n', "server-sent events"),
+        (
+            ': PROCESSING\n\ndata: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: [DONE]\n\n',
+            "server-sent events",
+        ),
         (
             '{"model": "m", "message": {"role": "assistant", "content": "2"}, "done": true}',
             "Ollama's own API, not chat completions; write --base-url http://HOST:11434/v1",
