@@ -247,21 +247,18 @@ def _fit_schema(reply: str, schema: type[_SchemaT] | None, *, cut: bool) -> str 
         raise ReplyParseError("malformed", f"the reply is no {schema.__name__}: {problem['msg']}") from None
 
 
-def make_strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+def make_strict_schema(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
     """Return a JSON schema for strict mode: all keys required, no other keys, no defaults."""
-    strict = {name: _make_strict_part(value) for name, value in schema.items() if name != "default"}
-    if isinstance(schema.get("properties"), Mapping):
-        properties = {name: make_strict_schema(part) for name, part in schema["properties"].items()}
-        strict |= {"properties": properties, "required": list(properties), "additionalProperties": False}
-    if isinstance(schema.get("$defs"), Mapping):
-        strict["$defs"] = {name: make_strict_schema(part) for name, part in schema["$defs"].items()}
+    if isinstance(schema, list):
+        return [make_strict_schema(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    strict = {name: make_strict_schema(value) for name, value in schema.items() if name != "default"}
+    for key in {"properties", "$defs"} & schema.keys():  # whose names are not keywords, such as `default`
+        strict[key] = {name: make_strict_schema(part) for name, part in schema[key].items()}
+    if "properties" in strict:
+        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     return strict
-
-
-def _make_strict_part(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, Mapping):
-        return make_strict_schema(value)
-    return [_make_strict_part(part) for part in value] if isinstance(value, list) else value
 
 
 # The background loop, and what judges on it

@@ -71,7 +71,10 @@ def read_probabilities(logprobs: object, tokens: tuple[str, ...]) -> list[float]
     `logprobs` is that of a choice, in the form of OpenAI. Spaces, case and width of a token do not count.
     """
     sums = dict.fromkeys(tokens, 0.0)
-    candidates = [(_fold(token), logprob) for token, logprob in _read_candidates(logprobs)]
+    candidates = [
+        (unicodedata.normalize("NFKC", token).strip().casefold(), logprob)
+        for token, logprob in _read_candidates(logprobs)
+    ]
     for token, logprob in candidates:
         if token in sums:
             sums[token] += exp(max(logprob, _SMALLEST))
@@ -93,7 +96,3 @@ def _read_candidates(logprobs: object) -> list[tuple[str, float]]:
             return []
         candidates.append((token, logprob))
     return sorted(candidates, key=itemgetter(1), reverse=True)
-
-
-def _fold(token: str) -> str:
-    return unicodedata.normalize("NFKC", token).strip().casefold()

@@ -53,7 +53,11 @@ def grade_overlap(query: str, text: str, lang: Lang) -> tuple[int, str]:
     grade = sum(share >= threshold for threshold in _THRESHOLDS)
     if grade > 1 and len(text_terms) < 2 * len(query_terms):
         grade = 1
-    return grade, _write_reason(matched, missing, lang)
+    if lang == "zh":
+        hits, misses = ("、".join(terms) or "无" for terms in (matched, missing))
+        return grade, f"只统计词面重合。命中：{hits}；缺少：{misses}。"
+    hits, misses = (", ".join(terms) or "nothing" for terms in (matched, missing))
+    return grade, f"Term overlap only: matched {hits}; missing {misses}."
 
 
 def extract_terms(text: str) -> dict[str, None]:
@@ -65,13 +69,6 @@ def extract_terms(text: str) -> dict[str, None]:
             bigrams = [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
             terms.update(dict.fromkeys(bigrams))
     return terms
-
-
-def _write_reason(matched: list[str], missing: list[str], lang: Lang) -> str:
-    if lang == "zh":
-        return f"只统计词面重合。命中：{'、'.join(matched) or '无'}；缺少：{'、'.join(missing) or '无'}。"
-    hits, misses = (", ".join(terms) or "nothing" for terms in (matched, missing))
-    return f"Term overlap only: matched {hits}; missing {misses}."
 
 
 class ExpectedDocuments(LocalModel):

@@ -15,7 +15,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from judge.store.batches import BatchTable, split_keys
 from judge.store.calls import CALL_COLUMNS, insert_calls, read_call
 from judge.store.leases import Busy, Lease, LeaseHolder, expire_leases, lock_folder, make_timestamp
 from judge.store.writer import GroupCommitWriter
+from judge.stored_records import decode_line, encode_line
 
 _SAVE_VERDICT = (
     "INSERT OR REPLACE INTO verdicts (key, model, prompt_version, repeat, settings_digest, grade, body,"
@@ -272,13 +273,8 @@ class VerdictStore:
         self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
     ) -> None:
         """Store a verdict with the calls that led to it, and end the lease; return when it is on disk."""
-        try:
-            # The grade, which is not in the body, is the first field.
-            body = b"{" + msgspec.json.encode(verdict).partition(b",")[2]
-        except UnicodeEncodeError:  # half a surrogate pair
-            values = asdict(verdict)
-            del values["grade"]
-            body = json.dumps(values).encode()
+        # The grade, which is not in the body, is the first field.
+        body = b"{" + encode_line(verdict).partition(b",")[2].strip()
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat, info.settings_digest)
         checksum = _compute_checksum(lease.key, verdict.grade, body)
         row = (*key_columns, verdict.grade, body, checksum)
@@ -311,7 +307,7 @@ def _read_refusals(rows: Iterable[tuple[str, object]]) -> dict[str, Failure]:
     return {key: Failure(CONTENT_FILTER, str(detail)) for key, detail in rows}
 
 
-_decode_verdict = msgspec.json.Decoder(StoredVerdict).decode
+_VERDICT_DECODER = msgspec.json.Decoder(StoredVerdict)
 
 
 def read_verdict(key: str, grade: object, body: object, checksum: object) -> StoredVerdict | None:
@@ -320,17 +316,11 @@ def read_verdict(key: str, grade: object, body: object, checksum: object) -> Sto
         return None
     if checksum != _compute_checksum(key, grade, body.encode()):
         return None
-    text = f'{{"grade": {grade}, {body[1:]}'  # the body has all fields of a verdict but the grade
     try:
-        verdict = _decode_verdict(text)
-    except (msgspec.ValidationError, RecursionError):
+        # The body has all fields of a verdict but the grade.
+        return decode_line(_VERDICT_DECODER, f'{{"grade": {grade}, {body[1:]}'.encode())
+    except (ValueError, RecursionError):
         return None
-    except msgspec.DecodeError:  # half a surrogate pair
-        try:
-            verdict = msgspec.convert(json.loads(text), StoredVerdict)
-        except (ValueError, RecursionError):
-            return None
-    return verdict
 
 
 def normalise_params(params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -32,7 +32,7 @@ ALLOWED = {
     "dataset": "records flags errors characters json_text filesystem stored_records",
     "measure": "records flags errors characters stored_records",
     "parsing": "records errors json_text",
-    "store": "records errors filesystem cache",
+    "store": "records errors filesystem stored_records cache",
     "client": "records errors characters cache models pricing",
     "assess": (
         "records flags errors characters filesystem stored_records cache judgment_log models pricing parsing "
