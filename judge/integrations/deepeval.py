@@ -161,7 +161,13 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
             raise
 
     def _settle(self, judged_pairs: JudgedPairs | None) -> float:
-        self.score = self._compute_score(judged_pairs) if judged_pairs else 0.0
+        self.score = 0.0
+        if judged_pairs is not None:
+            scale, data = self.model.config.grading, judged_pairs.data
+            self.verdicts = _make_verdict_rows(judged_pairs, scale.relevant_from)
+            measures = parse_measures([f"{self._measure}@{self.k}"])
+            scores = score_rankings(data.rankings, judged_pairs.judgments, measures, scale, depth=self.k)
+            self.score = float(scores.value.mean())
         relevant = [str(row["rank"]) for row in self.verdicts if row["verdict"] == "yes"]
         self.reason = (
             f"{len(relevant)} of {len(self.verdicts)} snippets are relevant"
@@ -170,19 +176,6 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         )
         self.success = self.score >= (self.threshold or 0.0)
         return self.score
-
-    def _compute_score(self, judged_pairs: JudgedPairs) -> float:
-        scale = self.model.config.grading
-        self.verdicts = _make_verdict_rows(judged_pairs, scale.relevant_from)
-        measures = parse_measures([f"{self._measure}@{self.k}"])
-        scores = score_rankings(
-            judged_pairs.data.rankings,
-            judged_pairs.judgments,
-            measures,
-            scale,
-            depth=self.k,
-        )
-        return float(scores.value.mean())
 
 
 class ContextualRelevancyAP(_SnippetMetric):  # type: ignore[no-untyped-call]

@@ -6,11 +6,12 @@ next request on.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
+
+import msgspec
 
 from judge.errors import ParametersRejected
 from judge.models.error_mapping import ErrorResponse, shorten
@@ -82,15 +83,12 @@ class RequestParams:
 
     def to_json(self) -> str:
         """Return the parameters as JSON."""
-        return json.dumps({"params": dict(self.params), "form": self.form}, sort_keys=True)
+        return msgspec.json.encode(self, order="deterministic").decode()
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Return the parameters in `text`; raise ValueError when it holds none."""
-        match json.loads(text):
-            case {"params": dict(params), "form": "json_schema" | "json_object" | "text" as form}:
-                return cls(params, form)
-        raise ValueError(f"no parameters of a request: {text[:80]!r}")
+        return msgspec.json.decode(text, type=cls)
 
 
 class Negotiation:
