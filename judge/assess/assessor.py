@@ -200,8 +200,8 @@ class Assessor:
 
     def _is_yes_or_no(self, kind: str, completion: Completion) -> bool:
         """Return whether a reply with the parse error `kind` has yes or no where a grade was asked for."""
-        is_graded = self.scale.name == "graded" and kind in _NO_GRADE_KINDS
-        return is_graded and bool(_YES_OR_NO.match(completion.text.strip()))
+        asks_for_grade = self.scale.name == "graded" and not self.subject
+        return asks_for_grade and kind in _NO_GRADE_KINDS and bool(_YES_OR_NO.match(completion.text.strip()))
 
     async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         """Return the verdict in the reply to `prompt`; raise ReplyParseError."""

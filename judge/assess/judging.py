@@ -27,8 +27,9 @@ from judge.assess.batch import BatchRunner
 from judge.assess.batch_client import BatchClient
 from judge.assess.pair_runner import PairRunner, PairScheduler
 from judge.assess.progress import JudgmentRecorder, ProgressListener
-from judge.cache import FileCache, make_cache_path
-from judge.client.client import ModelClient, ServerRecord
+from judge.cache import FileCache, make_cache_path, make_key
+from judge.client.client import ModelClient
+from judge.client.limiter import Circuit
 from judge.errors import Interrupted, JudgeError, StoreError
 from judge.judgment_log import JudgmentLog
 from judge.messages import Message
@@ -142,7 +143,7 @@ async def judge_pairs(
     pairs, repeat by repeat. Errors of the model never raise: see `JudgingResult.stopped`.
     """
     assessor, client, store = member.assessor, member.client, window.store
-    server = ServerRecord(FileCache(make_cache_path(store.path)), client)
+    server = _ServerRecord(FileCache(make_cache_path(store.path)), client)
     if server.was_unlimited:
         client.limiter.skip_probes()
     log = JudgmentLog(len(plan), store.path.parent)
@@ -174,6 +175,29 @@ async def judge_pairs(
         ),
         in_batches=sum(key in in_batch for key in missing_keys),
     )
+
+
+class _ServerRecord:
+    """What the cache holds about the server of a model: whether an earlier run got verdicts at full rate."""
+
+    _UNLIMITED, _LIMITED = "unlimited\n", "limited\n"
+
+    def __init__(self, cache: FileCache, client: ModelClient) -> None:
+        self._cache = cache
+        self._client = client
+        self._key = make_key("server", client.model.name, client.model.endpoint, is_computed=False)
+        # A model in this process has no server.
+        self._has_server = bool(client.model.endpoint)
+        lines = cache.read(self._key) if self._has_server else None
+        self.was_unlimited = list(lines or ()) == [self._UNLIMITED.encode()]
+
+    def update(self) -> None:
+        """Write what this run has shown, if that is new."""
+        limiter = self._client.limiter
+        is_known = limiter.circuit is not Circuit.STARTING and self._client.cancel_token.reason is None
+        is_unlimited = not limiter.was_slowed_down
+        if self._has_server and is_known and is_unlimited != self.was_unlimited:
+            self._cache.write(self._key, [self._UNLIMITED if is_unlimited else self._LIMITED])
 
 
 def find_known_judgments(plan: AssignmentPlan, store: VerdictStore) -> JudgmentLog:

@@ -95,9 +95,6 @@ class QuestionAssessor(Assessor):
         keyed = replace(pair, snippet=replace(pair.snippet, text=""))
         return [replace(assignment, pair=pair) for assignment in super().make_assignments(keyed, repeats)]
 
-    def _is_yes_or_no(self, kind: str, completion: Completion) -> bool:
-        return False  # no grade was asked for
-
     async def _read_verdict(self, completion: Completion, prompt: Prompt) -> Verdict:
         self._kind.parse(completion.text, prompt.snippet, completion.finish_reason)
         return NO_VERDICT

@@ -9,7 +9,6 @@ import re
 from typing import Protocol, Self
 from urllib.parse import urlsplit
 
-from judge.cache import FileCache, make_key
 from judge.client.budget import SpendLimit, bound_cost
 from judge.client.cancel import CancelToken
 from judge.client.limiter import AdaptiveLimiter, Circuit
@@ -258,36 +257,44 @@ class ModelClient:
             self.cancel_token.cancel(error)  # at once, before another pair gets the permit
         elif isinstance(error, RequestRejected):
             self.limiter.record_answer(permit.current)
-            if error.kind == "bad_request" and not self._has_completion:
-                _stop_run(self._startup_errors.check_refusal(error), error)
         elif isinstance(error, RetryableError):
             self._last_error = error.detail
             throttled = error.kind == "rate_limit" or error.retry_after is not None
             # Without retries, the run does not wait for a server that fails.
             if throttled or self.limits.attempts > 1:
                 self.limiter.record_failure(permit.current, error.retry_after, throttled=throttled)
-            self._raise_if_unavailable(error)
+        if (reason := self._find_reason_to_stop(error)) is not None:
+            raise RunIncomplete(
+                "{reason}, then run the same command again; all judgments are saved", reason=reason
+            ) from error
 
-    def _raise_if_unavailable(self, error: RetryableError) -> None:
-        """Raise RunIncomplete when the server gave no answer for too long, or asks to wait for too long.
+    def _find_reason_to_stop(self, error: CallError) -> str | None:
+        """Return why the server is unavailable, None while it may be available.
 
-        That is soon where it never answered.
+        It gave no answer for too long, which is soon where it never answered, asks to wait for too long, or
+        refuses all requests.
         """
+        if isinstance(error, RequestRejected):
+            return None if self._has_completion else self._startup_errors.check_refusal(error)
+        if not isinstance(error, RetryableError):
+            return None
         max_wait, outage = self.limits.max_wait, self.limiter.measure_outage()
         wait = error.retry_after or 0.0
         endpoint = self.model.endpoint
         reason = None if self._has_response else self._startup_errors.check(error, outage)
-        if reason is None and wait > max_wait:
-            reason = Message(
+        if reason is not None:
+            return reason
+        if wait > max_wait:
+            return Message(
                 "{endpoint} asks to wait {wait} ({error}), longer than --max-wait; wait for that time",
                 endpoint=endpoint,
                 wait=format_wait(wait),
                 error=error,
             )
-        elif reason is None and outage > max_wait:
-            reason = self._describe_outage(error, outage)
-        _stop_run(reason, error)
+        if outage > max_wait:
+            return self._describe_outage(error, outage)
         self._longest_wait = max(self._longest_wait, wait)
+        return None
 
     def _describe_outage(self, error: RetryableError, seconds: float) -> str:
         """Return that no request was answered for this many seconds, and what to do."""
@@ -312,14 +319,6 @@ class ModelClient:
         )
 
 
-def _stop_run(reason: str | None, error: CallError) -> None:
-    """Raise RunIncomplete for `reason`, if there is one."""
-    if reason is not None:
-        raise RunIncomplete(
-            "{reason}, then run the same command again; all judgments are saved", reason=reason
-        ) from error
-
-
 class _StartupErrors:
     """Counts the errors of a server that has not answered yet, and says when they are reason to stop."""
 
@@ -334,10 +333,10 @@ class _StartupErrors:
 
         As long as no request was accepted, the same refusal in a row concerns the requests, not their pairs.
         """
-        refusal = _VARYING.sub("", error.detail)
+        refusal = _VARYING.sub("", error.detail) if error.kind == "bad_request" else ""
         self._refusals = self._refusals + 1 if refusal == self._refusal else 1
         self._refusal = refusal
-        if self._refusals < _MAX_REFUSALS:
+        if not refusal or self._refusals < _MAX_REFUSALS:
             return None
         return Message(
             "{endpoint} refused the first {count} requests alike: {detail}; check --base-url, the model and"
@@ -393,26 +392,3 @@ def format_wait(seconds: float) -> Message:
     if seconds < 7200:
         return Message("{minutes:.3g} min", minutes=seconds / 60)
     return Message("{hours:.6g} h", hours=seconds / 3600)
-
-
-class ServerRecord:
-    """What the cache holds about the server of a model: whether an earlier run got verdicts at full rate."""
-
-    _UNLIMITED, _LIMITED = "unlimited\n", "limited\n"
-
-    def __init__(self, cache: FileCache, client: ModelClient) -> None:
-        self._cache = cache
-        self._client = client
-        self._key = make_key("server", client.model.name, client.model.endpoint, is_computed=False)
-        # A model in this process has no server.
-        self._has_server = bool(client.model.endpoint)
-        lines = cache.read(self._key) if self._has_server else None
-        self.was_unlimited = list(lines or ()) == [self._UNLIMITED.encode()]
-
-    def update(self) -> None:
-        """Write what this run has shown, if that is new."""
-        limiter = self._client.limiter
-        is_known = limiter.circuit is not Circuit.STARTING and self._client.cancel_token.reason is None
-        is_unlimited = not limiter.was_slowed_down
-        if self._has_server and is_known and is_unlimited != self.was_unlimited:
-            self._cache.write(self._key, [self._UNLIMITED if is_unlimited else self._LIMITED])

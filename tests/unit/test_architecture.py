@@ -33,7 +33,7 @@ ALLOWED = {
     "measure": "records flags errors characters stored_records",
     "parsing": "records errors json_text",
     "store": "records errors filesystem stored_records cache",
-    "client": "records errors characters cache models pricing",
+    "client": "records errors characters models pricing",
     "assess": (
         "records flags errors characters filesystem stored_records cache judgment_log models pricing parsing "
         "store client"
