@@ -58,9 +58,12 @@ class RayCluster:
             )
             self._actors = [actor.remote(self._open_model) for _ in range(min(cpus, self._most))]
         except Exception as error:  # Ray raises Exception itself
-            cluster = f"the Ray cluster at {self._address}" if self._address else "a new Ray cluster"
-            detail = f"{cluster} ({_describe_error(error)})"
-            raise ConnectionFailed("transport", detail, lasting=True) from error
+            address, why = self._address, _describe_error(error)
+            if address is None:
+                raise ConnectionFailed("transport", f"a new Ray cluster ({why})", lasting=True) from error
+            raise ConnectionFailed(
+                "transport", f"the Ray cluster at {address} ({why})", lasting=True
+            ) from error
         return [_RayWorker(worker_actor) for worker_actor in self._actors]
 
     def _connect(self) -> None:
