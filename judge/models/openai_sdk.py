@@ -17,7 +17,7 @@ import aiohttp
 import httpx2
 import openai
 
-from judge.errors import AccountError, CallError
+from judge.errors import AccountError, CallError, iterate_causes
 from judge.messages import Message
 from judge.models import error_mapping
 from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
@@ -224,13 +224,13 @@ class OpenAIBatchApi:
             json_body = parse_response(error.status_code, body, headers, *self._server.secrets)
             if isinstance(json_body, error_mapping.ErrorResponse):  # always, by its status
                 raise self._classify(json_body) from None
-        except (TimeoutError, openai.APITimeoutError):
-            raise error_mapping.make_timeout_error(self._server.access.timeout) from None
-        except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
-            # The SDK and its transport each wrap the error of aiohttp, which has the cause.
-            cause: BaseException = error
-            while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
-                cause = cause.__cause__
+        except (TimeoutError, openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
+            # The SDK and its transport each wrap the error of aiohttp, and the transport takes any broken
+            # connection for a timeout.
+            causes = iterate_causes(error)
+            cause = next((cause for cause in causes if isinstance(cause, aiohttp.ClientError)), error)
+            if isinstance(cause, TimeoutError | openai.APITimeoutError):
+                raise error_mapping.make_timeout_error(self._server.access.timeout) from None
             never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
             raise make_request_error(error, self._server, never_sent=never_sent, cause=cause) from None
 

@@ -9,10 +9,19 @@ from dataclasses import replace
 
 import pytest
 
-from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
+from judge.errors import (
+    AccountError,
+    CallError,
+    ConnectionFailed,
+    NoResponse,
+    ParametersRejected,
+    RequestRejected,
+    SetupError,
+    TimedOut,
+)
 from judge.models.error_mapping import ErrorResponse
 from judge.models.negotiation import Negotiation
-from judge.models.openai_sdk import open_client
+from judge.models.openai_sdk import OpenAIBatchApi, open_client
 from judge.models.providers import DASHSCOPE, OPENAI, Model, Service, open_openai
 from judge.models.server import ServerAccess, build_thinking_params
 from judge.records import Completion, Sampling, Usage
@@ -364,3 +373,29 @@ def test_batches_name_the_account_to_openai_alone(service: Service, organization
     headers = asyncio.run(list_headers())
     assert headers.get("OpenAI-Organization") == organization
     assert headers["User-Agent"] == "judge"
+
+
+@check_each(
+    ("reply", "error", "words"),
+    [
+        (None, ConnectionFailed, "connection refused"),
+        (Reply(reset=True), NoResponse, "Connection reset"),
+        (Reply(text="{}", delay=2.0), TimedOut, "no answer within 0.5 s"),
+    ],
+)
+def test_a_request_about_a_batch_says_why_it_has_no_answer(
+    reply: Reply | None, error: type[CallError], words: str
+) -> None:
+    with serve_reply(Reply()) as closed:
+        pass
+    with serve_reply(reply or Reply()) as server:
+        url = server.openai_url if reply else closed.openai_url
+        access = ServerAccess(url, {"OPENAI_API_KEY": "key-0123456789"}, 0.5, 2)
+        api = OpenAIBatchApi("m", access.open_server(OPENAI), Negotiation({}, ("text",)))
+
+        async def retrieve() -> None:
+            with pytest.raises(error, match=words):
+                await api.retrieve("batch")
+            await api.aclose()
+
+        asyncio.run(retrieve())
