@@ -263,7 +263,7 @@ def test_with_complete_a_topic_that_a_run_lacks_is_0_as_in_trec_eval(tmp_path: P
     relevant = [
         ir_measures.Qrel(topic, name, grade) for topic, of in grades.items() for name, grade in of.items()
     ]
-    measures = {name: ir_measures.parse_measure(name) for name in ("nDCG@2", "P(rel=2)@2")}
+    measures = [ir_measures.nDCG @ 2, ir_measures.P(rel=2) @ 2]
     for name in lists:
         listed = [
             ir_measures.ScoredDoc(topic, document, -rank)
@@ -271,8 +271,8 @@ def test_with_complete_a_topic_that_a_run_lacks_is_0_as_in_trec_eval(tmp_path: P
             for rank, document in enumerate(documents)
         ]
         # ir_measures counts a topic of the qrels that a run lacks as 0.
-        means = ir_measures.calc_aggregate(list(measures.values()), relevant, listed)
-        expected = [pytest.approx(means[measure], abs=1e-12) for measure in measures.values()]
+        means = ir_measures.calc_aggregate(measures, relevant, listed)
+        expected = [pytest.approx(means[measure], abs=1e-12) for measure in measures]
         assert [engines[name]["measures"][key]["mean"] for key in ("nDCG@2", "P@2")] == expected
     assert (engines["B"]["answered"], engines["B"]["empty"], engines["B"]["absent"]) == (2, 1, 0)
     refused = run_judge(*words)
