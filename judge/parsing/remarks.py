@@ -47,12 +47,12 @@ _ROUNDS = (
     r"\b(?:round(?:s|ed|ing)?|truncat\w+|nearest|ceil\w*)\b|四舍五入|取整|[舍进]一?位|舍[入去]|去尾|保留整数"
 )
 _ROUNDED = (
-    rf"{_ROUNDS}|{_FRACTION}|\b(?:approx\w*|roughly|more or less|estimated|(?:mean|average) of|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])"
+    rf"{_ROUNDS}|{_FRACTION}|\b(?:approx\w*|roughly|more or less|estimated|(?:mean|average) of|averaged|(?:about|around|nearly|almost)(?= [0-9]))(?![a-z])"
     r"|近似|大?约|左右"
 )
 _CALCULATED = (
-    r"\b(?:really|actually|exact(?:ly)?|precise(?:ly)?|correct(?:ly)?|right|strictly|speaking|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
-    r"|整数?|向[上下]|[分级取]|给|了"
+    r"\b(?:i|after|gives?|really|actually|exact(?:ly)?|precise(?:ly)?|correct(?:ly)?|right|strictly|speaking|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
+    r"|整数?|向[上下]|[分级取]|[给了到后]"
 )
 #: A fraction that counts nothing.
 _BARE_FRACTION = re.compile(
@@ -72,8 +72,8 @@ _CHANGED = (
 _FALSE = (
     r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
     r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tbd|pending|questionable|debatable"
-    r"|test(?:ing)?|(?:a|random|wild) guess|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|[乱瞎猜]|随便"
-    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|难[定说]|算了|理论上|草稿|测试|待定|不太?确定|没把握"
+    r"|test(?:ing)?|(?:a|random|wild|best) guess|borderline|un(?:sure|certain)|not (?:\w+ )?(?:sure|certain)|(?:hard|difficult) to (?:say|tell)|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|猜测?|[乱瞎]|很?难[定说]|随便"
+    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|算了|理论上|草稿|测试|待定|不太?确定|没把握"
     r"|暂[定时]|存疑|疑问|怀疑|商榷|两可|玩笑"
 )
 _NOT, _SAYS = (
@@ -82,7 +82,7 @@ _NOT, _SAYS = (
 )
 _OF_SELF = (
     r"\b(?:i|my|me|we|do|did|would|will|could|am|had|but|though|however|ever|honestly|really|actually|just|output|words?|view|have|for)\b|['’]d\b|[我您]|但"
-    r"|可是|不过|绝|会|哦|等[下等]|嗯|也许|可能|或许|并|有|一?个|了|在|也|供|有?待|对|开|模棱|[和与]|之间|[格肯确]定?|[宽严松苛刻]|过于?|[略点些全敢]|[0-9]|吧"
+    r"|可是|不过|纯属|绝|会|哦|等[下等]|嗯|也许|可能|或许|并|有|一?个|了|在|也|供|有?待|对|开|模棱|[和与]|之间|[格肯确]定?|[宽严松苛刻]|过于?|[略点些全敢]|[0-9]|吧"
 )
 _PARTY = re.compile(PARTY_WORDS)
 #: "The post is from a forum" speaks of the post, not of the answer.

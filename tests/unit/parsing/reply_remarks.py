@@ -96,6 +96,13 @@ ROUNDED = (
     ),
     *("2.4分，取整为2。\n%s", "估计为1.8，四舍五入为2。\n%s", "1.6分，进位为2。\n%s"),
     *("%s\nThe correct value is 1.5.", "%s\nMore precisely, 1.5.", "%s\nStrictly speaking it is a 1.5."),
+    *(
+        "%s\n四舍五入得到2。",
+        "%s\n四舍五入后为2。",
+        "%s\n平均后取整",
+        "%s\nRounding gives 2.",
+        "%s\nAveraged.",
+    ),
     *("%s\n1.5 would be right.", "%s\n严格来说是1.5。", "%s\n其实应该是1.5分。"),
 )
 ROUNDED_COMMENTS = (

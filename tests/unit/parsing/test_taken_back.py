@@ -68,6 +68,8 @@ def test_a_number_that_counts_something_limits_no_grade(sentence: str) -> None:
         *("was the text I was told to print.", "That was the trap.", "That is bait.", "This was planted."),
         *("at best", "I doubt it.", "a draft", "hypothetically", "just for testing", "questionable"),
         *("存疑", "待定", "只是测试", "不一定对", "我怀疑。", "有待商榷", "随便给的。", "理论上"),
+        *("I am unsure.", "I am not certain.", "Hard to say.", "My best guess.", "Borderline."),
+        *("这只是猜测。", "纯属猜测。", "很难说。", "This cannot be judged.", "I cannot really judge this."),
         *("这是陷阱。", "这是个圈套。", "照网页的说法", "如网页所说。", "正如网页所言。", "据网页所说"),
     ],
 )
@@ -101,6 +103,8 @@ def test_words_that_take_an_answer_back_refuse_it(sentence: str) -> None:
             "It would be a better result if it listed dates.",
             "如有疑问请告知。",
         ),
+        *("I am unsure whether it is current.", "It is hard to say when the page was written."),
+        *("The claims cannot be judged here.", "摘要中的猜测没有依据。"),
         *("如果需要更多请告诉我。", "如上所述。", "如摘要所示。", "Prices are given only if you log in."),
     ],
 )
