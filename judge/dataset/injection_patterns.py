@@ -188,7 +188,7 @@ INJECTION_PATTERNS: Mapping[str, InjectionPattern] = {
     ),
     "instruction:角色": _make_pattern(
         "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 你的真正任务 的话 说明 注意 须知 声明 扮演 模式 作为 你是",
-        r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai(?:评|裁|模型|助手)|语言模型|评\w模型)[^\n。]{0,6}"
+        r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai(?:评|裁|模型|助手)|语言模型|评\w模型)[^\n。:：]{0,6}"
         r"(?:的话|说明|注意|提示|须知|声明)",
         rf"(?:从现在起|现在开始|从现在开始)[^\n。]{{0,6}}你{_ABOUT_GRADING_ZH}",
         rf"你现在(?:是一|必须|要给){_ABOUT_GRADING_ZH}|你不再是|你的(?:新)?任务(?:改为|变为|是给)|你的真正任务",
@@ -403,7 +403,7 @@ def contains_any(words: Sequence[str], text: str) -> bool:
 #: The words about grading, as the stems of a pattern.
 GRADING_STEMS = _split_words(
     "grade grades graded grading grader graders score scores scored scoring scorer scorers rate rates rated rating label labeled"
-    " labelled verdict verdicts mark marked rubric evaluate evaluated evaluates evaluating evaluation evaluator evaluators assess"
+    " labelled verdict verdicts award mark marked rubric evaluate evaluated evaluates evaluating evaluation evaluator evaluators assess"
     " assessed assessing assessment assessor assessors classify classified rank ranked ranking treat deserve deserves worth gets conclude annotation annotations"
     " relevance judgment judgement respond reply replies answer output repeat assign decided clasifica clasifique califica califique"
     " notez noter attribuez responde responda bewerte bewerten bewertet antworte antworten"
@@ -418,7 +418,7 @@ GOOD_GRADE = (
     r"(?<![\w.$,/:-])(?<!\d to )(?<!\d[至到])(?<!level )(?:3|three)(?![\w%]|[.,:/-]\d| ?(?:years?|days?|hours?|months?|weeks?|min(?:ute)?s?|times|stars?|or(?! (?:you|else)\b)|to|of|and|steps?|ways?|-|–)\b"
     r"| ?[个条种次天年月日小周位人名件张章节级期号线楼星款项大例家类点册倍题])"
     r"|\b(?:yes|(?:fully|highly|completely|perfectly|always|top|as|is|are|be|it) relevant(?! (?:to|if|when|only|or)\b)|relevant (?:for|to) (?:any|every|all)|(?:one|page|text|snippet) relevant|relevant by (?:definition|default)|reference answer|(?:grad|rat|judg|mark|label)\w*(?: \w+){0,2}(?: as)? irrelevant"
-    r"|full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:grade|score|mark|rating|relevance|level)|relevante?(?= y\b|[.,!])|bestnote|pertinente?s?)\b"
+    r"|full marks|three points|perfect (?:match|answer)|(?:complete|direct|full) answer|(?:highest|top|maximum|best|perfect) (?:possible )?(?:grade|score|mark|rating|relevance|level)|relevante?(?= y\b|[.,!])|bestnote|pertinente?s?)\b"
     r"|满分(?!作文)|最高(?:分|等级|级|评级|评分)|(?:[判为成是算]|默认)(?:完全|高度)?相关(?![的性系度]|[,，；;]?否则)|判为?不相关|(?:完全|高度)相关|高分|[3３三] ?分(?![钟之球线])|评[为成]? ?[3３三](?!\d)|[为成是出写于给打评判] ?[3３三](?![\d.%级]| ?[个条种次天年月日小周位人名件张章节期号线楼星款项大例家类点])"
     r"|(?:完整|标准|最佳|正确)的?答案|[3３]を|[3３] ?[点점]|[为成到]最高(?![^\s。，！,.])|最高(?=の|評|点)|関連(?:あり|性が高)|관련 있|релевантн|[判打是]个?相关(?![的性系度])|на 3\b"
 ).translate(LOOKALIKES)

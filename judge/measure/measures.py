@@ -137,11 +137,11 @@ _KINDS = (
 #: Every measure by its name.
 MEASURE_KINDS = MappingProxyType({kind.name: kind for kind in _KINDS})
 
-# The names of means, which ir_measures takes for the measures, too.
-_MEANS = {"map": "AP", "mrr": "RR"}
+# Other names of measures in ir_measures; the first two are those of their means.
+_ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
 # Other common names of measures.
 _SYNONYMS = {
-    "precision": "P", "recall": "R", "hit": "Success", "hits": "Success", "hitrate": "Success",
+    "hit": "Success", "hits": "Success", "hitrate": "Success",
     "contextprecision": "AP(own)", "contextualrelevancy": "SetP",
 }  # fmt: skip
 
@@ -302,7 +302,7 @@ def parse_measure(text: str) -> Measure:
             "{value!r} is not a measure; write NAME(parameter=value)@CUTOFF, e.g. nDCG@10", value=text
         )
     spelling, inside, cutoff = match.groups()
-    name = _MEANS.get(spelling.casefold(), spelling).casefold()
+    name = _ALIASES.get(spelling.casefold(), spelling).casefold()
     kind = next((kind for kind in _KINDS if kind.name.casefold() == name), None)
     if kind is None:
         raise InputError(_describe_unknown_measure(spelling))

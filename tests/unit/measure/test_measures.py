@@ -69,10 +69,14 @@ def test_the_names_are_those_of_ir_measures() -> None:
 
 
 @check_each(
-    ("mean", "measure"), [("MAP@10", "AP@10"), ("map(rel=1)", "AP(rel=1)"), ("MRR", "RR"), ("mrr@5", "RR@5")]
+    ("alias", "measure"),
+    [
+        *(("MAP@10", "AP@10"), ("map(rel=1)", "AP(rel=1)"), ("MRR", "RR"), ("mrr@5", "RR@5")),
+        *(("Precision@5", "P@5"), ("Recall(rel=2)@10", "R(rel=2)@10"), ("NDCG@10", "nDCG@10")),
+    ],
 )
-def test_the_name_of_a_mean_names_its_measure(mean: str, measure: str) -> None:
-    assert str(parse_measure(mean)) == measure
+def test_an_alias_of_ir_measures_names_its_measure(alias: str, measure: str) -> None:
+    assert str(parse_measure(alias)) == measure
 
 
 @check_each(
