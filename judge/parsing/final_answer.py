@@ -17,17 +17,18 @@ from judge.records import is_complete_reply
 
 Answer = TypeVar("Answer")
 _TAG = (
-    r"(?:seed:)?(?:(?:thought|thinking|reasoning)[_ -]process|chain[_ -]of[_ -]thought|inner[_ -]monologue|think(?:ing)?|thoughts?|reasoning|analysis"
+    r"(?:seed:|longcat_)?(?:(?:thought|thinking|reasoning)[_ -]process|chain[_ -]of[_ -]thought|inner[_ -]monologue|think(?:ing)?|thoughts?|reasoning|analysis"
     r"|scratchpad|reflection|思考|推理)"
 )
+_THOUGHT = "(?:thought|thinking|reasoning)"
 #: Some servers escape tags as HTML does.
 _OPENER = re.compile(
-    rf"(?i)(?:[<＜]|&lt;)\|?{_TAG}(?:\s[^<>＜＞&]{{0,40}})?\|?(?:[>＞]|&gt;)|◁think▷|\[THINK\]|<\|begin_of_thought\|>"
-    r"|<\|channel\|>\s?(?:analysis|commentary)[^<]{0,40}<\|message\|>|\Aanalysis(?=[A-Za-z])"
+    rf"(?i)(?:[<＜]|&lt;)\|?{_TAG}(?:\s[^<>＜＞&]{{0,40}})?\|?(?:[>＞]|&gt;)|◁think▷|\[THINK\]|<\|(?:(?:start|begin)(?:_of)?_{_THOUGHT}|{_THOUGHT}_start|inner_prefix)\|>"
+    r"|<\|channel\|>\s?(?:analysis|commentary)[^<]{0,40}<\|message\|>|<\|channel>thought\b|\Aanalysis(?=[A-Za-z{])|\A(?:assistant)?/think\b"
 )
 _CLOSER = re.compile(
-    rf"(?i)(?:[<＜]|&lt;)\|?\s?/\s?{_TAG}\s?\|?(?:[>＞]|&gt;)|◁/think▷|\[/THINK\]|<\|end_of_thought\|>"
-    r"|<\|channel\|>\s?final[^{}]{0,40}?<\|message\|>|assistantfinal"
+    rf"(?i)(?:[<＜]|&lt;)\|?\s?/\s?{_TAG}\s?\|?(?:[>＞]|&gt;)|◁/think▷|\[/THINK\]|<\|(?:end(?:_of)?_{_THOUGHT}|{_THOUGHT}_end|inner_suffix)\|>"
+    r"|<\|channel\|>\s?final[^{}]{0,40}?<\|message\|>|<channel\|>|assistantfinal"
 )
 #: A closing mark with wrong letters or signs. Elements of HTML have other names.
 _DAMAGED_CLOSER = re.compile(
@@ -35,7 +36,7 @@ _DAMAGED_CLOSER = re.compile(
 )
 _BLANKS = " \t\r\n\f\v\x00\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
 _CONTROL = (
-    r"(?:<start_of_turn>model\b|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|start\|>assistant<\|message\|>|<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>"
+    r"(?:<start_of_turn>model\b|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|start\|>assistant<\|message\|>|<\|(?!channel|message|inner|[a-z_]{0,15}(?:think|thought|reason))[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>"
     r"|</?answer>|\s)"
 )
 _LEADING = re.compile(rf"(?i){_CONTROL}+")
