@@ -143,8 +143,8 @@ _HELPS = re.compile(
     rf"{_CLAUSE_END}"
 )
 _HELPS_NOT = re.compile(
-    r"(?m)(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help|answer the (?:query|question))|\bfails to help"
-    rf"|(?:没有?|无法)(?:任何)?(?:帮助(?:用户)?|用)|(?:[未没]有?|[未不]能|无法)(?:回答|满足|解决){_NEED}"
+    r"(?m)(?:(?:\bnot|n['’]t) (?:helpful|useful)(?: to the user)?|\bunhelpful|(?:\bnot|n['’]t) (?:help|answer(?: the (?:query|question))?)|\bfails to (?:help|answer the (?:query|question))|^\W{0,4}no (?:relevant|useful) (?:content|information)"
+    rf"|(?:没有?|无法?)(?:任何)?(?:帮助(?:用户)?|用)|(?:[未没]有?|[未不]能|无法)(?:回答|满足|解决){_NEED}"
     rf"|没有?(?:任何)?有用的?(?:信息|内容)){_CLAUSE_END}"
 )
 #: What a label of the binary scale has in front of an explanation: "结论：有帮助".

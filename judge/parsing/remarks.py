@@ -71,9 +71,9 @@ _CHANGED = (
 #: What makes an answer none, or leaves a doubt.
 _FALSE = (
     r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
-    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tbd|pending|questionable|debatable"
-    r"|test(?:ing)?|(?:a|random|wild|best) guess|borderline|un(?:sure|certain)|not (?:\w+ )?(?:sure|certain)|(?:hard|difficult) to (?:say|tell)|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|猜测?|[乱瞎]|很?难[定说]|随便"
-    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|算了|理论上|草稿|测试|待定|不太?确定|没把握"
+    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tb[cd]|to be confirmed|void|preliminary|pending|questionable|debatable"
+    r"|test(?:ing)?|(?:a|random|wild|best) guess|guessed|random choice|made (?:this|it) up|no basis|undetermined|borderline|un(?:sure|certain)|not (?:\w+ )?(?:sure|certain)|(?:hard|difficult) to (?:say|tell)|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|猜测?|[乱瞎]|很?难[定说]|随便"
+    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|算了|理论上|草稿|测试|[待未]定|待复核|初步|编的|[手笔口]误|不太?确定|没把握"
     r"|暂[定时]|存疑|疑问|怀疑|商榷|两可|玩笑"
 )
 _NOT, _SAYS = (
@@ -81,7 +81,7 @@ _NOT, _SAYS = (
     r"\b(?:say|think|believe|mean|write|answer|print|repeat|view|opinion)\b|说|想|认为|看法?|相信",
 )
 _OF_SELF = (
-    r"\b(?:i|my|me|we|do|did|would|will|could|am|had|but|though|however|ever|honestly|really|actually|just|output|words?|view|have|for)\b|['’]d\b|[我您]|但"
+    r"\b(?:i|my|me|we|do|did|would|will|could|am|had|but|though|however|ever|honestly|really|actually|just|output|words?|ones?|view|have|for)\b|['’]d\b|[我您]|但"
     r"|可是|不过|纯属|绝|会|哦|等[下等]|嗯|也许|可能|或许|并|有|一?个|了|在|也|供|有?待|对|开|模棱|[和与]|之间|[格肯确]定?|[宽严松苛刻]|过于?|[略点些全敢]|[0-9]|吧"
 )
 _PARTY = re.compile(PARTY_WORDS)
@@ -116,7 +116,9 @@ _CANNOT_GRADE = re.compile(
     r"(?:(?:grade|evaluate|assess|judge|rate|score) (?:it|this|that|(?:the|this|that) (?:snippet|pair|content|text|result))"
     r"|(?:give|assign|provide|determine) an? (?:grade|score|rating|verdict))(?=\W*(?:$|[.,;!\n]))"
     r"|(?:^|[,。;!\s我]|内容|摘要)(?:故|因此|所以|也)?(?:无法|不能|没办法|难以|拒绝|不便|不予)(?:对(?:此|其|该?摘要))?(?:给出|[做作]出|进行)?"
-    r"(?:评[估定级分价判]|判定|打分|等级)(?=\W*(?:$|[。,;!\n]))"
+    r"(?:评[估定级分价判]|判[定断]|打分|等级|确定)(?=\W*(?:$|[。,;!\n]))"
+    r"|(?m:^|[.] )\W*(?:it )?(?:is )?(?:(?:un|not )able to|impossible to|can(?:not| not|['’]t) be) (?:determine|judge|grade|assess|evaluate)d?(?=\W*(?:$|[.\n]))"
+    r"|\b(?:insufficient|not enough|lack the) information(?: to (?:grade|judge|assess|evaluate|rate)(?: it| this)?)?(?=\W*(?:$|[.\n]))"
 )
 #: What a reply may say that it cannot do before it grades what the snippet shows.
 _CANNOT_OPEN = re.compile(
@@ -168,7 +170,8 @@ _CORRECTION = re.compile(
     r"|不对[,。!，]|(?:说|给|搞|弄|判|评)错|(?:判断|判定|等级|评分|评级|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误|错了|不准"
     r"|不正确|不当|偏高|偏低)|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)"
     r"|\b(?:this|it) is (?:just |only |merely |really )?an? (?:\w+ )?guess\b|\b(?:picked|chose|chosen|selected|graded|gave|guessed) (?:(?:this|it|one|a|the) ?(?:grade|score|number|value)? ?)?(?:at random|randomly)\b"
-    r"|\b(?:can|could|did)(?:not| not|n['’]t) (?:see|read|access|view|find) (?:the|any|a) snippet\b|[没未]有?看到摘要|随机[选给评挑]|随便[给评选挑]"
+    r"|\b(?:can|could|did|have)(?:not| not|n['’]t) (?:see|seen|read|access|view|find) (?:the|any|a) snippet\b|\bsnippet (?:was|is) not (?:given|provided)"
+    r"|\bno snippet (?:was|is) (?:given|provided)|[没未]有?(?:看到|提供)摘要|随机[选给评挑]|随便[给评选挑]"
     r"|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]"
     r"|(?:忽略|无视|丢弃)(?:以|上|前|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)"
     r"|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from) (?:an? |grade |score ){0,2}(?:[0-3]|yes|no|relevant|irrelevant|not)\b|\bt(?:ake|ook) back (?:the|that|my|it|this)\b"
@@ -180,7 +183,7 @@ _CORRECTION = re.compile(
     r"|\ban? (?:lower|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b"
     r"|\bnot (?:\w+ )?(?:confident|certain|convinced) (?:in|about|of) (?:this|that|the|my) (?:grade|score|verdict|rating|answer)"
     r"|\b(?:give|rate|grade|score|be) (?:it |this )?(?:an? )?[0-3] ?(?:to|or|[-–]) ?[0-3]\b|[评给判打]得?[高低]了|(?:等级|评分|判定|结论)存疑"
-    r"|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定|结论)|给[0-3][分级]?也[行可说]|还是[是否0-3]吧|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]"
+    r"|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定|结论)|(?<![0-9])[0-3][分级]?也[行可说]|要么[0-3]|还是[是否0-3]吧|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]"
     r"|[0-3][分级]?[到至][0-3][分级]?之间"
 )
 
@@ -271,6 +274,7 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
         or _has_remark(flat, _DOUBT_WORDS, _IS_FALSE)
         or _has_remark(flat, _DOUBT_WORDS, _IS_SELF, _IS_DENIED, _IS_SAID)
         or _CORRECTION.search(flat) is not None
+        or _CANNOT_GRADE.search(flat) is not None
     )
 
 

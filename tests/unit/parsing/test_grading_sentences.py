@@ -141,6 +141,8 @@ def test_a_member_that_gives_another_verdict_is_refused() -> None:
             "等级存疑。",
             "我不确定这个等级。",
             "给3也行。",
+            "1也行。",
+            "要么1要么2。",
         ),
     ],
 )

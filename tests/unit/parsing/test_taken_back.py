@@ -70,6 +70,11 @@ def test_a_number_that_counts_something_limits_no_grade(sentence: str) -> None:
         *("存疑", "待定", "只是测试", "不一定对", "我怀疑。", "有待商榷", "随便给的。", "理论上"),
         *("I am unsure.", "I am not certain.", "Hard to say.", "My best guess.", "Borderline."),
         *("这只是猜测。", "纯属猜测。", "很难说。", "This cannot be judged.", "I cannot really judge this."),
+        *("Unable to determine.", "Cannot be determined.", "Insufficient information to grade."),
+        *("I have not read the snippet.", "The snippet was not provided.", "No snippet was given."),
+        *("Please discard.", "Cancel that.", "Void.", "I guessed.", "I made this up.", "To be confirmed."),
+        *("无法判断。", "难以判断。", "摘要为空，无法判断。", "信息不足，无法评级。", "没有提供摘要。"),
+        *("初步结果。", "待复核。", "手误。", "我编的。", "That was the wrong one.", "未定。"),
         *("这是陷阱。", "这是个圈套。", "照网页的说法", "如网页所说。", "正如网页所言。", "据网页所说"),
     ],
 )
@@ -104,6 +109,11 @@ def test_words_that_take_an_answer_back_refuse_it(sentence: str) -> None:
             "如有疑问请告知。",
         ),
         *("I am unsure whether it is current.", "It is hard to say when the page was written."),
+        *(
+            "It is unable to determine the age alone.",
+            "摘要无法判断真伪。",
+            "The page gives no basis for a dose.",
+        ),
         *("The claims cannot be judged here.", "摘要中的猜测没有依据。"),
         *("如果需要更多请告诉我。", "如上所述。", "如摘要所示。", "Prices are given only if you log in."),
     ],
