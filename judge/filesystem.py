@@ -181,15 +181,18 @@ def read_text(path: Path, *, follow: bool = False) -> str:
 
 
 def check_regular(*paths: Path) -> None:
-    """Raise OSError when there is a link or anything but a regular file at one of `paths`.
+    """Raise OSError when there is a link, hard or symbolic, or no regular file at one of `paths`.
 
-    For libraries that open files themselves.
+    For libraries that open files themselves, and for files that are written in place.
     """
     for path in paths:
         try:
-            _check_kind(path, os.lstat(path).st_mode)
+            status = os.lstat(path)
         except FileNotFoundError:
             continue
+        _check_kind(path, status.st_mode)
+        if status.st_nlink > 1:
+            raise OSError(errno.EINVAL, "has a second name (hard link); replace it by a copy", str(path))
 
 
 def make_folder(path: Path) -> None:

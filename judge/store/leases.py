@@ -20,7 +20,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from judge.filesystem import make_folder
+from judge.filesystem import check_regular, make_folder
 from judge.records import LOST
 
 #: Seconds for which a lock file without a lock may be one that a process is about to lock.
@@ -82,13 +82,17 @@ class LeaseHolder:
         if not _ID.fullmatch(holder_id):
             return True
         path = self._name_path(holder_id)
-        if not path.is_symlink():
-            lock = FileLock(path, thread_local=False)
-            try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                return False
-            lock.release()
+        try:
+            check_regular(path)
+        except OSError:  # no process of judge made it
+            path.unlink(missing_ok=True)
+            return True
+        lock = FileLock(path, thread_local=False)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            return False
+        lock.release()
         path.unlink(missing_ok=True)
         return True
 

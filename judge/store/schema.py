@@ -81,6 +81,7 @@ def open_store(path: Path, wait: float) -> sqlite3.Connection:
         is_current = _check_format(connection, path) == _FORMAT
         if not is_current or connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
             make_folder(lock_folder(path))
+            check_regular(lock_folder(path) / "init.lock")
             # When two processes start at once on a new file, SQLite rejects one without waiting.
             with FileLock(lock_folder(path) / "init.lock", timeout=wait):
                 connection.execute("PRAGMA journal_mode=WAL")

@@ -68,27 +68,35 @@ def list_files(folder: Path) -> list[Path]:
     return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
 
 
-def plant_link(path: Path, victim: Path) -> None:
+def plant_link(path: Path, victim: Path, *, hard: bool = False) -> None:
     """Put a link to `victim` in the place of `path`."""
     path.unlink(missing_ok=True)
-    path.symlink_to(victim)
+    if hard:
+        path.hardlink_to(victim)
+    else:
+        path.symlink_to(victim)
 
 
-def test_no_command_on_a_run_writes_through_a_link(tmp_path: Path) -> None:
+@check_each("hard", [False, True])
+def test_no_command_on_a_run_writes_through_a_link(tmp_path: Path, hard: bool) -> None:
     names = list_files(make_run(tmp_path / "first").parent)
     assert {"report.html", "agreement.json", "labels.csv", "me.jsonl", ".lock"} <= {
         each.name for each in names
     }
     beside = [each.with_name(f".{each.name}.part") for each in names]
     lone = [Path(f"verdicts.sqlite-{each}") for each in ("wal", "shm", "journal")]
+    lone.append(Path("verdicts.sqlite.locks/0123456789ab.lock"))
+    if hard:  # all other files are replaced
+        names = [each for each in names if each.suffix in {".lock", ".sqlite"} or each.name == "me.jsonl"]
     victim = tmp_path / "victim"
     victim.write_text(TEXT, encoding="utf-8")
+    os.utime(victim, (0, 0))  # the lock of a process that has ended
     # A link may end a command, so that each is tested alone; those beside a file end none.
     for number, links in enumerate([beside, *([name] for name in (*names, *lone))]):
         folder = tmp_path / str(number)
         for link in links:
             (folder / "runs" / link).parent.mkdir(parents=True, exist_ok=True)
-            plant_link(folder / "runs" / link, victim)
+            plant_link(folder / "runs" / link, victim, hard=hard)
         with nullcontext() if links == beside else suppress(JudgeError):
             make_run(folder)
         assert victim.read_text(encoding="utf-8") == TEXT, links
@@ -137,6 +145,10 @@ def test_appending_refuses_links_devices_and_files_of_others(tmp_path: Path) -> 
     plant_link(tmp_path / "link", victim)
     with pytest.raises(OSError, match="symbolic link"):
         open_for_append(tmp_path / "link")
+    plant_link(tmp_path / "second", victim, hard=True)
+    with pytest.raises(OSError, match="hard link"):
+        open_for_append(tmp_path / "second")
+    (tmp_path / "second").unlink()
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="no regular file"):
         open_for_append(tmp_path / "pipe")
