@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from judge.dataset import text_files
 from judge.dataset.csv_tables import check_column_names, make_header_error, read_table
@@ -14,6 +15,9 @@ from judge.dataset.text_files import Warn
 from judge.dataset.workbooks import read_sheet
 from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.messages import Message, NameList, join_messages
+
+if TYPE_CHECKING:
+    import pyarrow
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 
@@ -134,9 +138,10 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
             _check_header(str(path), header, row_format)
             number = 0
             for batch in source.iter_batches():
-                for record in batch.to_pylist():
+                columns = [_list_values(path, *each) for each in zip(header, batch.columns, strict=True)]
+                for record in zip(*columns, strict=True):
                     number += 1
-                    values = convert_values(record, rank).items()
+                    values = convert_values(dict(zip(header, record, strict=True)), rank).items()
                     cells = {name: value for name, value in values if value is not None or name == snippet}
                     yield from row_format.expand_cells(
                         f"{path}: row {number}", header, cells, is_of_sheet=False
@@ -152,6 +157,20 @@ def _read_parquet(path: Path, row_format: RowFormat, _: Warn | None) -> Iterator
                 file=path,
                 reason=reason,
             ) from error
+
+
+def _list_values(path: Path, name: str, column: pyarrow.Array) -> list[Any]:
+    """Return the values of a column of Parquet; raise InputError for one that Python cannot have."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            "{file}: field {field!r} has an unreadable value: {error}; correct it, or remove the field",
+            file=path,
+            field=name,
+            error=explain_error(error),
+        ) from error
+    return values
 
 
 def _check_header(location: str, header: list[str], row_format: RowFormat) -> None:

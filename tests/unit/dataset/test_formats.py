@@ -385,6 +385,23 @@ def test_what_is_no_parquet_or_is_damaged_is_refused(tmp_path: Path) -> None:
     assert get_refusal(path).startswith(f"{path}: is not a Parquet file, or is damaged (Couldn't deserialize")
 
 
+def test_a_value_of_parquet_that_python_cannot_have_is_refused_with_its_field(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    offsets, latin1 = pyarrow.py_buffer(bytes([0, 0, 0, 0, 1, 0, 0, 0])), pyarrow.py_buffer(b"\xe9")
+    for values, why in (
+        (pyarrow.array([2**62]).cast(pyarrow.timestamp("us")), "date value out of range"),
+        (
+            pyarrow.Array.from_buffers(pyarrow.string(), 1, [None, offsets, latin1]),
+            "'utf-8' codec can't decode",
+        ),
+    ):
+        table = pyarrow.table({"query": ["q"], "snippet": ["s"], "date": values})
+        parquet.write_table(table, tmp_path / "d.parquet")
+        prefix = f"{tmp_path / 'd.parquet'}: field 'date' has an unreadable value: {why}"
+        assert get_refusal(tmp_path / "d.parquet").startswith(prefix)
+
+
 def test_a_workbook_with_a_password_says_what_to_do(tmp_path: Path) -> None:
     path = write_content(tmp_path, "d.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504))
     assert get_refusal(path) == (
