@@ -258,4 +258,4 @@ def _parse_rank(row: InputRow) -> int | None:
             value=f"{value!r:.40}",
             most=_MAX_RANK,
         )
-    return rank
+    return int(rank)  # plain, also from a subclass

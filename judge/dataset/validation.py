@@ -91,7 +91,7 @@ def parse_text(location: str, name: str, value: object) -> str:
     date: tables have no type for dates.
     """
     if value is None or isinstance(value, str):
-        return value or ""
+        return str.__str__(value or "")  # plain, also from a subclass, such as that of Beautiful Soup
     if isinstance(value, bytes):
         with suppress(UnicodeDecodeError):
             return value.decode()

@@ -279,3 +279,17 @@ def test_the_named_index_of_a_data_frame_is_a_column(tmp_path: Path) -> None:
     for index in (["engine"], ["engine", "query_id"]):
         frame = pd.DataFrame(ROWS).set_index(index)
         assert judge.run(frame, "lexical", out=str(tmp_path / "x")).summary.engines.keys() == {"a", "b"}
+
+
+def test_values_of_subclasses_are_written_as_plain_ones(tmp_path: Path) -> None:
+    """Texts of Beautiful Soup are of such a type."""
+    text, rank = type("Text", (str,), {}), type("Rank", (int,), {})
+    rows = [
+        {**{name: text(value) for name, value in row.items()}, "tag": text("x"), "rank": rank(place)}
+        for row, place in zip(ROWS, (1, 2, 1), strict=True)
+    ]
+    judge.run(rows, "lexical", out=str(tmp_path / "x"))
+    nested = [{"query": text("q"), "engines": {"a": [text("Recipes with cheese.")]}}]
+    judge.run(nested, "lexical", out=str(tmp_path / "y"))
+    for name in ("x", "y"):
+        assert "Recipes with cheese." in (tmp_path / name / "results.json").read_text(encoding="utf-8")
