@@ -160,7 +160,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
         for name, weight in weights.items()
     )
     values = {key: {"total": total} for key, total in totals.items()}
-    remark = Message("shares: {shares}", shares=shares)
+    remark = Message("shares of the total: {shares}", shares=shares)
     return summarise_dimension(values, run.data.engines, (remark,), pairs=engine_pairs)
 
 

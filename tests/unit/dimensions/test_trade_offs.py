@@ -161,7 +161,9 @@ def test_the_total_is_the_mean_of_the_parts_by_their_weights(tmp_path: Path) -> 
     differences = {(pair.a, pair.b): pair.mean.mean for pair in total.pairs}
     assert differences["a", "b"] == pytest.approx(of_a - of_b)
     assert differences["a", "c"] is None
-    assert total.remarks == ("shares: relevance (RR@2) 0.5, recall 0.125, quality 0.125, diversity 0.25",)
+    assert total.remarks == (
+        "shares of the total: relevance (RR@2) 0.5, recall 0.125, quality 0.125, diversity 0.25",
+    )
 
 
 def test_the_total_of_a_finished_run_takes_the_dimensions_that_it_has(tmp_path: Path) -> None:
@@ -177,7 +179,15 @@ def test_the_total_of_a_finished_run_takes_the_dimensions_that_it_has(tmp_path: 
     # The first measure is the one of this command, not of the run.
     total = judge.score(out, ["RR@2"], weights={"relevance": 3}).summary.dimensions["weights"]
     assert total.find_mean("b", "total").mean == 0.5
-    assert total.remarks == ("shares: relevance (RR@2) 1",)
+    assert total.remarks == ("shares of the total: relevance (RR@2) 1",)
+
+
+def test_the_report_of_a_run_that_is_scored_again_is_the_same(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    judge.run(make_ranked_rows(), "expected", out=str(out), weights={"relevance": 1}, diversity=True)
+    report = (out / "report.html").read_text(encoding="utf-8")
+    judge.score(out, save=True)
+    assert (out / "report.html").read_text(encoding="utf-8") == report
 
 
 @check_each(
