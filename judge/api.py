@@ -164,12 +164,12 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
     with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
         for name, run in loaded.items():
-            if run.judgments and all(judgment.grade is None for judgment in run.judgments):
+            if run.pool.pairs and all(judgment.grade is None for judgment in run.judgments):
                 raise RunIncomplete(
                     "{run}: no pair is judged (0 of {count:,}), so this run cannot be compared; run its judge"
                     " run command again, or omit the run",
                     run=name,
-                    count=len(run.judgments),
+                    count=len(run.pool.pairs),
                 )
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
