@@ -86,7 +86,7 @@ class ListComparison:
 
     @property
     def different(self) -> list[str]:
-        """Return the queries where the lists differ."""
+        """The queries where the lists differ."""
         return list(dict.fromkeys(query_id for query_id, _ in self.to_ask))
 
 

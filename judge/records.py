@@ -342,12 +342,12 @@ class Judgment:
 
     @property
     def score(self) -> float | None:
-        """Return the relevance score of a reranker, None for other assessors."""
+        """The relevance score of a reranker, None for other assessors."""
         return parse_score(self.reply) if self.assessor.startswith(RERANKER) else None
 
     @property
     def probabilities(self) -> tuple[float, ...]:
-        """Return the probability of each grade by a decision model; empty for other assessors."""
+        """The probability of each grade by a decision model; empty for other assessors."""
         if not self.assessor.startswith(DECISION_MODEL):
             return ()
         try:

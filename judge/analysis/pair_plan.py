@@ -82,7 +82,7 @@ class PairPlan:
 
     @property
     def drawn(self) -> tuple[PairKey, ...]:
-        """Return the (query_id, snippet_id) of the pairs to label, in the order of the draw."""
+        """The (query_id, snippet_id) of the pairs to label, in the order of the draw."""
         return tuple(unit.key for unit in self.units if unit.drawn)
 
 

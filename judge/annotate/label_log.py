@@ -49,7 +49,7 @@ class LabelDecision:
 
     @property
     def key(self) -> PairKey:
-        """Return the key of the pair."""
+        """The key of the pair."""
         return self.query_id, self.snippet_id
 
 
@@ -108,12 +108,12 @@ class LabelLog:
 
     @property
     def current(self) -> dict[PairKey, LabelDecision]:
-        """Return the decision that counts for each pair that has one."""
+        """The decision that counts for each pair that has one."""
         return {decision.key: decision for decision in self._standing.values()}
 
     @property
     def last(self) -> LabelDecision | None:
-        """Return the latest decision that can be taken back."""
+        """The latest decision that can be taken back."""
         open_ones = (label for label in reversed(self._standing.values()) if label.key not in self.sealed)
         return next(open_ones, None)
 

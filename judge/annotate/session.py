@@ -158,7 +158,7 @@ class AnnotationSession:
 
     @cached_property
     def index_of(self) -> dict[PairKey, int]:
-        """Return the index of each pair to label."""
+        """The index of each pair to label."""
         return {pair.key: at for at, pair in enumerate(self.pairs)}
 
     def describe_state(self, at: int | None = None) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class AnnotationSession:
 
     @cached_property
     def _pairs_by_query(self) -> Mapping[str, Sequence[PairKey]]:
-        """Return the pairs to label of each query."""
+        """The pairs to label of each query."""
         pairs: dict[str, list[PairKey]] = {}
         for query_id, snippet_id in self.index_of:
             pairs.setdefault(query_id, []).append((query_id, snippet_id))
@@ -204,7 +204,7 @@ class AnnotationSession:
 
     @cached_property
     def _answered(self) -> frozenset[str]:
-        """Return the queries to which every engine gave an answer."""
+        """The queries to which every engine gave an answer."""
         rankings = self.loaded.data.rankings
         counts = Counter(ranking.query_id for ranking in rankings if ranking.error is None)
         return frozenset(query for query, count in counts.items() if count == len(self.loaded.data.engines))
@@ -277,7 +277,7 @@ class AnnotationSession:
 
     @property
     def command(self) -> str:
-        """Return the command that compares the run with these labels."""
+        """The command that compares the run with these labels."""
         words = ["judge", "agree", str(self.run), "--qrels", str(self.labels.table)]
         words += ["--labels-scale", self.loaded.spec.scale.name]
         return shlex.join([*words, "--plan", str(self.plan)] if self.plan else words)

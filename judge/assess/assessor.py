@@ -261,7 +261,7 @@ class Assessor:
 
     @property
     def remarks(self) -> Sequence[str]:
-        """Return what a reader must know of the grades."""
+        """What a reader must know of the grades."""
         counts = Counter(example.pair.query.lang for example in self.prompts.examples)
         if not counts:
             return ()

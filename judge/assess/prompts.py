@@ -161,7 +161,7 @@ class Prompts:
 
     @property
     def versions(self) -> dict[str, str]:
-        """Return the version of each template: its name and 10 digits of its SHA-256."""
+        """The version of each template: its name and 10 digits of its SHA-256."""
         return {lang: template.version for lang, template in sorted(self.templates.items())}
 
 

@@ -40,7 +40,7 @@ class DatasetRemarks:
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """Return the names of the engines, sorted."""
+        """The names of the engines, sorted."""
         return tuple(sorted(self._answered))
 
     def add(self, query: QueryBuilder) -> None:

@@ -50,7 +50,7 @@ class JudgedPool:
 
     @property
     def texts(self) -> list[str]:
-        """Return the texts to embed: each query, followed by its snippets."""
+        """The texts to embed: each query, followed by its snippets."""
         texts = []
         for pairs in self.pairs:
             texts.append(pairs[0].query.text)
@@ -59,7 +59,7 @@ class JudgedPool:
 
     @property
     def starts(self) -> list[int]:
-        """Return the index of each query in `texts`; its snippets follow."""
+        """The index of each query in `texts`; its snippets follow."""
         return list(accumulate((1 + len(pairs) for pairs in self.pairs[:-1]), initial=0))
 
     def is_relevant(self, pair: Pair) -> bool:

@@ -62,7 +62,7 @@ class SiteGrades:
 
     @property
     def quality(self) -> float | None:
-        """Return the mean of the grades that are known."""
+        """The mean of the grades that are known."""
         grades = [grade for name in _GRADES if (grade := getattr(self, name)) is not None]
         return fmean(grades) if grades else None
 

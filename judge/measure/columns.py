@@ -80,7 +80,7 @@ class ResultColumns:
 
     @property
     def without_list(self) -> Bools:
-        """Return (engines, queries): True where there is no list to measure; an empty list is a list."""
+        """Whether there is no list to measure, (engines, queries); an empty list is a list."""
         return self.errors | self.absent
 
     @cached_property

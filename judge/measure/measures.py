@@ -42,7 +42,7 @@ class MeasureKind:
 
     @property
     def syntax(self) -> str:
-        """Return the syntax of the measure, e.g. `AP[(own, rel=1)][@k]`."""
+        """The syntax of the measure, e.g. `AP[(own, rel=1)][@k]`."""
         parameters = ", ".join(map(PARAMETER_EXAMPLES.__getitem__, self.parameters))
         cutoff = {"needed": "@k", "optional": "[@k]", "none": ""}[self.cutoff]
         return self.name + (f"[({parameters})]" if parameters else "") + cutoff
@@ -247,17 +247,17 @@ class Measure:
 
     @property
     def export_name(self) -> str:
-        """Return the name in letters, digits, `_`, `.` and `-`, for trackers such as MLflow: `nDCG_10`."""
+        """The name in letters, digits, `_`, `.` and `-`, for trackers such as MLflow: `nDCG_10`."""
         return re.sub(r"[^\w.-]+", "_", str(self)).strip("_")
 
     @property
     def pool_free(self) -> bool:
-        """Return True when the value does not change as engines join or leave the pool."""
+        """Whether the value stays the same as engines join or leave the pool."""
         return self.own or MEASURE_KINDS[self.name].pool_free
 
     @property
     def note(self) -> str:
-        """Return the note to print beside every value, empty when the measure compares engines."""
+        """Why engines must not be compared by it, to print beside its values; "" where there is no reason."""
         if self.own:
             return Message("order within the list only; not for comparing engines")
         if self.granular:
@@ -270,7 +270,7 @@ class Measure:
 
     @property
     def compares_engines(self) -> bool:
-        """Return True when engines can be compared by the measure."""
+        """Whether engines can be compared by the measure."""
         return not self.note and self.name != "Judged"
 
     def choose_cutoff(self, depth: int) -> int:

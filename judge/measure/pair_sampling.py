@@ -166,7 +166,7 @@ class LabelledDraw:
 
     @property
     def labelled(self) -> Bools:
-        """Return True for drawn units with a label."""
+        """Whether each drawn unit has a label."""
         return (self.inverse > 0) & ~np.isnan(self.gain)
 
 

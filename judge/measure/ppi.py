@@ -73,18 +73,18 @@ class LabelledSample:
 
     @property
     def labelled_values(self) -> int:
-        """Return the number of labelled queries with a value by human labels."""
+        """The number of labelled queries with a value by human labels."""
         return int((~np.isnan(self.human)).sum())
 
     @property
     def assessor_values(self) -> Floats:
-        """Return the values by the assessor on all queries that have one."""
+        """The values by the assessor on all queries that have one."""
         everywhere: Floats = np.concatenate([self.assessor, self.rest])
         return everywhere[~np.isnan(everywhere)]
 
     @property
     def lead(self) -> int:
-        """Return 1 where the first engine has the higher mean by the assessor, -1 the second, 0 for a tie."""
+        """1 where the first engine has the higher mean by the assessor, -1 the second, 0 for a tie."""
         difference = self.assessor_values.mean() if self.assessor_values.size else 0.0
         return int(np.sign(difference)) if abs(difference) > TIE else 0
 

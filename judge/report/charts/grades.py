@@ -65,22 +65,22 @@ class GradeCounts:
 
     @property
     def engines(self) -> list[str]:
-        """Return the engines, best first."""
+        """The engines, best first."""
         return self.summary.sort_engines(self.summary.main_measure)
 
     @property
     def ranks(self) -> range:
-        """Return the ranks that are shown."""
+        """The ranks that are shown."""
         return range(1, min(_MAX_SHOWN_RANKS, self.longest) + 1)
 
     @property
     def top(self) -> int:
-        """Return the highest grade."""
+        """The highest grade."""
         return len(svg.GRADE_NAMES[self.summary.scale]) - 1
 
     @property
     def slots(self) -> list[Slot]:
-        """Return the slots from the bottom of a bar: the best grade first, the unjudged results last."""
+        """The slots from the bottom of a bar: the best grade first, the unjudged results last."""
         return [*range(self.top, -1, -1), "unjudged"]
 
     def name_slot(self, slot: Slot) -> Bilingual:

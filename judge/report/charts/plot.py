@@ -100,7 +100,7 @@ class ValueRange:
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """Return every number that is drawn."""
+        """Every number that is drawn."""
         return self.value, *(self.interval or ()), *(self.bounds or ())
 
 
