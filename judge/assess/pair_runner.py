@@ -149,7 +149,7 @@ class PairRunner:
     def __init__(self, assessor: Assessor, client: ModelClient, recorder: JudgmentRecorder) -> None:
         self.client = client
         self.recorder = recorder
-        #: An error that nothing expects of a pair, to raise when the calls in flight have ended.
+        #: The first unexpected error, which is raised when the calls in flight have ended.
         self.defect: Exception | None = None
         self._assessor = assessor
         self._failures = ConsecutiveFailures(assessor.model)
@@ -170,7 +170,8 @@ class PairRunner:
                         answer = await self._assessor.ask(assignment, complete)
                         if isinstance(answer, StoredVerdict):
                             self.client.limiter.record_verdict()
-                        if reason := self._failures.count(answer):
+                            self._failures.reset()
+                        elif reason := self._failures.count(answer):
                             self.client.cancel_token.cancel(reason)
                     if isinstance(answer, StoredVerdict):
                         await lease.save(self._assessor.make_key_info(assignment), answer)
@@ -201,15 +202,18 @@ def _begin_with_reply(reply: BatchReply, lease: PairLease, complete: CompletePro
 
 
 class ConsecutiveFailures:
-    """The numbers of the latest answers in a row that failed, by kind; `model` is named in messages."""
+    """Counts the failures in a row of each kind; messages name `model`."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again at 0, because an answer has a verdict."""
         self._failed = self._unreadable = self._only_thinking = 0
 
-    def count(self, answer: VerdictOrFailure) -> RunIncomplete | None:
-        """Count `answer`, and return why the run should stop, None where it should go on."""
-        failure = Failure("") if isinstance(answer, StoredVerdict) else answer
+    def count(self, failure: Failure) -> RunIncomplete | None:
+        """Count `failure`, and return why the run should stop, None where it should go on."""
         self._failed = self._failed + 1 if failure.error in _ADVICE else 0
         self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if failure.thinking else 0

@@ -15,10 +15,10 @@ from judge.store.store import VerdictOrFailure, VerdictStore
 
 
 class ProgressListener(Protocol):
-    """Learns of every judgment once it is durable; does nothing by default."""
+    """Is called for every judgment once it is on disk; does nothing by default."""
 
     def begin(self, total: int, done: int, subject: str = "", member: str = "") -> None:
-        """Judging begins: `total` judgments are wanted, `done` of them are there already.
+        """Begin: `total` judgments are wanted, `done` of them are there already.
 
         With a `subject` they are answers to questions besides grades. `member` is the number and the name of
         the member of a panel that judges, such as `2/3 openai:qwen-plus/graded`.
@@ -26,19 +26,19 @@ class ProgressListener(Protocol):
         return
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
-        """One more judgment is there; `usd` was spent so far, None without a price."""
+        """Count one more judgment; `usd` was spent so far, None without a price."""
         return
 
     def set_status(self, status: str) -> None:
-        """The run waits for `status`, every second; `""` while answers come."""
+        """Show what the run waits for, `""` while answers come; called every second."""
         return
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
-        """The last pair of a repeat and of those before it is there; only with several repeats."""
+        """Show a repeat that ended with all earlier ones; called only with several repeats."""
         return
 
     def end(self) -> None:
-        """Judging ended, for whatever reason."""
+        """End, for any reason."""
         return
 
 

@@ -30,13 +30,13 @@ class CancelToken:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def cancel(self, reason: JudgeError) -> None:
-        """Let no call start from now on."""
+        """Start no call from now on; `reason` counts unless there is one already."""
         self.reason = self.reason or reason
         self._cancelled.set()
 
     @contextmanager
     def cancel_on_error(self) -> Iterator[None]:
-        """Cancel by an error that concerns all pairs instead of raising it; end what is cancelled."""
+        """Cancel the run on an error that concerns all pairs, and suppress it; suppress Cancelled, too."""
         try:
             yield
         except Cancelled:
@@ -63,11 +63,11 @@ class CancelToken:
             raise Cancelled(self.reason.message)
 
     async def wait(self) -> None:
-        """Return after `cancel`."""
+        """Wait until the token is cancelled."""
         await self._cancelled.wait()
 
     async def wait_for_force(self, seconds: float | None) -> None:
-        """Return after `force`, or after `seconds` if that comes first."""
+        """Wait for `force`, at most for `seconds`."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._forced.wait(), seconds)
 

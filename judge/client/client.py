@@ -63,10 +63,10 @@ class CallHooks(Protocol):
     """What the client calls before and after each request of one pair, and to wait before a retry."""
 
     def begin_call(self) -> None:
-        """A request is sent now."""
+        """Record that a request is sent now."""
 
     def end_call(self, call: Call) -> None:
-        """A request ended as `call`."""
+        """Record how a request ended."""
 
     async def sleep(self, seconds: float) -> None:
         """Wait before a retry; raise Cancelled when the run is cancelled meanwhile."""
@@ -250,7 +250,7 @@ class ModelClient:
         return completion
 
     def _record_error(self, error: CallError, permit: PairPermit) -> None:
-        """Tell cancel token and limiter of `error`; raise RunIncomplete when the server is unavailable."""
+        """Report `error` to cancel token and limiter; raise RunIncomplete when the server is unavailable."""
         if not isinstance(error, ConnectionFailed | TimedOut | NoResponse):
             self._has_response = True
         if isinstance(error, AccountError):

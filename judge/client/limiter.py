@@ -105,7 +105,7 @@ class AdaptiveLimiter:
         self._admit()
 
     def record_answer(self, permit: Permit) -> None:
-        """The server answered, with a success or an error of this request alone."""
+        """Record that the server answered: with a success, or with an error of this request alone."""
         self._outage_since = None
         self._answered_at = _read_clock()
         if self.circuit is Circuit.CLOSED:
@@ -122,7 +122,10 @@ class AdaptiveLimiter:
     def record_failure(
         self, permit: Permit, retry_after: float | None = None, *, throttled: bool = False
     ) -> None:
-        """No answer came, or the server throttled the request; it may ask to wait `retry_after` seconds."""
+        """Record that no answer came, or that the server throttled the request.
+
+        The server may ask to wait `retry_after` seconds.
+        """
         now = _read_clock()
         wait = min(retry_after or 0.0, MAX_RETRY_AFTER)
         if throttled:

@@ -19,39 +19,41 @@ from itertools import groupby
 from math import inf, sqrt
 from operator import attrgetter, itemgetter
 
-#: The latest requests are those of this many seconds, but at least this many.
+#: The latest requests are those of this many seconds, and at least this many requests.
 _WINDOW_SECONDS, _WINDOW_REQUESTS = 1.0, 20
-#: Throttled requests are too many from this number and this share of the latest requests on, and from this
-#: number of the very latest on; fewer may be chance.
+#: Too many requests are throttled when they are at least this number and this share of the latest requests,
+#: or at least this number of the last `_WINDOW_REQUESTS`. Fewer may be chance.
 _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE = 2, 0.1, 4
-#: From this share of a confirmed limit on, a smaller share is too many, and one request is enough once the
-#: limit is confirmed as often as counts.
+#: At this share of a confirmed limit or above, this smaller share is too many. After `_MAX_CONFIRMATIONS`,
+#: one throttled request is enough.
 _AT_LIMIT, _SHARE_AT_LIMIT = 0.9, 0.03
-#: The same where only requests with more others in flight are throttled, which teaches the concurrency.
+#: The three thresholds where only requests beside more others in flight are throttled: then the concurrency
+#: is too high, not the rate.
 _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
-#: In slow start, this many throttled ones of the latest requests are not chance where a server throttles 5%:
-#: of ten, and of more where ten may be sent before the first of them is refused.
-_NO_CHANCE = ((10, 5), (32, 10))
+#: The thresholds in slow start: of this number of the last requests, this many throttled ones are too many.
+#: Where a server throttles 5% at any rate, chance does not explain them. Ten requests can all be sent before
+#: the first of them is refused, so there is a second threshold for more.
+_SLOW_START_THRESHOLDS = ((10, 5), (32, 10))
 #: Most requests are throttled from this share of the latest on.
 _MOST = 0.75
-#: A rate is safe up to this share of the highest of the rates that the server accepted last. Bursts make an
-#: accepted rate look higher than the limit.
+#: The number of accepted rates that are kept. A rate is safe up to this share of the highest of them: bursts
+#: make an accepted rate look higher than the limit.
 _ACCEPTED_RATES, _SAFE_SHARE = 8, 0.6
-#: Shares of safe requests that are kept, safe requests that are enough to know a share, and the standard
-#: deviations above the least share from which on throttling is not chance.
+#: The number of shares of throttled safe requests that are kept, and the fewest safe requests that give a
+#: share. Throttling is not chance from this many standard deviations above the smallest share on.
 _SAFE_SHARES, _MIN_SAFE, _CHANCE_DEVIATIONS = 2, 5, 4.0
-#: A smaller share by chance refutes no limit: each rate ends with a throttled request.
+#: A smaller share throttled by chance refutes no limit: each rate ends with a throttled request anyway.
 _MIN_CHANCE = 0.03
-#: Requests sent beside an equal number of others that are enough to judge that number.
+#: The fewest requests beside few others, and throttled ones beside many, that show a limit of concurrency.
 _MIN_SAMPLES = 3
 #: The share of the accepted rate to which throttling lowers the rate.
 _DECREASE_FACTOR = 0.97
 #: Seconds over which slow start spreads the first requests, at least and at most, and the growth of its rate
 #: with an answer.
 _SHORTEST_SPREAD, _LONGEST_SPREAD, _SLOW_START_GROWTH = 0.1, 0.15, 0.15
-#: Below this share of the limit the rate recovers fast: growth with an answer, at most; growth in a second at
-#: first, its increase with each answer since, and at most.
+#: Below this share of the limit the rate recovers fast: its growth with an answer is at most this.
 _FAST_RECOVERY_BELOW, _FAST_RECOVERY_GROWTH = 0.75, 0.15
+#: Its growth in a second: at first, how much more with each answer since the last decrease, and at most.
 _RECOVERY_A_SECOND, _RECOVERY_INCREASE, _MAX_RECOVERY_A_SECOND = 0.15, 0.02, 0.8
 #: Growth with an answer near the limit, times the answers since, of which this many a second count.
 _GROWTH_AT_LIMIT, _ANSWERS_A_SECOND = 6e-5, 5.0
@@ -60,10 +62,10 @@ _MAX_CONFIRMATIONS = 3
 #: Two throttled rates confirm a limit when their ratio is in this range; throttling below this share of the
 #: highest rate that confirmed it refutes it.
 _SAME_RATE, _LOWEST_SHARE = (0.6, 1.5), 0.5
-#: Seconds of the first pause, at least and at most, and the requests that a later pause leaves out; each
-#: confirmation of the limit makes it shorter.
+#: Seconds of the first pause, at least and at most. A later pause has the length of this many requests, and
+#: of fewer after each confirmation of the limit.
 _FIRST_PAUSE, _PAUSE_CALLS = (1.0, 2.0), 5.0
-#: Requests are kept for this many seconds until a first one was throttled, and never longer.
+#: Seconds for which requests are kept before the first one is throttled, and at most.
 _LONGEST_DELAY = 10.0
 #: Seconds of unused rate that may be caught up with: timers are late.
 _CATCH_UP = 0.02
@@ -122,7 +124,7 @@ class RateEstimator:
         self._closed_at, self._successes = -inf, 0
 
     def start(self, now: float, first: int, latency: float) -> None:
-        """Requests start, or start again, with number `first`, after an answer that took `latency` seconds.
+        """Start, or start again, with request number `first`, after an answer that took `latency` seconds.
 
         Where the server accepted only probes before, the rate is at most that of the answers since then.
         """
@@ -139,7 +141,7 @@ class RateEstimator:
         self._all_throttled = False
 
     def add(self, permit: Permit) -> None:
-        """A request is sent."""
+        """Record that a request is sent."""
         self.next_at = max(self.next_at, permit.sent_at - _CATCH_UP) + 1 / self.rate
         if self.rate <= _SAFE_SHARE * max(self._accepted_rates, default=0.0):
             self._last_safe = permit.number
@@ -149,13 +151,13 @@ class RateEstimator:
             self._sent.popleft()
 
     def remove(self, permit: Permit) -> None:
-        """The request of `permit` was not sent after all."""
+        """Undo `add` for a request that was not sent."""
         if permit in self._sent:
             self._sent.remove(permit)
             self.next_at -= 1 / self.rate if permit.number >= self._rate_start else 0.0
 
     def record_throttled(self, permit: Permit, now: float) -> None:
-        """The server throttled a request."""
+        """Record that the server throttled a request."""
         permit.throttled = True
         self._delay = min(_LONGEST_DELAY, now - permit.sent_at)
         self._known_until = max(self._known_until, permit.sent_at)
@@ -164,11 +166,11 @@ class RateEstimator:
             self._throttled_safe += 1
 
     def record_late_answer(self) -> None:
-        """The server answered a request that was sent before the circuit opened."""
+        """Record the answer to a request that was sent before the circuit opened."""
         self._successes += 1
 
     def record_answer(self) -> None:
-        """The server answered a request: grow."""
+        """Record an answer: the rate and the concurrency grow."""
         self._successes += 1
         self._answers_since += 1
         weight = min(1.0, _ANSWERS_A_SECOND / self.rate)
@@ -191,7 +193,7 @@ class RateEstimator:
         requests = [permit for permit in self._list_latest() if permit.number >= self._rate_start]
         throttled = [permit.throttled for permit in requests]
         if self.slow_start:
-            most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
+            most = any(sum(throttled[-latest:]) >= least for latest, least in _SLOW_START_THRESHOLDS)
             return most or (len(throttled) > 1 and all(throttled))
         if len(throttled) > 1 and all(throttled):
             return True

@@ -151,7 +151,7 @@ class CollectListener(Protocol):
         return
 
     def end(self) -> None:
-        """End, for whatever reason."""
+        """End, for any reason."""
         return
 
 
@@ -223,7 +223,7 @@ class Collector:
     calls: int = 0
 
     async def collect(self, engines: Sequence[EngineSession]) -> None:
-        """Request whatever is missing, query by query; end early when cancelled."""
+        """Request what is missing, query by query; end early when cancelled."""
         queries = self.results.queries
         done_count = sum(self._find_missing(query, engine) is None for query in queries for engine in engines)
         self.listener.begin(len(queries) * len(engines), done_count)

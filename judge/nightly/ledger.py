@@ -48,7 +48,7 @@ class NightLedger:
 
 
 def start_counting(night: RunFolder, store: Path) -> None:
-    """From here on, the calls in `store` are the night's; those before were paid or counted already."""
+    """Count the calls in `store` for the night from here on; those before were paid or counted already."""
     ledger = _read_ledger(night)
     last_call = store_files.clear_leases(store)
     _write_ledger(night, replace(ledger, counted={**ledger.counted, relpath(store, night.path): last_call}))

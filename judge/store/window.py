@@ -104,12 +104,12 @@ class PairLease:
         await self._release()
 
     def begin_call(self) -> None:
-        """A request is sent now: the calls before it go to the ledger."""
+        """Record that a request is sent now, and write the calls before it to the ledger."""
         self._call_began = time.monotonic()
         self._log_calls()
 
     def end_call(self, call: Call) -> None:
-        """A request ended as `call`; one without an answer goes to the ledger at once."""
+        """Record how a request ended, and write one without an answer to the ledger at once."""
         self.calls.append(call)
         if call.outcome == ANSWERED:
             self._window.record_answer(time.monotonic() - self._call_began)
