@@ -164,11 +164,12 @@ def check_identity(folder: RunFolder, identity: RunIdentity) -> None:
 
 
 def describe_identity_changes(
-    before: RunIdentity, now: RunIdentity, free: Container[str] = ()
+    before: RunIdentity, now: RunIdentity, ignored: Container[str] = ()
 ) -> Iterator[Message]:
-    """Yield how the identity of a run differs from an earlier one, without the parts in `free`."""
+    """Yield how the identity of a run differs from an earlier one, without the parts in `ignored`."""
     before, now = _resolve_scale(before), _resolve_scale(now)
-    differing = [name for name in {**before, **now} if before.get(name) != now.get(name) and name not in free]
+    names = [name for name in {**before, **now} if name not in ignored]
+    differing = [name for name in names if before.get(name) != now.get(name)]
     for name in differing:
         if not _CHANGED_BY.get(name, set()).isdisjoint(differing):
             continue

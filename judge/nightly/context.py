@@ -44,7 +44,7 @@ _SECRET = re.compile(r"keys?$|token|secret|password|authorization|cookie", re.IG
 #: The files of a dataset in TREC's form.
 _TREC_FILES = ("topics", "docs", "trec_runs")
 #: Options that may differ between nights of one assessor; canaries show whether the endpoint changed it.
-_FREE_OPTIONS = frozenset({"dataset", "labels", "depth", "endpoint", "repeats", "as_of"})
+_IGNORED_OPTIONS = frozenset({"dataset", "labels", "depth", "endpoint", "repeats", "as_of"})
 #: Parts of a run's identity that change no request to a model.
 _NOT_IN_REQUESTS = frozenset(
     {"dataset", "labels", "depth", "repeats", "relevant_from", "rerank_thresholds", "near_duplicates"}
@@ -198,19 +198,19 @@ def find_identity(config: Config, pooled: PooledDataset) -> RunIdentity:
 
 
 def describe_differences(
-    before: Mapping[str, object], now: Mapping[str, object], free: Collection[str] = ()
+    before: Mapping[str, object], now: Mapping[str, object], ignored: Collection[str] = ()
 ) -> Iterator[str]:
-    """Yield each option whose value changed, except the `free` ones.
+    """Yield each option whose value changed, except the `ignored` ones.
 
     An option that only one side has is unknown to the other version of judge and is ignored.
     """
-    for name in sorted((before.keys() & now.keys()) - {*free}):
+    for name in sorted((before.keys() & now.keys()) - {*ignored}):
         yield from run_identity.describe_option_change(name, before[name], now[name])
 
 
 def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -> list[str]:
     """Return how the assessor is configured differently than at the baseline, from two run identities."""
-    changed = list(describe_differences(baseline, tonight, _FREE_OPTIONS))
+    changed = list(describe_differences(baseline, tonight, _IGNORED_OPTIONS))
     if not changed:
         return []
     return [Message("the assessor settings changed: {changes}", changes=join_messages(changed))]
@@ -218,7 +218,7 @@ def find_assessor_setting_changes(tonight: RunIdentity, baseline: RunIdentity) -
 
 def has_same_requests(tonight: RunIdentity, baseline: RunIdentity) -> bool:
     """Return whether both ask the assessor the same about a pair, from two run identities."""
-    return not any(describe_differences(baseline, tonight, _FREE_OPTIONS | _NOT_IN_REQUESTS))
+    return not any(describe_differences(baseline, tonight, _IGNORED_OPTIONS | _NOT_IN_REQUESTS))
 
 
 def describe_unused_verdicts(
@@ -261,7 +261,7 @@ def find_engine_setting_changes(context: NightContext, baseline: Baseline) -> li
     changed: list[str] = [*run_identity.describe_option_change("depth", before_depth, depth)]
     now, before = context.collection.engine_settings, baseline.collection.engine_settings
     if now and before:
-        changed += describe_differences(asdict(before), asdict(now), free={"engines"})
+        changed += describe_differences(asdict(before), asdict(now), ignored={"engines"})
         for engine in sorted(before.engines.keys() & now.engines.keys()):
             changed += _describe_engine_source(engine, before.engines[engine], now.engines[engine])
     if not changed:

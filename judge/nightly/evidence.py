@@ -53,7 +53,7 @@ def gather_evidence(context: NightContext, judging: NightJudging) -> Evidence:
         missing=judging.missing,
         engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
-    if judging.pool is None:  # so nothing is judged that could be the baseline
+    if judging.run is None:  # so nothing is judged that could be the baseline
         again = Message(
             'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
             command=command,
@@ -61,10 +61,10 @@ def gather_evidence(context: NightContext, judging: NightJudging) -> Evidence:
         is_stopped = not judging.missing
         return replace(evidence, is_stopped=is_stopped, to_accept=again if is_stopped else "")
     if baseline:
-        return _compare(context, judging, judging.pool, baseline, evidence)
+        return _compare(context, judging, judging.run, baseline, evidence)
     later_models = _find_later_models(judging, None)
     changes = [Message("{reason}; make the next night the baseline", reason=text) for text in later_models]
-    unanswered = find_missing_answers(judging.pool.summary.engines, context.rules.max_missing)
+    unanswered = find_missing_answers(judging.run.summary.engines, context.rules.max_missing)
     return replace(
         evidence,
         assessor_changes=[*judging.early_changes, *changes],
@@ -73,21 +73,21 @@ def gather_evidence(context: NightContext, judging: NightJudging) -> Evidence:
 
 
 def _compare(
-    context: NightContext, judging: NightJudging, pool: RunResult, baseline: Baseline, evidence: Evidence
+    context: NightContext, judging: NightJudging, run: RunResult, baseline: Baseline, evidence: Evidence
 ) -> Evidence:
-    """Return the evidence with all that differs between the pool of the night and the baseline.
+    """Return the evidence with all that differs between the run of the night and the baseline.
 
     The names of models and, where they are the same, the pairs that both runs judged show another assessor.
     """
-    rules, check, engines, command = context.rules, judging.check, pool.summary.engines, evidence.to_accept
-    query_drift = measure_query_drift(pool, baseline.run)
+    rules, check, engines, command = context.rules, judging.check, run.summary.engines, evidence.to_accept
+    query_drift = measure_query_drift(run, baseline.run)
     query_changes = tuple(find_query_changes(query_drift, rules, command))
     later_models = _find_later_models(judging, baseline)
-    new_models = later_models or _find_new_models(pool.summary, baseline, check, rules)
+    new_models = later_models or _find_new_models(run.summary, baseline, check, rules)
     changes = [*judging.early_changes, *new_models]
     combined, shift = None, None
     if context.config.depth == baseline.run.pool.depth and not (query_changes or judging.setting_changes):
-        combined = regression_test.combine_with_baseline(pool, baseline.run, context.measures)
+        combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
         shift = combined.shift if combined.shift and combined.shift.p < rules.canary_alpha else None
     if shift and not changes:
         changes.append(
@@ -177,13 +177,13 @@ def collect_remarks(
     context: NightContext, judging: NightJudging, evidence: Evidence, unused_verdicts: Iterable[str]
 ) -> Iterator[str]:
     """Yield what a reader must know besides the reasons of the decision."""
-    pool, check = judging.pool, judging.check
-    if pool:
+    run, check = judging.run, judging.check
+    if run:
         errors: dict[str, Counter[str]] = {}
-        for ranking in pool.data.rankings:
+        for ranking in run.data.rankings:
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        engines = pool.summary.engines
+        engines = run.summary.engines
         yield from describe_unanswered_queries(engines, errors)
         if context.baseline:
             yield from describe_new_empty_lists(engines, context.baseline.engines)
@@ -216,7 +216,7 @@ def collect_remarks(
     # The nights of a baseline have the same short lists; they are named once.
     known = context.baseline.collection.short_lists if context.baseline else {}
     yield from (text for engine, text in context.collection.short_lists.items() if engine not in known)
-    yield from pool.warnings if pool else ()
+    yield from run.warnings if run else ()
 
 
 def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:

@@ -125,22 +125,22 @@ def run_nightly(
         if (folder.path / "results.json").exists() or record.coverage is not None:
             file = folder.path / NIGHT_FILE
             advice = t(" (to let the night write its files again, remove {file})", file=file)
-            notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t, advice)
+            notes += _try_to_write("report", lambda: rewrite_report(folder.path), t, advice)
         lines, commands = notifications.publish(folder.path, record, environ, webhook, t)
-        notes += _try_to_draw("trend", lambda: write_trend_page(context.nights), t)
+        notes += _try_to_write("trend", lambda: write_trend_page(context.nights), t)
     return NightReport(record, (*lines, *notes), commands)
 
 
-def _try_to_draw(name: str, draw: Callable[[], Path], t: Translator, advice: str = "") -> list[str]:
-    """Draw a page; return a line with the error, if any: it changes nothing about the night.
+def _try_to_write(name: str, write: Callable[[], Path], t: Translator, advice: str = "") -> list[str]:
+    """Write a page; return a line with the error, if any: it changes nothing about the night.
 
     The `advice` is about damaged files.
     """
     try:
-        draw()
+        write()
     except (InputError, StoreError) as error:
         text = escape_controls(t(error.message) + (advice if isinstance(error, InputError) else ""))
-        return [t("{page}: not drawn: {error}", page=name, error=text)]
+        return [t("{page}: not written: {error}", page=name, error=text)]
     return []
 
 
@@ -193,7 +193,7 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     record = _make_record(context, identity, judging, evidence, paid.cost_total)
     record = replace(record, banner=make_banner(record))
     context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
-    if judging.pool:
+    if judging.run:
         store_files.remove_store(night_stores.own)
     return record
 
@@ -218,9 +218,9 @@ def _judge(
     store = stores.choose_store(context, identity, judging)
     ledger.start_counting(context.folder, store)
     update_identity(context.folder, identity)
-    pool = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
-    missing = [pool.incomplete.message] if pool.incomplete else []
-    return replace(judging, pool=pool, store=store, missing=missing)
+    run = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
+    missing = [run.incomplete.message] if run.incomplete else []
+    return replace(judging, run=run, store=store, missing=missing)
 
 
 def _judge_canaries(
@@ -277,7 +277,7 @@ def _make_record(
     cost_total: NightCost,
 ) -> NightRecord:
     config, rules, scale = context.config, context.rules, context.config.grading
-    pool, check, store, decision = judging.pool, judging.check, judging.quarantined_store, decide(evidence)
+    run, check, store, decision = judging.run, judging.check, judging.quarantined_store, decide(evidence)
     test = RegressionTest(
         ran=not evidence.suspended,
         alpha=rules.alpha,
@@ -285,10 +285,10 @@ def _make_record(
         measures=tuple(map(str, context.measures)),
         rows=tuple(evidence.outcomes),
     )
-    summary, of_canaries = pool.summary if pool else None, check.summaries if check else ()
+    summary, of_canaries = run.summary if run else None, check.summaries if check else ()
     summaries = [*([summary] if summary else []), *of_canaries]
-    pool_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
-    unused = describe_unused_verdicts(context, identity, pool, pool_calls) if pool else ()
+    run_calls = cost_total.calls - sum(part.cost.calls for part in of_canaries if part.cost)
+    unused = describe_unused_verdicts(context, identity, run, run_calls) if run else ()
     return NightRecord(
         schema=SCHEMA_VERSION,
         date=date.fromisoformat(context.day),

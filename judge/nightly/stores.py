@@ -52,17 +52,17 @@ _QUARANTINED = ".drifted-"
 
 @dataclass(frozen=True, slots=True)
 class NightJudging:
-    """What a night judged: the canaries, then the pool of its results; each is None where it was not judged.
+    """What a night judged: the canaries (`check`), then the pool (`run`); each is None where it was not.
 
     `setting_changes` say how the assessor is configured differently than at the baseline, `missing` why
-    judgments are missing. The verdicts of the `pool` are in `store`, and the night paid for those of the
+    judgments are missing. The verdicts of the `run` are in `store`, and the night paid for those of the
     models `served`.
     """
 
     setting_changes: Sequence[str]
     missing: Sequence[str]
     check: CanaryCheck | None = None
-    pool: RunResult | None = None
+    run: RunResult | None = None
     store: Path | None = None
     served: Collection[str] = ()
 

@@ -50,7 +50,7 @@ def test_what_changed_is_said_in_words_and_no_python() -> None:
         "d": False,
         "e": 1,
         "old": 1,
-        "free": 1,
+        "ignored": 1,
     }
     now: dict[str, Any] = {
         "a": "zh",
@@ -59,9 +59,9 @@ def test_what_changed_is_said_in_words_and_no_python() -> None:
         "d": True,
         "e": 1,
         "new": 2,
-        "free": 2,
+        "ignored": 2,
     }
-    assert list(describe_differences(then, now, free={"free"})) == [
+    assert list(describe_differences(then, now, ignored={"ignored"})) == [
         "a was not set, now 'zh'",
         "b was none, now 'p', 'q'",
         "c.en was 'x@1', now 'x@2'",

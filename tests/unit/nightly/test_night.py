@@ -472,7 +472,7 @@ def test_a_trend_that_cannot_be_drawn_is_a_line_and_people_are_told(small_projec
     day = small_project.begin_day()
     result = job.run_nightly(small_project.toml, day)
     assert (result.record.status, result.record.exit) == ("fine", 0)
-    assert result.lines[-1].startswith("trend: not drawn: ")
+    assert result.lines[-1].startswith("trend: not written: ")
     assert (small_project.nights / day / "summary.md").exists()
 
 
@@ -485,7 +485,7 @@ def test_a_line_about_the_trend_is_no_command_of_github(
     with make_nightly_project(folder, {"canary_repeats": 0}, queries=2) as project:
         (project.nights / "trend.html").mkdir(parents=True)
         result = job.run_nightly(project.toml, project.begin_day())
-    assert result.lines[-1].startswith("trend: not drawn: ")
+    assert result.lines[-1].startswith("trend: not written: ")
     printed = read_printed(result.lines, result.commands)
-    assert any(line.startswith("trend: not drawn: ") and "# #[error]forged" in line for line in printed)
+    assert any(line.startswith("trend: not written: ") and "# #[error]forged" in line for line in printed)
     assert not any("##[" in line for line in printed if not line.startswith("::"))

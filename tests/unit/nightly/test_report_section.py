@@ -47,7 +47,7 @@ def test_the_band_stays_however_the_report_is_written_again(project: NightlyProj
     (folder / "summary.json").unlink()
     result = job.run_nightly(project.toml, worse)
     assert result.record.status == "regression"
-    (line,) = (line for line in result.lines if line.startswith("report: not drawn: "))
+    (line,) = (line for line in result.lines if line.startswith("report: not written: "))
     assert "summary.json" in line
     assert line.endswith(f"? (to let the night write its files again, remove {folder / 'night.json'})")
     calls = project.calls
