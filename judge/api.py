@@ -244,7 +244,7 @@ def align(
         loaded = load_run(folder)
         cached_beside = find_store(folder, store)
         pool = select_judged_pool(loaded)
-    folder.check_free()  # before embeddings are paid in vain
+    folder.check_free()  # before embeddings are paid
     vectors = build_embedder(embeddings, cached_beside, base_url)(pool.texts)
     alignment = align_embeddings(embeddings, pool, vectors, seed)
     with folder.lock(wait=60):

@@ -68,7 +68,7 @@ def run(
     """
     if config.out:
         with config.source.add_error_context("out"):
-            RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
+            RunFolder(Path(config.out)).check_free()  # before a large dataset is read
     prepared = _prepare(config, rows)
     cancel_token = cancel_token or CancelToken()
     spend_limit = spend_limit or SpendLimit(config.max_calls, config.budget)
@@ -82,30 +82,30 @@ def run(
         options = _build_dimension_options(config, store_file)
         selftests = look_up_selftests(store_file, selftest_run.identify_assessors(prepared.assessors, config))
         with VerdictStore(store_file) as store:
-            pairs, key = selection.to_judge.pairs, selection.to_judge.cache_key
-            judgings = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, listener, key))
-            judging = combine_results(judgings)
-            judgments = [member_result.judgments for member_result in judgings]
-            judged = make_judged_run(config, selection, prepared.assessors, judgments, prepared.measures)
-            judged = _store_judgments(judged, store_file.parent)
-            export.write_judgments(folder, judged)
+            pairs, pool_key = selection.to_judge.pairs, selection.to_judge.cache_key
+            results = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, listener, pool_key))
+            judging = combine_results(results)
+            judgments = [of_member.judgments for of_member in results]
+            judged_run = make_judged_run(config, selection, prepared.assessors, judgments, prepared.measures)
+            judged_run = _store_judgments(judged_run, store_file.parent)
+            export.write_judgments(folder, judged_run)
             asker = factory.build_question_asker(config, store, listener, cancel_token, spend_limit)
             asker.stopped = judging.stopped  # no question is asked when pairs have no judgment
-            dimensions = measure_dimensions(judged, _list_dimensions(config), asker, options)
+            dimensions = measure_dimensions(judged_run, _list_dimensions(config), asker, options)
         dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}
         # A dimension has its own cost, unless asking stopped before it was measured.
         unmeasured = [questions.cost for name, questions in asker.questions.items() if name not in dimensions]
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
-        spec = replace(judged.spec, selftest=selftests, cost=cost)
+        spec = replace(judged_run.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
-        result = measure_run(folder, replace(judged, spec=spec, dimensions=dimensions), cache)
+        result = measure_run(folder, replace(judged_run, spec=spec, dimensions=dimensions), cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
-    if incomplete:
+    if incomplete:  # its message names options: in a file, these are keys
         incomplete.args = (config.source.name_keys_in(incomplete.message),)
     return replace(
         result,
-        warnings=(*judged.data.warnings, *judging.warnings, *warnings),
+        warnings=(*judged_run.data.warnings, *judging.warnings, *warnings),
         calls_made=spend_limit.calls,
         incomplete=incomplete,
     )
@@ -130,7 +130,7 @@ def _prepare(
     """Return what a run works with; without `needs_key` its models open without one. Raises as `run` does."""
     measures = run_input.choose_measures(config)
     pooled = run_input.load_pooled_dataset(config, rows)
-    _check_prices(config, pooled)
+    _check_engine_prices(config, pooled)
     labels = run_input.load_run_labels(config, pooled)
     assessors = factory.build_assessors(config, needs_key=needs_key)
     folder, identity = run_identity.choose_run_folder(config, pooled, assessors, labels)
@@ -138,8 +138,8 @@ def _prepare(
     return _PreparedRun(measures, pooled, labels, assessors, folder, identity, store_file)
 
 
-def _check_prices(config: Config, pooled: PooledDataset) -> None:
-    """Raise InputError for a price of a misspelt engine, before anything is paid."""
+def _check_engine_prices(config: Config, pooled: PooledDataset) -> None:
+    """Raise InputError where the name of an engine with a price is misspelt, before anything is paid."""
     if config.costs:
         from judge.dimensions.trade_offs import parse_engine_prices
 
@@ -219,24 +219,25 @@ def estimate(config: Config) -> RunEstimate:
         options = DimensionOptions(explain_queries=config.explain_queries, asker=estimator)
         names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         # Which questions are asked depends on the grades: count them only when every pair is stored.
-        if names and store and not any(one.calls or one.submitted for one in estimates.values()):
+        all_known = not any(expected.calls or expected.submitted for expected in estimates.values())
+        if names and store and all_known:
             judgments = [find_known_judgments(plan, store) for plan in plans]
-            judged = make_judged_run(config, selection, assessors, judgments, prepared.measures)
+            judged_run = make_judged_run(config, selection, assessors, judgments, prepared.measures)
             for name in names:
-                DIMENSIONS[name].measure(judged, options)
+                DIMENSIONS[name].measure(judged_run, options)
         questions: dict[str, QuestionEstimate] = {}
         for name, count in list_question_counts(names, pooled.dataset, pooled.pool, options):
-            of_count = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
-            questions[name] = questions[name] + of_count if name in questions else of_count
-    of_examples = dict.fromkeys(
+            more = estimator.estimate(count.kind, count.questions, count.shown_tokens, count.reply_tokens)
+            questions[name] = questions[name] + more if name in questions else more
+    example_remarks = dict.fromkeys(
         remark for assessor in assessors if assessor.prompts.examples for remark in assessor.remarks
     )
-    remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, selection))
+    remarks = (*pooled.dataset.warnings, *example_remarks, *_list_remarks(config, selection))
     return RunEstimate(to_judge.results, len(to_judge.pairs), config.repeats, remarks, estimates, questions)
 
 
 def _list_remarks(config: Config, selection: PairSelection) -> Iterator[str]:
-    """Yield the warnings of labels, which pairs options take out or add, and costs that are left out."""
+    """Yield the warnings of labels, the pairs that options leave out or add, and costs that are not here."""
     if selection.labels:
         yield from selection.labels.warnings
     if config.near_duplicates:
