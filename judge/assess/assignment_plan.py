@@ -71,10 +71,10 @@ class AssignmentPlan:
         self._pairs = pairs
         self.assessor = assessor
         self.repeats = repeats
-        self._keys = self._read_keys(cache, pool_key) if cache and pool_key else self._make_keys()
+        self._keys = self._load_keys(cache, pool_key) if cache and pool_key else self._make_keys()
 
-    def _read_keys(self, cache: FileCache, pool_key: str) -> bytes | bytearray:
-        """Return the keys in `cache`; make them where it has none, or others."""
+    def _load_keys(self, cache: FileCache, pool_key: str) -> bytes | bytearray:
+        """Return the keys in `cache`; where it has none, or those of other pairs, make and write them."""
         name = self.assessor.make_cache_key(pool_key, self.repeats)
         with suppress(ValueError):
             cached = bytearray()
@@ -94,7 +94,7 @@ class AssignmentPlan:
                 of_repeat += bytes.fromhex(assignment.key)
         return keys[0] if self.repeats == 1 else b"".join(keys)
 
-    def _read_key(self, index: int) -> str:
+    def _get_key(self, index: int) -> str:
         return self._keys[_KEY_SIZE * index : _KEY_SIZE * (index + 1)].hex()
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class AssignmentPlan:
         """Yield the key of each assignment at `indices`."""
         for first in range(0, len(indices), _BLOCK):
             for index in indices[first : first + _BLOCK].tolist():
-                yield self._read_key(index)
+                yield self._get_key(index)
 
     def list_distinct_keys(self, indices: Indices) -> Iterator[str]:
         """Yield the keys of the assignments at the sorted `indices`, each once."""
@@ -148,7 +148,7 @@ class AssignmentPlan:
         first_indices: dict[str, int] = {}
         others: dict[int, list[int]] = {}
         for index in indices[np.isin(parts, repeated)].tolist():
-            first = first_indices.setdefault(self._read_key(index), index)
+            first = first_indices.setdefault(self._get_key(index), index)
             if first != index:
                 others.setdefault(first, []).append(index)
         later = [index for of_key in others.values() for index in of_key]
@@ -158,12 +158,12 @@ class AssignmentPlan:
         """Yield the requests for the assignments at the sorted `indices`, in this order."""
         firsts, others = self.select_requests(indices)
         indices_of_others = sorted(index for of_key in others.values() for index in of_key)
-        later = dict(self._read(np.array(indices_of_others, np.int64)))
-        for index, assignment in self._read(firsts):
-            alike = tuple((other, later[other]) for other in others.get(index, ()))
-            yield VerdictRequest(index, assignment, alike)
+        later = dict(self._read_assignments(np.array(indices_of_others, np.int64)))
+        for index, assignment in self._read_assignments(firsts):
+            same_key = tuple((other, later[other]) for other in others.get(index, ()))
+            yield VerdictRequest(index, assignment, same_key)
 
-    def _read(self, indices: Indices) -> Iterator[IndexedAssignment]:
+    def _read_assignments(self, indices: Indices) -> Iterator[IndexedAssignment]:
         """Yield the assignments at the sorted `indices`; each repeat with one reads the pairs once."""
         count = len(self._pairs)
         for repeat in range(self.repeats):
@@ -179,7 +179,7 @@ class AssignmentPlan:
     def _make_assignment(self, repeat: int, number: int, pair: Pair) -> IndexedAssignment:
         index = repeat * len(self._pairs) + number
         version = self.assessor.prompts.templates[pair.query.lang].version
-        return index, Assignment(self._read_key(index), pair, repeat + 1, version)
+        return index, Assignment(self._get_key(index), pair, repeat + 1, version)
 
 
 def list_request_keys(pairs: Sequence[Pair], assessor: Assessor, repeats: int) -> list[str]:
