@@ -74,7 +74,7 @@ _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
 @dataclass(frozen=True, slots=True)
-class _StatedValue:
+class _Statement:
     """One value that an object states for the scale's key; `depth` counts the objects around it."""
 
     value: Node
@@ -134,26 +134,27 @@ def _add_braces(answer: str, *, cut: bool) -> str:
 
 def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
     """Return the verdict of an answer whose objects could all be read."""
-    claims, echoes = _collect_claims(answer, objects, scale)
-    grade = _agree_on_grade(claims, scale)
+    statements, echoes = _collect_statements(answer, objects, scale)
+    grade = _agree_on_grade(statements, scale)
     # A comma may become a decimal one.
     if (cut or answer.endswith((",", "，"))) and any(
-        claim.owner.unended and claim.value is claim.owner.pairs[-1][1] for claim in claims
+        statement.owner.unended and statement.value is statement.owner.pairs[-1][1]
+        for statement in statements
     ):
         raise ReplyParseError("truncated", "the reply was cut off right behind the value")
-    if min(claim.depth for claim in claims) > 1:
+    if min(statement.depth for statement in statements) > 1:
         raise ReplyParseError("missing_key", "the verdict lies too deep inside other objects")
     if any(_contradicts_itself(span.object, grade, scale) for span in objects.objects):
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.list_gaps(len(answer))]
     gaps[-1] = "\n".join(line for line in gaps[-1].split("\n") if not _CITATION.fullmatch(line))
     _check_prose(gaps[echoes:], grade, scale, cut=cut)
-    reason, flags = _find_reason(claims)
+    reason, flags = _find_reason(statements)
     strict = all(is_strict(answer[span.start : span.end]) for span in objects.objects)
     return Verdict(grade, reason, flags if strict else (*flags, "repaired"))
 
 
-def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_StatedValue], int]:
+def _collect_statements(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Statement], int]:
     """Return what the objects state, without the first ones that echo the asked format, and their number.
 
     Raise ReplyParseError when the objects state nothing.
@@ -161,21 +162,21 @@ def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Sta
     for before, after in pairwise(objects.objects):
         if _LIST_GAP.fullmatch(flatten(answer[before.end : after.start])):
             raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
-    per_object: list[list[_StatedValue]] = []
+    per_object: list[list[_Statement]] = []
     for keys in (KEYS[scale.name], OTHER_KEYS):
-        per_object = [list(_find_claims(span.object, keys)) for span in objects.objects]
+        per_object = [list(_find_statements(span.object, keys)) for span in objects.objects]
         if any(per_object):
             break
     echoes = list(takewhile(lambda group: group and all(map(_is_echo, group)), per_object))
-    real = [claim for group in per_object[len(echoes) :] for claim in group]
-    claims = [claim for group in per_object for claim in group]
-    if not claims or not (real or any(isinstance(claim.value, JsonText) for claim in claims)):
+    real = [statement for group in per_object[len(echoes) :] for statement in group]
+    statements = [statement for group in per_object for statement in group]
+    if not statements or not (real or any(isinstance(statement.value, JsonText) for statement in statements)):
         raise ReplyParseError("missing_key", f"no object has the key {KEYS[scale.name][0]!r}")
     first = next(index for index, group in enumerate(per_object) if group)
     for index, (span, group) in enumerate(zip(objects.objects, per_object, strict=True)):
         if not group and span.object.pairs and (index > first or _resembles_verdict(span.object, scale)):
             raise ReplyParseError("ambiguous", "one object has a verdict, another may replace it")
-    return (real, len(echoes)) if real else (claims, 0)
+    return (real, len(echoes)) if real else (statements, 0)
 
 
 def _resembles_verdict(node: JsonObject, scale: Scale) -> bool:
@@ -196,44 +197,46 @@ def _resembles_verdict(node: JsonObject, scale: Scale) -> bool:
     )
 
 
-def _find_claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_StatedValue]:
+def _find_statements(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_Statement]:
     """Yield every value stated for one of the keys at any depth; the JSON reader limits the depth."""
     if isinstance(node, list):
-        claims = [claim for item in node for claim in _find_claims(item, keys, depth)]
-        if claims and len(node) > 1:
+        statements = [statement for item in node for statement in _find_statements(item, keys, depth)]
+        if statements and len(node) > 1:
             raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
-        yield from claims
+        yield from statements
     elif isinstance(node, JsonObject):
         for key, value in node.pairs:
             if fold_key(key) in keys:
-                yield _StatedValue(value, node, depth)
+                yield _Statement(value, node, depth)
                 continue
-            inner = list(_find_claims(value, keys, depth + 1))
+            inner = list(_find_statements(value, keys, depth + 1))
             if inner and not may_wrap(key):
                 raise ReplyParseError("ambiguous", f"a verdict under {key!r} may not be the answer")
             yield from inner
 
 
-def _is_echo(claim: _StatedValue) -> bool:
+def _is_echo(statement: _Statement) -> bool:
     """Return True for a placeholder or a schema where the value should be."""
-    if isinstance(claim.value, JsonObject):
-        return any(key in _SCHEMA_KEYS for key, _ in claim.value.pairs)
-    return isinstance(claim.value, JsonText) and is_placeholder(claim.value.value)
+    if isinstance(statement.value, JsonObject):
+        return any(key in _SCHEMA_KEYS for key, _ in statement.value.pairs)
+    return isinstance(statement.value, JsonText) and is_placeholder(statement.value.value)
 
 
-def _agree_on_grade(claims: Sequence[_StatedValue], scale: Scale) -> int:
-    """Return the one grade that all claims state."""
+def _agree_on_grade(statements: Sequence[_Statement], scale: Scale) -> int:
+    """Return the one grade of all statements."""
     grades: set[int] = set()
     errors: list[ReplyParseError] = []
-    for claim in claims:
+    for statement in statements:
         try:
-            grades.add(parse_value(claim.value.value if isinstance(claim.value, JsonText) else "", scale))
+            grades.add(
+                parse_value(statement.value.value if isinstance(statement.value, JsonText) else "", scale)
+            )
         except ReplyParseError as error:
             errors.append(error)
     if errors and not grades:
         raise errors[0]
     if errors or len(grades) > 1:
-        raise ReplyParseError("ambiguous", f"{len(claims)} values that do not agree")
+        raise ReplyParseError("ambiguous", f"{len(statements)} values that do not agree")
     return grades.pop()
 
 
@@ -299,10 +302,10 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
         raise ReplyParseError("truncated", "the reply was cut off behind the object")
 
 
-def _find_reason(claims: Sequence[_StatedValue]) -> tuple[str, tuple[str, ...]]:
-    """Return the first reason beside the claims, and the flags for it."""
-    for claim in claims:
-        for key, value in claim.owner.pairs:
+def _find_reason(statements: Sequence[_Statement]) -> tuple[str, tuple[str, ...]]:
+    """Return the first reason beside the statements, and the flags for it."""
+    for statement in statements:
+        for key, value in statement.owner.pairs:
             if fold_key(key) in REASON_KEYS and isinstance(value, JsonText) and value.quoted:
                 return value.value, () if value.value else ("no_reason",)
     return "", ("no_reason",)
