@@ -9,7 +9,7 @@ A file becomes a dataset in these steps:
     read                       takes the steps above, query by query
     pool                       find the distinct pairs of a query, and which results are one document
     stored_dataset             write queries, rankings and pairs to the disk: the `PooledDataset`
-    dataset_remarks            count what is unusual meanwhile, and describe it
+    dataset_warnings           count what is unusual in the queries and rankings, and describe it
 
 The other modules:
 

@@ -268,7 +268,7 @@ def read_examples(
 
     The file of `judge agree --plan` has `comment` instead of `reason`. Rows without a grade or a reason are
     left out, those that repeat a pair with its grade, and those with a snippet that may be an attack on the
-    assessor. Texts are cleaned as in a dataset with the same options. `warn` gets remarks: those of
+    assessor. Texts are cleaned as in a dataset with the same options. `warn` gets the warnings: those of
     `read_rows`, and the number of possible attacks. Raise InputError with file, line, field and value for a
     row that is not an example of `scale`, for two grades of one pair, and for a file without an example.
     """

@@ -14,7 +14,7 @@ from typing import Any
 
 from judge.dataset import trec
 from judge.dataset.clean import TextOptions
-from judge.dataset.dataset_remarks import DatasetRemarks
+from judge.dataset.dataset_warnings import DatasetWarnings
 from judge.dataset.parsed_rows import RowsByQuery
 from judge.dataset.query_builder import QueryBuilder
 from judge.dataset.readers import read_rows
@@ -45,7 +45,7 @@ class QueryReader:
 
         Raise InputError for the first wrong row; queries before it may be yielded first.
         """
-        remarks = DatasetRemarks()
+        dataset_warnings = DatasetWarnings()
         stored = RowsByQuery(self.rows, folder)
         error, last = stored.error, math.inf
         for rows in stored.read_queries():
@@ -61,14 +61,14 @@ class QueryReader:
             if builder and error is None:
                 if self.is_complete:
                     builder.add_empty_lists(stored.engines)
-                remarks.add(builder)
+                dataset_warnings.add(builder)
                 yield builder.make_query(), builder.make_rankings()
         if error is not None:
             raise error
-        if not remarks.queries:
+        if not dataset_warnings.queries:
             raise InputError("{source}: holds no rows; write one row for each result", source=self.source)
-        self.engines = remarks.engines
-        self.warnings += remarks.describe()
+        self.engines = dataset_warnings.engines
+        self.warnings += dataset_warnings.describe()
 
 
 def open_dataset(

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import msgspec
 
-from judge.dataset.dataset_remarks import PoolRemarks
+from judge.dataset.dataset_warnings import PoolWarnings
 from judge.dataset.pool import list_pairs, name_documents
 from judge.dataset.read import QueryReader
 from judge.records import Dataset, Pool, Query, Ranking, Snippet
@@ -104,18 +104,18 @@ _query_decoder, _footer_decoder = msgspec.json.Decoder(_StoredQuery), msgspec.js
 def store_dataset(reader: QueryReader, depth: int, folder: Path | None) -> PooledDataset:
     """Return the dataset of `reader` with its pool down to `depth`, in a temporary file in `folder`."""
     lines = TemporaryLines(folder)
-    remarks = PoolRemarks(depth, dates=reader.options.dates)
+    pool_warnings = PoolWarnings(depth, dates=reader.options.dates)
     counts = _PoolCounts(depth)
     for query, rankings in reader.read(folder):
         stored = _make_stored_query(query, rankings, depth)
         lines.append([encode_line(stored)])
-        remarks.add(rankings)
+        pool_warnings.add(rankings)
         counts.add(stored)
     queries = list(counts.queries.values())
     by_id = sorted(range(len(queries)), key=lambda number: queries[number].id)
     in_order = (decode_line(_query_decoder, line) for line in lines.read_lines(by_id))
     # As plain texts, because msgspec encodes no messages.
-    warnings = tuple(map(str, (*reader.warnings, *remarks.describe(reader.texts_file))))
+    warnings = tuple(map(str, (*reader.warnings, *pool_warnings.describe(reader.texts_file))))
     footer = _Footer(_hash_dataset(queries, in_order), warnings, reader.options.dates)
     lines.append([encode_line(footer)])
     return _make_pooled(lines, counts, footer)

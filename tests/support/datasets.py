@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset.clean import TextOptions
-from judge.dataset.dataset_remarks import PoolRemarks
+from judge.dataset.dataset_warnings import PoolWarnings
 from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import FIELDS, RowFormat
 from judge.records import Dataset
@@ -42,7 +42,7 @@ def collect(reader: QueryReader) -> Dataset:
 
 def describe_results(dataset: Dataset, depth: int, source: str = "d.jsonl") -> list[str]:
     """What is unusual in the results down to `depth`."""
-    remarks = PoolRemarks(depth, dates=dataset.dates)
+    pool_warnings = PoolWarnings(depth, dates=dataset.dates)
     for _, rankings in groupby(dataset.rankings, attrgetter("query_id")):
-        remarks.add(rankings)
-    return list(remarks.describe(source))
+        pool_warnings.add(rankings)
+    return list(pool_warnings.describe(source))

@@ -1,4 +1,4 @@
-"""What is unusual in a dataset: counted query by query, and described when all of them are read."""
+"""Warnings about a dataset: what is unusual is counted query by query, and described at the end."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from judge.records import Ranking
 _MAX_CONFLICTS = 0.1
 
 
-class DatasetRemarks:
-    """What is unusual in queries, columns and lists; `queries` counts the queries so far."""
+class DatasetWarnings:
+    """The warnings about queries, columns and lists; `queries` counts the queries so far."""
 
     def __init__(self) -> None:
         self.queries = 0
@@ -154,8 +154,8 @@ class DatasetRemarks:
                 )
 
 
-class PoolRemarks:
-    """What is unusual in the results down to `depth`: missing texts, and pairs that differ in the date alone.
+class PoolWarnings:
+    """The warnings about the results down to `depth`: missing texts, and pairs that differ in the date alone.
 
     Pairs differ in the date only if prompts show `dates`.
     """
