@@ -21,7 +21,7 @@ from judge.analysis.dimension_summary import DimensionSummary
 from judge.analysis.summary import Summary
 from judge.cli.main import app
 from judge.collect.collection import collect
-from judge.collect.engines import SLOTS
+from judge.collect.engines import PLACEHOLDERS
 from judge.collect.registry import KNOWN, EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
@@ -147,7 +147,7 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
 def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> None:
     cells = list_first_cells(find_page(language, "collecting"))
     names = {*list_keys(CollectConfig), *EngineTable.model_fields}
-    assert names | {f"{{{slot}}}" for slot in SLOTS} | {*KNOWN} <= cells
+    assert names | {f"{{{name}}}" for name in PLACEHOLDERS} | {*KNOWN} <= cells
     text = find_page(language, "collecting").text
     for engine in KNOWN.values():
         assert not engine.key or f"`{engine.key}`" in text, engine.name

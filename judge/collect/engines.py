@@ -33,10 +33,10 @@ MIN_MASKED_LENGTH = 16
 MAX_CONCURRENT_QUERIES = 8
 #: Charsets that servers declare for text in a larger, compatible one.
 _WIDER_CHARSETS = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030"}
-SLOTS = frozenset(
+PLACEHOLDERS = frozenset(
     {"query", "count", "count_text", "page", "skipped_pages", "offset", "first", "lang", "country"}
 )
-_SLOT = re.compile(rf"\{{({'|'.join(sorted(SLOTS))})\}}")
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join(sorted(PLACEHOLDERS))})\}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,27 +91,27 @@ def hash_settings(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _fill_template(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `template` with the values of its slots, without parts that have no value.
+def _fill_template(template: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `template` with the values of its placeholders, without parts that have no value.
 
-    A part that is one slot keeps its type, so that a count stays a number in JSON.
+    A part that is one placeholder keeps the type of the value, so that a count stays a number in JSON.
     """
-    values = {name: _fill_part(part, slots) for name, part in template.items()}
-    return {name: value for name, value in values.items() if value is not None}
+    filled = {name: _fill_part(part, values) for name, part in template.items()}
+    return {name: part for name, part in filled.items() if part is not None}
 
 
-def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+def _fill_part(part: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(part, Mapping):
-        return _fill_template(part, slots)
+        return _fill_template(part, values)
     if isinstance(part, list):
-        filled = (_fill_part(item, slots) for item in part)
+        filled = (_fill_part(item, values) for item in part)
         return [item for item in filled if item is not None]
     if not isinstance(part, str):
         return part
-    if whole := _SLOT.fullmatch(part):
-        return slots[whole[1]]
+    if whole := _PLACEHOLDER.fullmatch(part):
+        return values[whole[1]]
     # A language or country that is not set is empty.
-    return _SLOT.sub(lambda slot: "" if slots[slot[1]] is None else str(slots[slot[1]]), part)
+    return _PLACEHOLDER.sub(lambda match: "" if values[match[1]] is None else str(values[match[1]]), part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class HttpEngine:
 
     def _make_request(self, query: str, count: int, skipped: int) -> EngineRequest:
         engine = self._engine
-        slots = {
+        values = {
             **self._codes,
             "query": query,
             "count": count,
@@ -211,12 +211,12 @@ class HttpEngine:
             "first": skipped * count + 1,
         }
         path, mark, rest = engine.path.partition("?")
-        quoted = {name: value and quote(str(value), safe="") for name, value in slots.items()}
-        # A parameter is left out where its slot has no value.
+        quoted = {name: value and quote(str(value), safe="") for name, value in values.items()}
+        # A parameter is left out where its placeholder has no value.
         parts = (part for part in rest.split("&") if _fill_part(part.partition("=")[2], quoted) is not None)
         path = _fill_part(f"{path}{mark}{'&'.join(parts)}", quoted).rstrip("?")
-        params = urlencode(_fill_template(engine.params, slots))
-        body = "" if engine.body is None else dump_json(_fill_template(engine.body, slots))
+        params = urlencode(_fill_template(engine.params, values))
+        body = "" if engine.body is None else dump_json(_fill_template(engine.body, values))
         templates = (*engine.headers.items(), *engine.secrets.items())
         settings = {name: text for name, text in templates if "{key}" not in text}
         url = _add_params(f"{self._base_url}{path}", params)

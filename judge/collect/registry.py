@@ -17,7 +17,13 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from judge.collect.engines import MAX_CONCURRENT_QUERIES, SLOTS, EngineDefinition, HttpEngine, ResultSource
+from judge.collect.engines import (
+    MAX_CONCURRENT_QUERIES,
+    PLACEHOLDERS,
+    EngineDefinition,
+    HttpEngine,
+    ResultSource,
+)
 from judge.collect.responses import ResponseShape
 from judge.config.collect import CollectConfig
 from judge.config.option_checks import STRICT, CountValue, OneOrMore, VariableName, validate_table
@@ -27,7 +33,7 @@ from judge.json_text import dump_json
 from judge.messages import Message, NameList, SeparatedNames
 from judge.models.server import ServerAccess
 
-_SLOT = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 #: The name of a method or of a header, and what the text of a header cannot have (RFC 9110).
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -167,7 +173,7 @@ def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
     described = validate_table(EngineTable, table, place)
     paths = validate_table(_FieldPaths, described.fields, f"[collect.engines.{name}.fields]")
     base_url, path = _split_address(place, described.url)
-    _check_slots(place, described)
+    _check_placeholders(place, described)
     _check_request(place, described)
     proof = described.results if described.proof is None else described.proof
     return EngineDefinition(
@@ -182,23 +188,23 @@ def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
     )
 
 
-def _check_slots(place: str, table: EngineTable) -> None:
-    """Raise InputError when a template has a slot without a value, or none has the slot of the query."""
-    slots = _find_slots(table.url, table.params, table.body or {})
-    if unknown := slots - SLOTS:
+def _check_placeholders(place: str, table: EngineTable) -> None:
+    """Raise InputError when a template has an unknown placeholder, or none has that of the query."""
+    placeholders = _find_placeholders(table.url, table.params, table.body or {})
+    if unknown := placeholders - PLACEHOLDERS:
         raise InputError(
-            "{place}: {{{name}}} is not a placeholder; the placeholders of url, params and body are {slots}",
+            "{place}: {{{name}}} is not a placeholder; the placeholders of url, params and body are {names}",
             place=place,
             name=min(unknown),
-            slots=SeparatedNames(sorted(SLOTS)),
+            names=SeparatedNames(sorted(PLACEHOLDERS)),
         )
-    if "query" not in slots:
+    if "query" not in placeholders:
         raise InputError(
             "{place}: url, params and body do not contain {{query}}, so all queries would be the"
             " same request; write it where the query belongs",
             place=place,
         )
-    if unknown := _find_slots(table.headers, table.secrets) - {"key"}:
+    if unknown := _find_placeholders(table.headers, table.secrets) - {"key"}:
         raise InputError(
             "{place}: {{{name}}} is not a placeholder; the only placeholder of headers and secrets is"
             " {{key}}",
@@ -228,8 +234,8 @@ def _check_request(place: str, table: EngineTable) -> None:
             )
 
 
-def _find_slots(*templates: object) -> set[str]:
-    return {slot for template in templates for slot in _SLOT.findall(dump_json(template))}
+def _find_placeholders(*templates: object) -> set[str]:
+    return {name for template in templates for name in _PLACEHOLDER.findall(dump_json(template))}
 
 
 def _split_address(place: str, url: str) -> tuple[str, str]:
