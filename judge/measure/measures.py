@@ -213,6 +213,10 @@ class Measure:
             raise InputError(
                 "{measure}@{cutoff}: a cutoff is a rank, 1 or more", measure=self.name, cutoff=self.cutoff
             )
+        self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        """Raise `InputError` for an invalid value of a parameter."""
         if self.rel is not None and self.rel < 1:
             raise InputError(
                 "{measure}(rel={rel}): rel is a grade, 1 or more; grade 0 is never relevant",
