@@ -25,7 +25,7 @@ from judge.models.providers import Model
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 from judge.store.leases import Busy
-from judge.store.store import Failure, StoredVerdict, VerdictOrFailure
+from judge.store.store import Failure, StoredVerdict
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 
 #: Pairs in progress at the same time, at least.
