@@ -11,7 +11,7 @@ from judge.dataset.parsed_rows import ONLY_ENGINE
 from judge.dataset.query_builder import QueryBuilder
 from judge.dataset.validation import normalise_text
 from judge.flags import TEXT_MISSING
-from judge.messages import Message, OptionName, SeparatedNames
+from judge.messages import Message, SeparatedNames
 from judge.records import Ranking
 
 #: A column that has several values in a larger share of the queries is one of results.
@@ -19,10 +19,14 @@ _MAX_CONFLICTS = 0.1
 
 
 class DatasetWarnings:
-    """The warnings about queries, columns and lists; `queries` counts the queries so far."""
+    """The warnings about queries, columns and lists; `queries` counts the queries so far.
 
-    def __init__(self) -> None:
+    With `is_complete`, a query that an engine has no row for is an empty list.
+    """
+
+    def __init__(self, *, is_complete: bool) -> None:
         self.queries = 0
+        self._is_complete = is_complete
         self._cut: list[str] = []
         #: The number of texts that are errors of a formula, and the first one with its place.
         self._formula_errors = 0
@@ -136,12 +140,14 @@ class DatasetWarnings:
         most_first = sorted(filter(missing.get, missing), key=lambda engine: -missing[engine])
         if most_first:
             yield Message(
-                "of the {queries:,} queries, some have no row of an engine and are left out for it:"
-                " {engines}. If an engine returned no results there, add {option}: its list is then empty and"
-                " scores 0",
+                "of the {queries:,} queries, some have no row of an engine: {engines}. With --complete, its"
+                " list is empty there and scores 0"
+                if self._is_complete
+                else "of the {queries:,} queries, some have no row of an engine and are left out for it:"
+                " {engines}. If an engine returned no results there, run again with --complete (in a"
+                " configuration file: complete = true): its list is then empty and scores 0",
                 queries=self.queries,
                 engines=SeparatedNames(f"{engine!r} ({missing[engine]:,})" for engine in most_first),
-                option=OptionName("--complete"),
             )
         for engine in engines:
             if gaps := self._gaps.get(engine):

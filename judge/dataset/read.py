@@ -45,7 +45,7 @@ class QueryReader:
 
         Raise InputError for the first wrong row; queries before it may be yielded first.
         """
-        dataset_warnings = DatasetWarnings()
+        dataset_warnings = DatasetWarnings(is_complete=self.is_complete)
         stored = RowsByQuery(self.rows, folder)
         error, last = stored.error, math.inf
         for rows in stored.read_queries():
@@ -59,9 +59,9 @@ class QueryReader:
                 except InputError as row_error:
                     error, last = row_error, row.number
             if builder and error is None:
+                dataset_warnings.add(builder)
                 if self.is_complete:
                     builder.add_empty_lists(stored.engines)
-                dataset_warnings.add(builder)
                 yield builder.make_query(), builder.make_rankings()
         if error is not None:
             raise error

@@ -732,8 +732,13 @@ def test_with_complete_an_engine_without_a_row_returned_nothing() -> None:
 
     complete = load(rows, is_complete=True)
     assert list_rankings(complete) == list_rankings(load(nested))
-    assert not any("no row" in text for text in complete.warnings)
-    assert any("add --complete" in text for text in load(rows).warnings)
+    assert complete.warnings == (
+        "of the 2 queries, some have no row of an engine: 'a' (1), 'b' (1), 'c' (1). With --complete, its"
+        " list is empty there and scores 0",
+    )
+    (warning,) = load(rows).warnings
+    assert "run again with --complete (in a configuration file: complete = true): its list" in warning
+    assert not load(nested, is_complete=True).warnings
 
 
 def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
