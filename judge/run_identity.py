@@ -51,7 +51,7 @@ _WRITTEN_FILE = re.compile(
 )
 #: Parts of a run's identity that are hashes of content, which tell a reader nothing.
 _HASHED = {
-    "dataset": Message("the dataset changed"),
+    "dataset": Message("the dataset, --columns or --complete changed"),
     "labels": Message("the labels or the sample of --check changed"),
     "prompts": Message("the prompts changed"),
 }

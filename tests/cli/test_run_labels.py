@@ -277,4 +277,4 @@ def test_with_complete_a_topic_that_a_run_lacks_is_0_as_in_trec_eval(tmp_path: P
     assert (engines["B"]["answered"], engines["B"]["empty"], engines["B"]["absent"]) == (2, 1, 0)
     refused = run_judge(*words)
     assert refused.returncode == 2
-    assert "the dataset changed" in refused.stderr
+    assert "the dataset, --columns or --complete changed. Name another --out" in refused.stderr

@@ -79,7 +79,7 @@ def test_each_template_is_recognised_in_its_text() -> None:
 @check_each(
     "message",
     [
-        Message("the dataset changed"),
+        Message("the dataset, --columns or --complete changed"),
         join_messages(
             [
                 Message("the prompts changed"),

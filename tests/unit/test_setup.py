@@ -175,9 +175,9 @@ def test_the_member_of_a_panel_that_occurs_twice_is_named() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"dataset": "a2"}, "the dataset changed"),
+        ({"dataset": "a2"}, "the dataset, --columns or --complete changed"),
         ({"endpoint": "http://127.0.0.1:2/v1"}, "base_url was not set, now 'http://127.0.0.1:2/v1'"),
-        ({"dataset": "a2", "depth": 5}, "depth was 10, now 5; the dataset changed"),
+        ({"dataset": "a2", "depth": 5}, "depth was 10, now 5; the dataset, --columns or --complete changed"),
         (
             {"as_of": "2026-11-02", "near_duplicates": True},
             "as_of was not set, now '2026-11-02'; near_duplicates was not set, now true",
