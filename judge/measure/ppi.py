@@ -318,8 +318,8 @@ def _check_samples(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
             engines=engines,
         )
         raise InputError(
-            "{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
-            " assessor needs {least}; label at least {missing} more: {more}",
+            "{have} (on the others people find nothing relevant, or an engine failed or has no row), and"
+            " correcting the assessor needs {least}; label at least {missing} more: {more}",
             have=have,
             least=MIN_VALUES,
             missing=MIN_VALUES - values,

@@ -105,7 +105,7 @@ def _explain_left_out(agreement: LabelAgreement, orders: EngineOrders) -> str:
         return ""
     return t(
         " (left out: {count:,} of {labelled:,} labelled queries, on which an engine has no value, because"
-        " nothing is relevant by one side's grades or the engine failed)",
+        " nothing is relevant by one side's grades, or the engine failed or has no row)",
         count=labelled - orders.queries,
         labelled=labelled,
     )

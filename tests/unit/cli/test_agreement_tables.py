@@ -214,7 +214,8 @@ def test_results_that_several_engines_share_and_queries_without_a_value_are_expl
     assert "By engine, each result counts: a pair that several engines returned counts once for each" in text
     assert (
         "means of nDCG@3 on 2 queries (left out: 1 of 3 labelled queries, on which an engine has no value,"
-        " because nothing is relevant by one side's grades or the engine failed), highest first: A > B"
+        " because nothing is relevant by one side's grades, or the engine failed or has no row), highest"
+        " first: A > B"
     ) in text
 
 
