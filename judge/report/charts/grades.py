@@ -267,12 +267,12 @@ def _draw_matrix_picture(agreement: LabelAgreement, people: Sequence[Bilingual])
     for column in range(len(counts[0])):
         parts.append(svg.draw_text(str(column), "name", width * (column + 0.5), 34, "middle"))
     for grade, row in enumerate(counts):
-        y = _TOP + _CELL * grade
+        y, total = _TOP + _CELL * grade, sum(row)
         for column, count in enumerate(row):
-            share = count / sum(row) if count else 0.0
+            share = count / total if total else None
             x, middle = width * column, width * (column + 0.5)
             parts += [
-                svg.draw_box(x, width, y, _CELL, "heat", fill_opacity=_DARKEST * share),
+                svg.draw_box(x, width, y, _CELL, "heat", fill_opacity=_DARKEST * (share or 0.0)),
                 svg.draw_text(f"{count:,}", "number", middle, y + 18, "middle"),
                 svg.draw_text(format_share(share), "tick", middle, y + 33, "middle"),
             ]

@@ -228,6 +228,10 @@ def test_the_matrix_has_every_count_and_where_relevant_begins() -> None:
     assert (upright.get("x1"), upright.get("x2")) == ("50%", "50%")
     assert level.get("y1") == level.get("y2")
     assert "0.50 higher than people" in chart.desc.en
+    # A grade that no person gave has no shares.
+    half_empty = replace(agreement, confusion=((3, 1), (0, 0)))
+    chart = draw_charts_by_name(TWO, measures="P@2", depth=2, agreement=half_empty)["agreement"]
+    assert [each.text for each in find_elements(chart, "text", "tick")] == ["75%", "25%", "–", "–"]
     nothing = replace(agreement, confusion=((0, 0), (0, 0)))
     assert "agreement" not in draw_charts_by_name(TWO, measures="P@2", depth=2, agreement=nothing)
 
