@@ -60,12 +60,12 @@ JUDGMENT_ERRORS: Mapping[str, Message] = {
     "not_a_grade": Message("the reply names a grade that does not exist"),
     "not_integer": Message("the grade is not a whole number"),
     "ambiguous": Message("the reply contradicts itself"),
-    "rate_limit": Message("the server turned the call away"),
+    "rate_limit": Message("the server throttled the call"),
     "server_error": Message("the server failed"),
     "transport": Message("the connection failed"),
-    "content_filter": Message("the provider's filter stopped it"),
+    "content_filter": Message("the provider's content filter refused it"),
     "too_long": Message("too long for the model"),
-    "bad_request": Message("the server took the request for malformed"),
+    "bad_request": Message("the server rejected the request as malformed"),
     "no_quorum": Message("too few of the panel judged it"),
     "no_text": Message("the text is missing"),
     "text_cut": Message("nothing to read before the length limit"),
@@ -79,7 +79,7 @@ _OTHER_ERRORS: Mapping[str, Message] = {
     "bad_parameter": Message("the server refuses a parameter"),
     "not_found": Message("there is nothing at the address"),
     "unreadable": Message("the answer could not be read"),
-    "closed": Message("the engine is asked no more"),
+    "closed": Message("no more requests are sent to the engine"),
 }
 #: Characters of a library's error that a message shows, at most.
 _LONGEST_REASON = 300

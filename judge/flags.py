@@ -39,8 +39,8 @@ PANEL_SPLIT, PANEL_TIE, PANEL_SHORT = "panel_split", "panel_tie", "panel_short"
 
 #: What each flag means, without its details.
 FLAGS: Mapping[str, Message] = {
-    INSTRUCTION: Message("speaks to the assessor"),
-    "fake_verdict": Message("brings its own verdict"),
+    INSTRUCTION: Message("addresses the assessor"),
+    "fake_verdict": Message("contains a verdict"),
     "fake_turn": Message("imitates a chat turn"),
     "fence": Message("tries to close the fence"),
     "overthink": Message("sets the assessor a task"),
@@ -65,7 +65,7 @@ FLAGS: Mapping[str, Message] = {
     NO_REASON: Message("no reason given"),
     LABEL: Message("graded by a person"),
     SHOWN_AS_EXAMPLE: Message("an example in the prompt"),
-    RE_ASKED: Message("asked twice"),
+    RE_ASKED: Message("re-asked"),
     SERVED_BY: Message("served by another model"),
     PANEL_SPLIT: Message("the panel's members differ"),
     PANEL_TIE: Message("a tie in the panel"),

@@ -94,7 +94,9 @@ def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
     def label(body: _Label) -> Mapping[str, Any]:
         # A page that was left open may meet another person's server at its address.
         if body.who != session.labels.who:
-            raise InputError("the labels kept here are {who}'s; open the page anew", who=session.labels.who)
+            raise InputError(
+                "the labels stored here are {who}'s; open the page again", who=session.labels.who
+            )
         comment = body.comment.strip()
         decision = LabelDecision(body.id, body.query_id, body.snippet_id, body.grade, comment)
         return session.label(decision, body.replaces)

@@ -67,7 +67,7 @@ def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
             " letter or digit and does not end with '.'",
             who=who,
         )
-    folder, unusable = run / "labels", Message("labels can't be kept there")
+    folder, unusable = run / "labels", Message("labels can't be stored there")
     try:
         make_folder(folder)
         check_regular(folder / f"{who}.csv")

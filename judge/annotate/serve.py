@@ -197,5 +197,5 @@ def _describe_labels(session: AnnotationSession, plan: Path | None, t: Translato
         )
     ]
     if labelled < total:
-        lines.append(t("go on with: {command}", command=again))
+        lines.append(t("to continue: {command}", command=again))
     return "\n".join((*lines, session.command))

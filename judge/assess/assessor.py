@@ -196,7 +196,7 @@ class Assessor:
             )
         if kind in ("refusal", "empty"):
             return Message("use another model")
-        return Message("use another model; this one does not keep to the answer's format")
+        return Message("use another model; this one does not follow the format of the answer")
 
     def _is_yes_or_no(self, kind: str, completion: Completion) -> bool:
         """Return whether a reply with the parse error `kind` has yes or no where a grade was asked for."""

@@ -123,7 +123,7 @@ def _describe_interrupt(
             spent=spent,
         )
     waiting = sum(result.in_batches for result in results)
-    in_batches = Message("; {waiting:,} are in batches, which go on at the server", waiting=waiting)
+    in_batches = Message("; {waiting:,} are in batches, which continue at the server", waiting=waiting)
     return Interrupted(
         "{reason}: {grades:,} of {total:,} judged{spent}{in_batches}",
         reason=reason,

@@ -134,9 +134,9 @@ class PairScheduler:
     async def _wait_for_other_processes(self) -> None:
         if time.monotonic() - self._runner.recorder.added_at > self._limits.max_wait:
             raise RunIncomplete(
-                "the remaining pairs are leased by another process, which made no progress for {seconds:g}"
-                " s; wait for it, or end whatever else uses {store}, then run the same command again; all"
-                " judgments are saved",
+                "the remaining pairs are leased by another process, which made no progress for"
+                " {seconds:g} s; wait for it, or end the other programs that use {store}, then run the"
+                " same command again; all judgments are saved",
                 seconds=self._limits.max_wait,
                 store=self._window.store.path,
             )

@@ -51,7 +51,7 @@ def nightly(
 ) -> None:
     """Run the nightly job. It collects, judges, compares with the baseline and notifies.
 
-    The same command again resumes it.
+    To resume, run the same command again.
 
     Exit code 0: all is fine; 1: an engine became worse; 3: the engines cannot be compared.
     """

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
 _SELFTEST_OUT = Option(
-    help="A run folder; the result is written beside it, for the runs there (runs/…).", group=FILES
+    help="Run folder; the result is written beside it, and the runs there show it (runs/…).", group=FILES
 )
 _PANEL = Option(
     help=f"{FORMS}; repeat for a panel (NAME@URL: a model with its own server).",
@@ -155,7 +155,7 @@ def _format_option(model: type[Any], name: str, option: Option, *, table: str = 
 
 @takes_options(model=_PANEL)
 def run(context: typer.Context, config: _ConfigOption = None) -> None:
-    """Judge a dataset, score every engine and write a run folder. The same command again resumes."""
+    """Judge a dataset, score every engine and write a run folder. To resume, run the same command again."""
     _judge(list_typed_options(context), config)
 
 
@@ -249,10 +249,10 @@ def sidebyside(
 ) -> None:
     """Ask a model which of two engines' whole lists is better.
 
-    It is asked query by query and in both orders.
+    The model is asked query by query and in both orders.
 
-    Without a model in -m or --config it is the first model of the run; --base-url is never that of the run.
-    The result is added to the run's files.
+    If neither -m nor --config names a model, the first model of the run is asked; --base-url is never taken
+    from the run. The result is added to the run's files.
     """
     from judge import api, list_comparison
     from judge.cli.render import assessor_tables, dimension_tables
@@ -269,7 +269,7 @@ def sidebyside(
 
 @takes_options(model_path="judge.config.collect:CollectConfig")
 def collect(context: typer.Context, config: _CollectConfigOption = None) -> None:
-    """Query search engines and write their results as a dataset. The same command again resumes."""
+    """Query search engines and write their results as a dataset. To resume, run the same command again."""
     from judge.cli.progress_display import COLLECTING
     from judge.client.cancel import raise_on_signals
     from judge.collect import collection

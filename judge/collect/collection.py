@@ -49,7 +49,7 @@ _ERRORS_OF_ONE_QUERY = frozenset({"auth", "not_found"})
 _LEAST_PAUSE = 1.0
 #: Characters that cannot be read in a refusal that is not text in its charset; error codes are ASCII.
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-#: Seconds that calls under way get after the collection is cancelled.
+#: Seconds that calls in flight get after the collection is cancelled.
 _SHUTDOWN_TIMEOUT = 5.0
 
 
@@ -71,7 +71,7 @@ def collect(
         queries = read_query_file(queries_path, warnings.append)
     with config.source.add_error_context("engines", "base_urls"):
         sources = open_engines(config, copy_environment())
-    busy = Message("another judge is collecting into it; wait for it or name another --out")
+    busy = Message("another judge process is writing to it; wait for it or name another --out")
     lock = hold_lock(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written"))
     with config.source.add_error_context("out"), lock:
         results = CollectedResults(sources, queries, config.depth, read_raw_log(log_path))

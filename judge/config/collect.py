@@ -67,7 +67,7 @@ class CollectConfig(Options):
     )
     country: TextValue | None = _engine("Country, e.g. cn, sent to engines that take one.", example='"cn"')
     rate: Annotated[NumberValue, Field(ge=0.001)] = _call("Queries per second and engine (default 1).", 1.0)
-    attempts: CountValue = _call("Requests per call when an engine fails (default 3).", 3)
+    attempts: CountValue = _call("Attempts of a call when an engine fails (default 3).", 3)
     max_wait: NonNegativeNumber = _call(
         "Seconds to wait for an engine that limits the rate (429); this uses no attempts (default 120).",
         120.0,

@@ -100,8 +100,8 @@ class Config(Options):
         example='{ snippet = "text", query = "q" }',
     )
     complete: bool = _input(
-        "Take a query that an engine has no row for as an empty list, which scores 0, as trec_eval -c does;"
-        " without it, the query is left out for this engine.",
+        "Count a query without a row of an engine as an empty list, which scores 0, as trec_eval -c"
+        " does; without this option, the query is left out for this engine.",
         False,
     )
     model: TextValue = _assessor(
@@ -211,8 +211,8 @@ class Config(Options):
         example='"feedback.csv"',
     )
     costs: Prices = _free_dimension(
-        "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3, or list for"
-        " list prices only; free.",
+        "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3; the"
+        " word list takes list prices only; free.",
         default=(),
         example="{ tavily = 8.0, own = 0.3 }",
     )
@@ -241,10 +241,10 @@ class Config(Options):
     )
     control_pairs: CountValue = _dimension("With --controls: number of pairs (default 100).", default=100)
     max_false_positives: ShareValue = _dimension(
-        "With --controls: a higher false-positive rate is a caveat (default 0.05).", default=0.05
+        "With --controls: highest false-positive rate without a warning (default 0.05).", default=0.05
     )
     weights: Weights = _free_dimension(
-        "Also add up a total by weights: relevance, recall (needs --points), quality (--site-grades),"
+        "Also compute a weighted total: relevance, recall (needs --points), quality (--site-grades),"
         " diversity (--diversity); e.g. relevance=0.7,diversity=0.3; free.",
         default=(),
         example="{ relevance = 1.0 }",
@@ -255,12 +255,12 @@ class Config(Options):
     timeout: Annotated[NumberValue, Field(ge=0.1)] = _limit(
         "Timeout of a call in seconds (default 60).", 60.0
     )
-    attempts: CountValue = _limit("Requests per call when the server fails (default 5).", 5)
+    attempts: CountValue = _limit("Attempts of a call when the server fails (default 5).", 5)
     max_wait: NonNegativeNumber = _limit(
         "Seconds to wait for a server that limits the rate or is down (default 600).", 600.0
     )
     shutdown_timeout: NonNegativeNumber = _limit(
-        Message("Seconds that calls under way get after Ctrl-C."), 5.0, place="file"
+        Message("Seconds that calls in flight get after Ctrl-C."), 5.0, place="file"
     )
     budget: NonNegativeNumber | None = _limit(
         "Stop when the command has spent this many USD; needs a known price.", example="5.0"
@@ -269,8 +269,8 @@ class Config(Options):
         "Stop when the command has made this many calls.", example="20000"
     )
     batch: bool = _limit(
-        "Judge through the provider's Batch API: half the price, within 24 hours; the same command again"
-        " resumes.",
+        "Judge through the provider's Batch API: half the price, within 24 hours; to resume, run the"
+        " same command again.",
         False,
         for_datasets=True,
     )
@@ -281,7 +281,8 @@ class Config(Options):
         "With --on ray: HOST:PORT of the cluster (default: one on this machine).", example='"127.0.0.1:6379"'
     )
     near_duplicates: bool = _limit(
-        "Judge snippets of a query that hardly differ once; a different number, name or negation counts.",
+        "Judge near-duplicate snippets of a query only once; snippets that differ in a number, a name"
+        " or a negation are no near-duplicates.",
         False,
         is_changeable=False,
         for_datasets=True,

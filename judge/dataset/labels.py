@@ -186,8 +186,9 @@ def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) ->
     )
     return Message(
         "{label.location}: none of the rows ({count:,}) is about this run. This one has query"
-        " {label.query_id!r:.80} and {label.item!r:.80}; the run has, say, query {query_id!r:.80} with"
-        " snippet {snippet_id!r} of document {document!r:.80}. Is the file of another run?",
+        " {label.query_id!r:.80} and {label.item!r:.80}; the run has, for example, query"
+        " {query_id!r:.80} with snippet {snippet_id!r} of document {document!r:.80}. Is the file of"
+        " another run?",
         label=label,
         count=len(labels),
         query_id=key[0],

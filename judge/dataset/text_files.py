@@ -63,7 +63,7 @@ class _BoundedReader(io.RawIOBase):
         self._left -= len(content)
         if self._left < 0:
             raise InputError(
-                "{file}: unpacks to more than {most:,} bytes; if it is meant to, unpack it first",
+                "{file}: unpacks to more than {most:,} bytes; if that is intended, unpack it first",
                 file=self._path,
                 most=self._most,
             )

@@ -21,7 +21,7 @@ from judge.measure.resampling import ALPHA, MIN_DIFFERING, Statistic, StatisticV
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
 
-_NO_TAU = Message("fewer than 2 engines, or one side holds all engines equal")
+_NO_TAU = Message("fewer than 2 engines, or one side ranks all engines equal")
 _TOO_FEW_QUERIES = Message(
     "the biases of the two differ on fewer than {least} queries, so there is no interval", least=MIN_DIFFERING
 )

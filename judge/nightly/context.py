@@ -138,7 +138,7 @@ def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple
             raise InputError(
                 "[nightly] measures: engines cannot be compared by {measure} ({reason}); omit it",
                 measure=measure,
-                reason=measure.note or Message("it counts"),
+                reason=measure.note or Message("it counts grades"),
             )
     if not any(measure.pool_free for measure in measures):
         raise InputError(

@@ -143,7 +143,7 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     ):
         raise ReplyParseError("truncated", "the reply was cut off right behind the value")
     if min(statement.depth for statement in statements) > 1:
-        raise ReplyParseError("missing_key", "the verdict lies too deep inside other objects")
+        raise ReplyParseError("missing_key", "the verdict is nested too deep in other objects")
     if any(_contradicts_itself(span.object, grade, scale) for span in objects.objects):
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.list_gaps(len(answer))]
@@ -161,7 +161,7 @@ def _collect_statements(answer: str, objects: Scan, scale: Scale) -> tuple[list[
     """
     for before, after in pairwise(objects.objects):
         if _LIST_GAP.fullmatch(flatten(answer[before.end : after.start])):
-            raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
+            raise ReplyParseError("ambiguous", "a list has several verdicts for one snippet")
     per_object: list[list[_Statement]] = []
     for keys in (KEYS[scale.name], OTHER_KEYS):
         per_object = [list(_find_statements(span.object, keys)) for span in objects.objects]
@@ -202,7 +202,7 @@ def _find_statements(node: Node, keys: Sequence[str], depth: int = 0) -> Iterato
     if isinstance(node, list):
         statements = [statement for item in node for statement in _find_statements(item, keys, depth)]
         if statements and len(node) > 1:
-            raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
+            raise ReplyParseError("ambiguous", "a list has several verdicts for one snippet")
         yield from statements
     elif isinstance(node, JsonObject):
         for key, value in node.pairs:

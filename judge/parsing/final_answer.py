@@ -71,7 +71,7 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
     answer = rest[start:]
     objects = scan_objects(answer) if start else objects
     if _find_marks(_OPENER, answer, objects, len(answer)):
-        raise ReplyParseError("truncated", "the reply starts thinking and never stops")
+        raise ReplyParseError("truncated", "the thinking in the reply has no end")
     if _find_marks(_DAMAGED_CLOSER, answer, objects, len(answer)):
         raise ReplyParseError("malformed", "a closing mark of thinking is misspelt")
     answer = _strip_control_tokens(answer)
@@ -126,7 +126,7 @@ def _drop_thinking_blocks(text: str) -> str:
     while opener := _OPENER.match(text, position):
         closer = _CLOSER.search(text, opener.end())
         if not closer:
-            raise ReplyParseError("truncated", "the reply starts thinking and never stops")
+            raise ReplyParseError("truncated", "the thinking in the reply has no end")
         position = closer.end()
         while position < len(text) and text[position] in _BLANKS:
             position += 1

@@ -154,7 +154,7 @@ def _compile_member(scale_name: ScaleName) -> re.Pattern[str]:
 def _agree_on_grade(flat: str, mentions: Sequence[re.Match[str]], scale: Scale) -> int:
     """Return the one grade that all mentions state, and all keys that lack a quote."""
     if any(_GOES_ON.match(flat, mention.end()) for mention in mentions):
-        raise ReplyParseError("malformed", "text behind a value makes it another one")
+        raise ReplyParseError("malformed", "the text after a value changes it")
     grades = {find_value(mention["value"], scale) for mention in mentions}
     if grades == {None}:
         parse_value(mentions[0]["value"], scale)

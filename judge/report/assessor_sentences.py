@@ -209,7 +209,7 @@ def _describe_member_pair(t: Translator, member_pair: MemberPair, scale: ScaleNa
     if member_pair.same is None:
         return t("{pair.a} and {pair.b} judged no pair both.", pair=member_pair)
     if member_pair.kappa is None:
-        agreement = t("kappa says nothing")
+        agreement = t("kappa is undefined")
     else:
         strength = name_strength(t, member_pair.kappa)
         agreement = t("agreement: {strength}, kappa {kappa:.3f}", strength=strength, kappa=member_pair.kappa)
@@ -304,7 +304,7 @@ def describe_repeats(t: Translator, stability: RepeatStability, deciding: str) -
     yield _describe_means(t, deciding, measure, stability.margin)
     if measure.smallest_tau is not None:
         yield t(
-            "the engines stand in the same order in every repeat"
+            "the order of the engines is the same in every repeat"
             if measure.smallest_tau >= 1 - 1e-9
             else "the order of the engines changes between repeats (smallest tau {tau:.3f})",
             tau=measure.smallest_tau,
@@ -326,7 +326,7 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
         stability=stability,
     )
     if alpha.value is None:
-        yield t("the repeats agree, but alpha says nothing: {why}", why=explain_missing(t, alpha))
+        yield t("the repeats agree, but alpha is undefined: {why}", why=explain_missing(t, alpha))
         return
     yield t(
         "agreement of the grades between repeats: {strength}, alpha {value}, where 1 is perfect",
@@ -338,14 +338,15 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
 def _describe_means(t: Translator, name: str, measure: MeasureStability, margin: float) -> str:
     if measure.equivalent is None:
         return t(
-            "{name}: too few queries to say whether the repeats' means are the same", name=name_mean(name)
+            "{name}: too few queries to decide whether the means of the repeats are the same",
+            name=name_mean(name),
         )
     return t(
-        "{name}: the repeats' means of an engine differ by up to {largest:.4f}; that they stay within"
-        " ±{margin} holds for every engine (equivalence test, p {p})"
+        "{name}: the repeats' means of an engine differ by up to {largest:.4f}; they stay within"
+        " ±{margin} for every engine (equivalence test, p {p})"
         if measure.equivalent
-        else "{name}: the repeats' means of an engine differ by up to {largest:.4f}; that they stay within"
-        " ±{margin} is not shown (equivalence test, p {p})",
+        else "{name}: the repeats' means of an engine differ by up to {largest:.4f}; it is not shown"
+        " that they stay within ±{margin} (equivalence test, p {p})",
         name=name,
         largest=measure.largest_difference,
         margin=margin,

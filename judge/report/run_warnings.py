@@ -169,8 +169,8 @@ def describe_flagged_effect(t: Translator, summary: Summary) -> str:
     if effect is None or effect.order_changes:
         return ""
     return t(
-        "With {pairs} counted as 0 or left out, only engines change places whose means by {measure}"
-        " differ by less than {least:g}."
+        "With {pairs} counted as 0 or left out, only engines whose means by {measure} differ by less"
+        " than {least:g} change places."
         if effect.swapped
         else "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
         pairs=_count_flagged(t, effect.pairs),
@@ -211,8 +211,8 @@ def _describe_winners(t: Translator, winners: FlaggedWinners) -> str:
     if winners.unchanged == winners.zeroed == winners.dropped:
         return ""
     return t(
-        " The engine whose lead is statistically significant is {unchanged} as things are, {zeroed} with them"
-        " counted as 0, {dropped} with them left out.",
+        " The engine whose lead is statistically significant is {unchanged} with their grades, {zeroed}"
+        " with them counted as 0, {dropped} with them left out.",
         **{way: getattr(winners, way) or t("none") for way in FlaggedWinners.__slots__},
     )
 

@@ -102,7 +102,7 @@ class RunFolder:
     @contextmanager
     def lock(self, wait: float = 0) -> Iterator[None]:
         """Lock the folder for this process; raise InputError if another has the lock after `wait` seconds."""
-        busy = Message("another judge is working on this run; wait for it or name another --out")
+        busy = Message("another judge process is working on this run; wait for it or name another --out")
         with hold_lock(self.path / ".lock", self.path, busy, Message("cannot be a run's folder"), wait):
             remove_abandoned(self.path)
             yield

@@ -154,9 +154,9 @@ def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> N
     for name in sorted({*schema, *expected}):
         if schema.get(name) != expected.get(name):
             kind = (schema.get(name) or expected[name])[0]
-            problem = Message("it has changed the {kind} {name!r}", kind=kind, name=name)
+            problem = Message("it has a changed {kind} {name!r}", kind=kind, name=name)
             if name not in expected:
-                problem = Message("it holds the {kind} {name!r}", kind=kind, name=name)
+                problem = Message("it has the unknown {kind} {name!r}", kind=kind, name=name)
             elif name not in schema:
                 problem = Message("it lacks the {kind} {name!r}", kind=kind, name=name)
             raise InputError(

@@ -101,7 +101,7 @@ class GroupCommitWriter:
     def _write_group(self, group: list[_Job]) -> None:
         """Commit `group` and notify the caller of each write."""
         results: list[Any] = [None] * len(group)
-        failure: StoreError | None = self._locked or self._make_error(Message("its writer broke down"))
+        failure: StoreError | None = self._locked or self._make_error(Message("its writer failed"))
         try:
             if group and self._locked is None:
                 results = self._commit(group)

@@ -207,7 +207,7 @@ def test_requests_whose_replies_are_cut_off_are_not_paid_again(status: str, tmp_
         words = make_batch_words(tmp_path, server)
         result = run_judge(*words, "--attempts", "1", "--max-wait", "0")
         assert result.returncode == 3
-        assert "a file of replies ends within a line; the same command goes on from here" in result.stderr
+        assert "a file of replies ends within a line; the same command continues from here" in result.stderr
         rules.is_cut = False
         run_judge(*words)
         assert_submitted_once(server)
@@ -541,7 +541,7 @@ def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_p
         interrupt.process = process = start_process(*make_batch_words(tmp_path, server))
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert "1 of 20 judged, $0.0002; 19 are in batches, which go on at the server" in stderr
+        assert "1 of 20 judged, $0.0002; 19 are in batches, which continue at the server" in stderr
         assert "interrupted; all judgments are saved; run the same command to continue" in stderr
         realtime = [word for word in make_batch_words(tmp_path, server) if word != "--batch"]
         result = run_judge(*realtime)

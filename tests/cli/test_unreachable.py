@@ -169,9 +169,9 @@ def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
     lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["detail"] for line in lines} == {"", words}
     shown = run_judge("show", folder, "--query", "q0").stdout
-    assert f"failed: bad_request (the server took the request for malformed)  {words}" in shown
+    assert f"failed: bad_request (the server rejected the request as malformed)  {words}" in shown
     chinese = run_judge("show", folder, "--query", "q0", "--ui-lang", "zh").stdout
-    assert f"bad_request（服务器认为请求有误）  {words}" in chinese
+    assert f"bad_request（服务器因请求格式有误而拒绝）  {words}" in chinese
     output = json.loads(run_judge("show", folder, "--query", "q0", "--json").stdout)
     entry = output["engines"]["engine1"]["snippets"][0]["judgments"][0]
     assert (entry["error"], entry["grade"]) == ("bad_request", None)

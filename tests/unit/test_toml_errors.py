@@ -295,7 +295,7 @@ def test_a_column_that_is_missing_can_be_named_in_the_file(folder: Path) -> None
     line = describe(f"{LOCAL}data = 'd.csv'\n[nightly]\ncanary_repeats = 0\n")
     assert line.endswith(
         "d.csv:1: the header lacks 'snippet'; its columns are 'query', 'engine', 'text'. Rename"
-        " the right one (upper case, lower case and blanks count), or say which one it is: columns = {"
+        " the right one (case and spaces matter), or say which one it is: columns = {"
         ' snippet = "text", query = "q" }'
     )
     done = run_judge("run", folder / "d.csv", "-m", "lexical")

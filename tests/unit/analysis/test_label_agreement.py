@@ -100,7 +100,7 @@ def test_orders_are_over_the_queries_that_are_wholly_labelled() -> None:
     assert order["assessor"] == pytest.approx({"A": (1 + 0) / 2, "B": (1 + 1) / 2})
     assert order["swapped"] == []
     assert order["tau"]["value"] is None
-    assert "one side holds all engines equal" in order["tau"]["why"]
+    assert "one side ranks all engines equal" in order["tau"]["why"]
 
 
 def test_too_few_labels_correct_nothing_and_say_how_many_are_needed() -> None:

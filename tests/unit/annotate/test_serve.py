@@ -221,7 +221,7 @@ def test_resuming_says_so_and_a_second_one_is_refused(run: Path) -> None:
         assert "use --port 0 for a free port" in taken.stderr
         farewell = server.interrupt()
     assert farewell.startswith("1 of 20 pairs are labelled")
-    assert f"go on with: judge annotate {run} --who again" in farewell
+    assert f"to continue: judge annotate {run} --who again" in farewell
     with start_serving(run, "--who", "again") as server:
         assert server.greeting.endswith("1 of them is labelled")
 

@@ -109,5 +109,5 @@ def test_the_advice_for_a_question_is_never_about_the_scale() -> None:
         return answer.advice
 
     assert virtual_time.run(ask_for_advice()) == (
-        "use another model; this one does not keep to the answer's format"
+        "use another model; this one does not follow the format of the answer"
     )

@@ -72,7 +72,7 @@ def test_a_reason_with_a_line_break_stays_on_its_line() -> None:
 def test_flags_are_explained_and_an_unknown_one_stands_alone() -> None:
     lines = print_judgment("why", ["instruction", "served_by:m2", "new"])
     assert lines[-1] == (
-        "     3 yes  why  [instruction (speaks to the assessor), served_by:m2 (served by another model), new]"
+        "     3 yes  why  [instruction (addresses the assessor), served_by:m2 (served by another model), new]"
     )
 
 

@@ -440,7 +440,7 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         (
             '{"query": "q", "url": "u"}\n',
             "d.jsonl:1: field 'snippet' is missing; the row has the fields ['query', 'url']. Rename"
-            " the right one (upper case, lower case and blanks count), or say which one it is: --columns"
+            " the right one (case and spaces matter), or say which one it is: --columns"
             " snippet=NAME",
         ),
         (
@@ -452,7 +452,7 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         (
             '{"Query": "q", "snippet": "s"}\n',
             "d.jsonl:1: field 'query' is missing; the row has the fields ['Query', 'snippet']. Rename"
-            " the right one (upper case, lower case and blanks count), or say which one it is: --columns"
+            " the right one (case and spaces matter), or say which one it is: --columns"
             " query=NAME",
         ),
         ('{"query": null, "snippet": "s"}\n', "field 'query' is missing; every row needs the query's text"),

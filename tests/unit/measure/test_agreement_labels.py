@@ -167,7 +167,7 @@ def test_engines_that_tie_stand_by_name_and_are_no_swap() -> None:
     assert list(result.people) == ["a", "b"]
     assert result.swapped == ()
     assert (result.tau.value, result.tau_ap) == (None, None)
-    assert "holds all engines equal" in (result.tau.why or "")
+    assert "ranks all engines equal" in (result.tau.why or "")
 
 
 def test_means_are_over_the_queries_where_both_sides_have_a_value() -> None:

@@ -385,8 +385,8 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
     assert "3.0% of 1,200 pairs changed at least once in 3 repeats" in verdicts
     assert "repeats: almost perfect, alpha 0.910 (95%: 0.880 to 0.930)" in grades
     assert "differ by up to 0.0020" in means
-    assert "within ±0.01 holds for every engine (equivalence test, p 0.0001)" in means
-    assert orders == "the engines stand in the same order in every repeat"
+    assert "within ±0.01 for every engine (equivalence test, p 0.0001)" in means
+    assert orders == "the order of the engines is the same in every repeat"
 
 
 @check_each(
@@ -404,7 +404,7 @@ def test_words_for_alpha(alpha: float, expected: str) -> None:
 def test_repeats_that_differ_are_said_to() -> None:
     measure = {"equivalent": False, "largest_difference": 0.2, "tost_p": 0.4, "smallest_tau": 0.333}
     *_, means, orders = describe_repeats(ENGLISH, make_repeats(measure=measure), "P@5")
-    assert "within ±0.01 is not shown (equivalence test, p 0.4000)" in means
+    assert "not shown that they stay within ±0.01 (equivalence test, p 0.4000)" in means
     assert orders == "the order of the engines changes between repeats (smallest tau 0.333)"
 
 
@@ -414,12 +414,12 @@ def test_what_can_not_be_said_of_repeats_says_why() -> None:
     text = list(describe_repeats(ENGLISH, make_repeats(flip_rate=nothing, measure=measure), "P@5"))
     assert text == [
         "stability is unknown: no pair was judged twice",
-        "P@5: too few queries to say whether the repeats' means are the same",
+        "P@5: too few queries to decide whether the means of the repeats are the same",
     ]
     same = list(
         describe_repeats(ENGLISH, make_repeats(alpha=estimate(None, why="all grades are the same")), "P@5")
     )
-    assert same[1] == "the repeats agree, but alpha says nothing: all grades are the same"
+    assert same[1] == "the repeats agree, but alpha is undefined: all grades are the same"
 
 
 # --- own lists

@@ -53,7 +53,7 @@ def test_a_writer_that_fails_ends_every_wait(writer: GroupCommitWriter) -> None:
 
     outcomes = asyncio.run(commit())
     assert isinstance(outcomes[-1], StoreError)
-    assert any("its writer broke down" in str(outcome) for outcome in outcomes)
+    assert any("its writer failed" in str(outcome) for outcome in outcomes)
 
 
 def test_a_file_that_another_process_keeps_locked_is_waited_for_once(tmp_path: Path) -> None:
