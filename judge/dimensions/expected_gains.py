@@ -57,7 +57,7 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
         if measure.name == "nDCG":
             divisors = _sum_ideals(run, expected, measure)
         for ranking in rankings:
-            gain = _list_gains(run, ranking, expected, measure.choose_cutoff(depth))
+            gain = _list_gains(ranking, expected, measure.choose_cutoff(depth))
             divisor = divisors.get(ranking.query_id) or np.nan
             value = convert_non_finite(float(apply_formula(measure, gain, gains[-1])) / divisor)
             values[ranking.key][f"expected {measure}"] = value
@@ -93,7 +93,7 @@ def _average_shares(run: JudgedRun) -> tuple[dict[PairKey, Floats], dict[PairKey
     )
 
 
-def _list_gains(run: JudgedRun, ranking: Ranking, expected: Mapping[PairKey, float], cutoff: int) -> Floats:
+def _list_gains(ranking: Ranking, expected: Mapping[PairKey, float], cutoff: int) -> Floats:
     """Return the gains down to `cutoff`, 0 where a document comes again, NaN where one is unknown."""
     gains = [
         expected.get((ranking.query_id, snippet_id), np.nan) if snippet_id else 0.0

@@ -253,9 +253,8 @@ def _list_members(node: Node) -> Iterator[tuple[str, Node]]:
 
 def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
     """Return True when another member of an object, at any depth, states another value than `grade`."""
-    if not any(fold_key(key) in KEYS[scale.name] for key, _ in _list_members(node)) and _has_several_scores(
-        node, scale
-    ):
+    has_key = any(fold_key(key) in KEYS[scale.name] for key, _ in _list_members(node))
+    if not has_key and _has_several_scores(node):
         return True
     for key, value in _list_members(node):
         holds_grade = any(fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
@@ -267,8 +266,8 @@ def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
     return False
 
 
-def _has_several_scores(node: JsonObject, scale: Scale) -> bool:
-    """Return True when an object without the scale's own key rates more than one thing: relevance, clarity."""
+def _has_several_scores(node: JsonObject) -> bool:
+    """Return True when an object rates more than one thing, such as relevance and clarity."""
     scores = [
         key
         for key, value in _list_members(node)
