@@ -222,7 +222,10 @@ class RequestRejected(CallError):
 
 
 class AccountError(CallError):
-    """No call can succeed: kinds auth, quota, model_not_found, bad_parameter, not_found, unreadable."""
+    """No call can succeed.
+
+    Kinds auth, quota, model_not_found, bad_parameter, not_found, unreadable, closed.
+    """
 
 
 def explain_error(error: BaseException) -> Message:

@@ -117,7 +117,7 @@ class _EmbeddingClient:
         server = access.open_server(DASHSCOPE if provider == "dashscope" else OPENAI)
         if provider == "dashscope":
             server = server.move(server.url.replace("/api/v1", "/compatible-mode/v1"))
-        self.endpoint = server.public
+        self.endpoint = server.endpoint
         self.provider, self.name = provider, name
         self._batch_size = _BATCH_SIZES[provider]
         self._secrets = server.secrets

@@ -98,5 +98,5 @@ def make_request_error(
         (inner_error for inner_error in iterate_causes(error) if isinstance(inner_error, BodyRefused)), None
     )
     if refused is not None:
-        return make_transport_error(f"{server.public}: {refused}")
-    return make_connection_error(cause or error, server.public, server.key, never_sent=never_sent)
+        return make_transport_error(f"{server.endpoint}: {refused}")
+    return make_connection_error(cause or error, server.endpoint, server.key, never_sent=never_sent)

@@ -55,7 +55,7 @@ class DashScope:
         server = access.open_server(DASHSCOPE)
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking, **extra}
         self.name = f"dashscope:{model}"
-        self.endpoint = server.public
+        self.endpoint = server.endpoint
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = model
         self._server = server

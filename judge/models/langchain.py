@@ -189,7 +189,7 @@ def _open_openai(name: str, access: ServerAccess, sampling: Sampling) -> LangCha
     )
     sent, timeout = {**params, **thinking}, access.timeout
     return LangChainModel(
-        model, f"openai:{name}", server.public, sent, timeout, http=http, secrets=server.secrets
+        model, f"openai:{name}", server.endpoint, sent, timeout, http=http, secrets=server.secrets
     )
 
 
@@ -224,7 +224,7 @@ def _open_tongyi(name: str, access: ServerAccess, sampling: Sampling) -> LangCha
     return LangChainModel(
         model,
         f"tongyi:{name}",
-        server.public,
+        server.endpoint,
         params,
         access.timeout,
         threads=access.concurrency,

@@ -34,7 +34,7 @@ class OpenAI:
         thinking = build_thinking_params(server.url, thinking=sampling.thinking)
         params = {**build_sampling_params(sampling), **thinking, **extra}
         self.name = name
-        self.endpoint = server.public
+        self.endpoint = server.endpoint
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = name.partition(":")[2]
         self._server = server

@@ -129,7 +129,7 @@ class OpenAIBatchApi:
             line.status or 0, json.dumps(line.body).encode(), {}, *self._server.secrets
         )
         if isinstance(json_body, error_mapping.ErrorResponse):
-            error = error_mapping.classify(json_body, *self._server.secrets, endpoint=self._server.public)
+            error = error_mapping.classify(json_body, *self._server.secrets, endpoint=self._server.endpoint)
             raise self._negotiation.step_down(params, json_body) or error
         return read_chat_completion(json_body, params.add_format(prompt.schema), self._server.secrets)
 
@@ -192,7 +192,7 @@ class OpenAIBatchApi:
                             yield batch_line
             if not _ends_whole(line):
                 raise error_mapping.make_transport_error(
-                    f"{self._server.public}: a file of replies ends within a line", *self._server.secrets
+                    f"{self._server.endpoint}: a file of replies ends within a line", *self._server.secrets
                 )
 
     async def aclose(self) -> None:
@@ -211,7 +211,7 @@ class OpenAIBatchApi:
         return json_body
 
     def _classify(self, response: error_mapping.ErrorResponse) -> CallError:
-        error = error_mapping.classify(response, *self._server.secrets, endpoint=self._server.public)
+        error = error_mapping.classify(response, *self._server.secrets, endpoint=self._server.endpoint)
         # Whatever is not there: the API, the batch or the file.
         return AccountError("not_found", error.detail) if response.status in (404, 405, 501) else error
 
@@ -242,7 +242,7 @@ class OpenAIBatchApi:
             raise AccountError("not_found", detail)
         if not (isinstance(name, str) and name):
             raise error_mapping.make_transport_error(
-                f"{self._server.public}: a file or a batch without an id", *self._server.secrets
+                f"{self._server.endpoint}: a file or a batch without an id", *self._server.secrets
             )
         return name
 

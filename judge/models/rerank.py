@@ -39,7 +39,7 @@ class Reranker:
 
     def __init__(self, provider: str, model: str, server: Server) -> None:
         self.name = f"rerank:{provider}:{model}"
-        self.endpoint = server.public
+        self.endpoint = server.endpoint
         self._model = model
         self._is_dashscope = provider == "dashscope"
         self._is_tei = False

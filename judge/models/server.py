@@ -103,20 +103,20 @@ class ServerAccess:
 class Server:
     """The server at `url`, with `access` to it.
 
-    `public` is the address without what is secret; `secrets` are the key and the password of a proxy.
+    `endpoint` is the address without what is secret; `secrets` are the key and the password of a proxy.
     `account_headers` name what the calls are charged to.
     """
 
     access: ServerAccess
     url: str
-    public: str
+    endpoint: str
     key: str = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
     account_headers: Mapping[str, str] = field(default_factory=dict)
 
     def move(self, url: str) -> Server:
         """Return the same server, with its key, at another address."""
-        return replace(self, url=url, public=redact_url(url, *self.access.secrets))
+        return replace(self, url=url, endpoint=redact_url(url, *self.access.secrets))
 
 
 def _is_private(url: str) -> bool:
