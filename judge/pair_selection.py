@@ -48,7 +48,7 @@ class PairSelection:
     keeps it. One of the `near_duplicates` takes the judgment of the snippet with this id.
     """
 
-    data: Dataset
+    dataset: Dataset
     pool: Pool
     to_judge: Pool
     labels: LabelSet | None = None
@@ -90,7 +90,7 @@ class PairSelection:
 
 def select_pairs(config: Config, pooled: PooledDataset, labels: LabelSet | None) -> PairSelection:
     """Return which pairs a run judges by its options."""
-    data, pool, to_judge = pooled.dataset, pooled.pool, pooled.pool
+    dataset, pool, to_judge = pooled.dataset, pooled.pool, pooled.pool
     labelled: Set[PairKey] = labels.grades.keys() if labels else frozenset()
     left_out = labelled - labels.sample if labels else labelled
     near_duplicates: dict[PairKey, str] = {}
@@ -98,13 +98,13 @@ def select_pairs(config: Config, pooled: PooledDataset, labels: LabelSet | None)
         # A labelled pair of the sample shows the grade of a person, which no other pair takes.
         near_duplicates = find_near_duplicates(pair for pair in pool.pairs if pair.key not in labelled)
         left_out |= near_duplicates.keys()
-    mismatched = draw_mismatched_pairs(data, pool, config.control_pairs if config.controls else 0)
+    mismatched = draw_mismatched_pairs(dataset, pool, config.control_pairs if config.controls else 0)
     if left_out or mismatched:
         count = len(pool.pairs) - len(left_out)
         pairs = select_records(pool.pairs, lambda pair: pair.key not in left_out, count)
         # What is cached under the key belongs to the whole pool.
         to_judge = replace(pool, pairs=chain_records((pairs, mismatched.values())), cache_key="")
-    return PairSelection(data, pool, to_judge, labels, near_duplicates, mismatched)
+    return PairSelection(dataset, pool, to_judge, labels, near_duplicates, mismatched)
 
 
 def make_judged_run(
@@ -140,8 +140,8 @@ def make_judged_run(
     of_run = selection.add_labels(_leave_out(of_assessor, mismatched), config.repeats)
     not_of_members = mismatched.keys() | selection.labelled.keys()
     members = {member: _leave_out(own, not_of_members) for member, own in members.items()}
-    data = replace(selection.data, warnings=(*selection.data.warnings, *remarks))
-    return JudgedRun(data, selection.pool, of_run, spec, members)
+    dataset = replace(selection.dataset, warnings=(*selection.dataset.warnings, *remarks))
+    return JudgedRun(dataset, selection.pool, of_run, spec, members)
 
 
 def _leave_out(judgments: Sequence[Judgment], keys: Collection[PairKey]) -> Sequence[Judgment]:
@@ -166,7 +166,7 @@ def _summarise_labels(labels: LabelSet, judgments: Iterable[Judgment], scale: Sc
     return LabelUse(labels.source, len(labels.grades), len(labels.unmatched), check, labels.unreturned)
 
 
-def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> dict[PairKey, Pair]:
+def draw_mismatched_pairs(dataset: Dataset, pool: Pool, count: int) -> dict[PairKey, Pair]:
     """Return up to `count` pairs of a query and the snippet that another query got at a rank from an engine.
 
     None is in the pool. The two queries have one language and no term in common, so that the snippet does not
@@ -175,13 +175,13 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> dict[PairKey
     if not count:
         return {}
     lists: dict[str, dict[str, Ranking]] = {}
-    for ranking in data.rankings:
+    for ranking in dataset.rankings:
         if ranking.snippets and ranking.error is None:
             lists.setdefault(ranking.query_id, {})[ranking.engine] = ranking
     readable = {pair.key for pair in select_labellable(pool)}
     pooled = {pair.key for pair in pool.pairs}
     ids, rng = sorted(lists), np.random.default_rng(0)
-    terms = {query_id: extract_terms(data.queries[query_id].text).keys() for query_id in ids}
+    terms = {query_id: extract_terms(dataset.queries[query_id].text).keys() for query_id in ids}
     pairs: dict[PairKey, Pair] = {}
     misses = 0
     while len(pairs) < count and len(ids) > 1 and misses < _MAX_MISSES:
@@ -191,12 +191,12 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> dict[PairKey
         ranking = lists[other_id][engines[rng.integers(len(engines))]]
         snippet = ranking.snippets[rng.integers(min(pool.depth, len(ranking.snippets)))]
         if (
-            data.queries[query_id].lang == data.queries[other_id].lang
+            dataset.queries[query_id].lang == dataset.queries[other_id].lang
             and terms[query_id].isdisjoint(terms[other_id])
             and (other_id, snippet.id) in readable
             and (query_id, snippet.id) not in pooled
         ):
             if (query_id, snippet.id) not in pairs:
                 misses = 0
-            pairs[query_id, snippet.id] = make_pair(data, query_id, snippet)
+            pairs[query_id, snippet.id] = make_pair(dataset, query_id, snippet)
     return pairs

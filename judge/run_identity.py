@@ -69,7 +69,7 @@ _RUNS_FOLDER = Path("runs")
 
 
 def make_identity(
-    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None = None
+    config: Config, pooled: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None = None
 ) -> RunIdentity:
     """Return everything that must be equal for a run to resume in its folder."""
     options = {
@@ -80,7 +80,7 @@ def make_identity(
     return {
         **options,
         "dates": config.shows_dates,
-        "dataset": dataset.fingerprint,
+        "dataset": pooled.fingerprint,
         "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
         "prompts": assessors[0].prompts.versions,
         **({} if labels is None else {"labels": labels.fingerprint()}),
@@ -90,13 +90,13 @@ def make_identity(
 
 
 def choose_run_folder(
-    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None = None
+    config: Config, pooled: PooledDataset, assessors: Sequence[Assessor], labels: LabelSet | None = None
 ) -> tuple[RunFolder, RunIdentity]:
     """Return the run's folder and identity; without `--out` the folder is named after the identity.
 
     Raises InputError for a folder in which the run would overwrite a file that it reads.
     """
-    identity = make_identity(config, dataset, assessors, labels)
+    identity = make_identity(config, pooled, assessors, labels)
     if config.out:
         _check_inputs(config, Path(config.out).resolve())
         return RunFolder(Path(config.out)), identity

@@ -175,7 +175,7 @@ def apply_language_option(arguments: Sequence[str]) -> list[str]:
 # The streams
 
 
-class _Outlet(io.RawIOBase):
+class _DroppingStream(io.RawIOBase):
     """A stream that writes to `raw` until that fails, then drops output; `name` None ignores all errors."""
 
     def __init__(self, raw: io.RawIOBase, name: str | None) -> None:
@@ -259,7 +259,7 @@ def guard_stream(stream: TextIO | None, name: str | None) -> TextIO:
     buffer: Any = stream.buffer
     raw = getattr(buffer, "raw", buffer)  # python -u has no buffer between
     return SafeTextStream(
-        io.BufferedWriter(_Outlet(raw, name)),
+        io.BufferedWriter(_DroppingStream(raw, name)),
         encoding=stream.encoding,
         errors=stream.errors if loose else "backslashreplace",
         line_buffering=stream.line_buffering or stream.write_through,

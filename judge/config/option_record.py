@@ -44,5 +44,5 @@ class Option:
     for_scores: bool = False
 
     def list_flags(self, name: str) -> tuple[str, ...]:
-        """Return what the command line has for the option of the field `name`."""
+        """Return the flags of the option, which is the field `name` of its model."""
         return self.flags or (f"--{name.replace('_', '-')}",)

@@ -78,21 +78,21 @@ GRADE_ANSWER = QuestionKind(
 )
 
 
-def count_answer_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
+def count_answer_questions(dataset: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: two for each list of a query with a reference."""
-    lists = _select_lists(data)
+    lists = _select_lists(dataset)
     texts = ("".join(snippet.text for snippet in ranking.snippets[:_TOP_RESULTS]) for ranking in lists)
     tokens_a_list = sum(map(estimate_tokens, texts)) / max(len(lists), 1)
     kinds = ((ANSWER, tokens_a_list), (GRADE_ANSWER, 100.0))
     return [QuestionCount(kind, len(lists), tokens, _REPLY_TOKENS) for kind, tokens in kinds]
 
 
-def _select_lists(data: Dataset) -> list[Ranking]:
+def _select_lists(dataset: Dataset) -> list[Ranking]:
     """Return the lists, of engines that did not fail, of the queries with a reference."""
     return [
         ranking
-        for ranking in data.rankings
-        if ranking.error is None and data.queries[ranking.query_id].reference
+        for ranking in dataset.rankings
+        if ranking.error is None and dataset.queries[ranking.query_id].reference
     ]
 
 

@@ -110,9 +110,9 @@ def _add_questions(result: DimensionResult, questions: DimensionQuestions | None
 
 
 def list_question_counts(
-    names: Iterable[str], data: Dataset, pool: Pool, options: DimensionOptions
+    names: Iterable[str], dataset: Dataset, pool: Pool, options: DimensionOptions
 ) -> Iterator[tuple[str, QuestionCount]]:
     """Yield the questions to expect of the dimensions `names`, which all ask, with the dimension."""
     for name in names:
         if count := DIMENSIONS[name].count_questions:
-            yield from ((name, question_count) for question_count in count(data, pool, options))
+            yield from ((name, question_count) for question_count in count(dataset, pool, options))

@@ -89,10 +89,10 @@ FIND_SUPPORT = QuestionKind(
 )
 
 
-def count_point_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
+def count_point_questions(dataset: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: one a query, and one a pair, of which only relevant ones are asked."""
     texts = [estimate_tokens(pair.snippet.text) for pair in pool.pairs] or [0.0]
-    queries = len(data.queries)
+    queries = len(dataset.queries)
     tokens_a_query = fmean(texts) * min(_MAX_SHOWN, len(pool.pairs) / max(queries, 1))
     of_points = MAX_POINTS * _POINT_TOKENS
     return [

@@ -52,7 +52,7 @@ CLASSIFY_REASONS = QuestionKind(
 )
 
 
-def count_failure_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
+def count_failure_questions(dataset: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: all results of a query are not relevant, with reasons of 60 tokens."""
     pairs = Counter(pair.query.id for pair in pool.pairs)
     questions = sum(-(-count // _MAX_SHOWN) for count in pairs.values())
@@ -161,10 +161,10 @@ EXPLAIN = QuestionKind(
 
 
 def count_explanation_questions(
-    data: Dataset, pool: Pool, options: DimensionOptions
+    dataset: Dataset, pool: Pool, options: DimensionOptions
 ) -> Iterable[QuestionCount]:
     """Return the most questions that explanations take: a reason of two sentences has about 60 tokens."""
-    lists = min(options.explain_queries, len(data.queries)) * len(data.engines)
+    lists = min(options.explain_queries, len(dataset.queries)) * len(dataset.engines)
     return [QuestionCount(EXPLAIN, lists, 60.0 * pool.depth, 120)]
 
 

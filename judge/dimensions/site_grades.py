@@ -77,9 +77,11 @@ GRADE_SITE = QuestionKind(
 )
 
 
-def count_site_questions(data: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
+def count_site_questions(dataset: Dataset, pool: Pool, _: object) -> Iterable[QuestionCount]:
     """Return the most questions: one a site, of which those in the store are not asked again."""
-    sites = {find_domain(host) for hosts in list_hosts(data, pool.depth).values() for host in hosts if host}
+    sites = {
+        find_domain(host) for hosts in list_hosts(dataset, pool.depth).values() for host in hosts if host
+    }
     return [QuestionCount(GRADE_SITE, len(sites), _EXAMPLES * _EXAMPLE_CHARS / 3, 50)]
 
 

@@ -83,11 +83,11 @@ def measure_sites(run: JudgedRun, _: object) -> DimensionResult:
     return summarise_dimension(values, run.data.engines, remarks)
 
 
-def list_hosts(data: Dataset, depth: int) -> dict[ListKey, list[str | None]]:
+def list_hosts(dataset: Dataset, depth: int) -> dict[ListKey, list[str | None]]:
     """Return the hosts of the results, None without one, by (engine, query_id), of lists without an error."""
     return {
         ranking.key: [_read_host(snippet.url) for snippet in ranking.snippets[:depth]]
-        for ranking in data.rankings
+        for ranking in dataset.rankings
         if ranking.error is None
     }
 
