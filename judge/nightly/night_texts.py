@@ -109,7 +109,7 @@ def shorten_reasons(night: NightRecord) -> tuple[Bilingual, ...]:
 def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
     """Return the sentences above the report of the night: its status, each reason, what was compared.
 
-    They are stored in night.json, so that a report that is drawn again has them.
+    They are stored in night.json, so that a report that is written again has them.
     """
     headline, look = build_text(write_headline, [night]), build_text(describe_nonsignificant_drops, night)
     if look.en:
