@@ -117,7 +117,7 @@ _CANNOT_GRADE = re.compile(
     r"|(?:give|assign|provide|determine) an? (?:grade|score|rating|verdict))(?=\W*(?:$|[.,;!\n]))"
     r"|(?:^|[,。;!\s我]|内容|摘要)(?:故|因此|所以|也)?(?:无法|不能|没办法|难以|拒绝|不便|不予)(?:对(?:此|其|该?摘要))?(?:给出|[做作]出|进行)?"
     r"(?:评[估定级分价判]|判[定断]|打分|等级|确定)(?=\W*(?:$|[。,;!\n]))"
-    r"|(?m:^|[.] )\W*(?:it )?(?:is )?(?:(?:un|not )able to|impossible to|can(?:not| not|['’]t) be) (?:determine|judge|grade|assess|evaluate)d?(?=\W*(?:$|[.\n]))"
+    r"|(?m:^|[.] )\W{0,4}(?:it )?(?:is )?(?:(?:un|not )able to|impossible to|can(?:not| not|['’]t) be) (?:determine|judge|grade|assess|evaluate)d?(?=\W*(?:$|[.\n]))"
     r"|\b(?:insufficient|not enough|lack the) information(?: to (?:grade|judge|assess|evaluate|rate)(?: it| this)?)?(?=\W*(?:$|[.\n]))"
 )
 #: What a reply may say that it cannot do before it grades what the snippet shows.
