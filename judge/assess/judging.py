@@ -152,6 +152,7 @@ async def judge_pairs(
     batch_runner = BatchRunner(BatchClient(api, client, store.batches), assessor) if api else None
     known_corrupt = len(store.corrupt_keys)
     recorder.begin(store, member.title)
+    client.has_completion |= recorder.has_verdict
     missing = log.find_missing_indices()
     try:
         if missing.size:

@@ -21,7 +21,6 @@ from judge.errors import PARSE_ERROR_KINDS, ErrorKind, RunIncomplete
 from judge.messages import Message
 from judge.models.batch_api import BatchReply
 from judge.models.error_mapping import shorten
-from judge.models.providers import Model
 from judge.models.redaction import mask
 from judge.records import Completion, Prompt
 from judge.store.leases import Busy
@@ -152,7 +151,7 @@ class PairRunner:
         #: The first unexpected error, which is raised when the calls in flight have ended.
         self.defect: Exception | None = None
         self._assessor = assessor
-        self._failures = ConsecutiveFailures(assessor.model)
+        self._failures = ConsecutiveFailures(client)
 
     async def judge(self, request: VerdictRequest, lease: PairLease) -> bool:
         """Get one verdict and save it, with a judgment for each assignment that it answers.
@@ -202,10 +201,10 @@ def _begin_with_reply(reply: BatchReply, lease: PairLease, complete: CompletePro
 
 
 class ConsecutiveFailures:
-    """Counts the failures in a row of each kind; messages name `model`."""
+    """Counts the failures in a row of each kind of the model of `client`."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, client: ModelClient) -> None:
+        self._client, self._model = client, client.model
         self.reset()
 
     def reset(self) -> None:
@@ -214,7 +213,9 @@ class ConsecutiveFailures:
 
     def count(self, failure: Failure) -> RunIncomplete | None:
         """Count `failure`, and return why the run should stop, None where it should go on."""
-        self._failed = self._failed + 1 if failure.error in _ADVICE else 0
+        # Where a request was accepted, only some pairs are too long.
+        is_of_pair = failure.error == "too_long" and self._client.has_completion
+        self._failed = self._failed + 1 if failure.error in _ADVICE and not is_of_pair else 0
         self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if failure.thinking else 0
         if self._failed >= _MAX_FAILED:

@@ -86,6 +86,8 @@ class JudgmentRecorder:
     ) -> None:
         #: The time of the last judgment.
         self.added_at = time.monotonic()
+        #: Whether one of the judgments that need no call is a grade of the model.
+        self.has_verdict = False
         self._plan = plan
         self._spend_limit = spend_limit
         self._log = log
@@ -98,6 +100,10 @@ class JudgmentRecorder:
         for judgments in self._plan.find_known_judgments(store):
             self._log.add(judgments.keys(), judgments.values())
             ended += self._counter.count_judgments(judgments.values())
+            self.has_verdict = self.has_verdict or any(
+                judgment.grade is not None and not judgment.assessor.startswith("rule:")
+                for judgment in judgments.values()
+            )
         self.added_at = time.monotonic()
         self._progress.begin(len(self._plan), len(self._log), self._plan.assessor.subject, member)
         for repeat in ended:

@@ -139,9 +139,11 @@ class ModelClient:
         self.price = price
         self.limiter = AdaptiveLimiter(limits.concurrency)
         self._retry_budget = RetryBudget(limits.concurrency)
-        #: Whether a response of the server's API arrived in this run, a success or an error; a success.
-        self._has_response = self._has_completion = False
-        self._startup_errors = _StartupErrors(model.endpoint, limits)
+        #: Whether a response of the server's API arrived in this run, a success or an error.
+        self._has_response = False
+        #: Whether the server accepted a request, in this run or, as the store shows, in an earlier one.
+        self.has_completion = False
+        self._startup_errors = _StartupErrors(model.endpoint or model.name, limits)
         #: What the last error says that a retry may solve.
         self._last_error = ""
         #: The longest Retry-After that was waited for, in seconds.
@@ -244,7 +246,7 @@ class ModelClient:
             if is_call:
                 self.spend_limit.settle(call, self.price, most)
             permit.hooks.end_call(call)
-        self._has_response = self._has_completion = True
+        self._has_response = self.has_completion = True
         self._retry_budget.deposit()
         self.limiter.record_answer(permit.current)
         return completion
@@ -275,7 +277,7 @@ class ModelClient:
         refuses all requests.
         """
         if isinstance(error, RequestRejected):
-            return None if self._has_completion else self._startup_errors.check_refusal(error)
+            return None if self.has_completion else self._startup_errors.check_refusal(error)
         if not isinstance(error, RetryableError):
             return None
         max_wait, outage = self.limits.max_wait, self.limiter.measure_outage()

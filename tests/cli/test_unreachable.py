@@ -153,6 +153,34 @@ def test_pairs_that_are_all_too_long_stop_the_run(tmp_path: Path) -> None:
     assert "lower --max-chars" in read_last_line(result)
 
 
+@pytest.mark.parametrize(
+    ("error", "count"),
+    [
+        ({"message": "`messages` must be a text"}, 3),
+        ({"code": "context_length_exceeded", "message": "maximum context"}, 30),
+    ],
+)
+def test_pairs_that_are_refused_in_each_run_do_not_stop_the_second_one(
+    error: dict[str, str], count: int, tmp_path: Path
+) -> None:
+    def refuse_some(request: ChatRequest) -> Reply:
+        if "grade=3" in request.prompt:
+            return Reply(status=400, body=json.dumps({"error": error}))
+        return reply_with_grade(request)
+
+    rows = make_rows(1, 1, count + 20)
+    for at, row in enumerate(rows):  # the first ones are accepted
+        row["snippet"] = f"text {at} grade={1 if at < 20 else 3}"
+    data = write_rows(tmp_path / "d.jsonl", rows)
+    with LoopbackServer(refuse_some) as server:
+        options = ("-m", "openai:m", "--base-url", server.openai_url, "--depth", count + 20)
+        for requests in (count + 20, count):
+            before = len(server.requests)
+            result = run_judge("run", data, *options, "--min-coverage", 0, "--out", tmp_path / "r" / "x")
+            assert result.returncode == 0, result.stderr
+            assert len(server.requests) - before == requests
+
+
 def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
     body = json.dumps({"error": {"message": "no, sk-canary-5b1d9f: messages[1] is odd"}})
 
