@@ -374,11 +374,10 @@ def _open_resources(config: Config) -> Resources:
     if config.panel:
         raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
     (assessor,) = factory.build_assessors(config)
-    (member,) = factory.build_panel(
-        config, [assessor], CancelToken(), SpendLimit(config.max_calls, config.budget)
-    )
+    spend_limit = SpendLimit(config.max_calls, config.budget)
+    client = factory.build_client(config, assessor.model, CancelToken(), spend_limit)
     store = VerdictStore(Path(config.store or "runs/verdicts.sqlite"))
-    return Resources(config, assessor, member.client, store, make_lease_window(store, member.client))
+    return Resources(config, assessor, client, store, make_lease_window(store, client))
 
 
 def _shut_down(loop: asyncio.AbstractEventLoop, resources: Resources, thread: threading.Thread) -> None:

@@ -164,7 +164,7 @@ def _prepare_test(config: Config) -> _PreparedTest:
                 model=config.model,
             )
     check_testable(config.model)
-    config = replace(config, dates=False, as_of=None)
+    config = replace(config, dates=False, as_of=None, batch=False)
     model = factory.build_model(config)
     pairs = probes.make_probe_pairs(probes.load_probes(), config.lang, config.max_chars)
     shipped = factory.build_assessor(config, model)
