@@ -114,7 +114,8 @@ def test_words_that_take_an_answer_back_refuse_it(sentence: str) -> None:
             "摘要无法判断真伪。",
             "The page gives no basis for a dose.",
         ),
-        *("The claims cannot be judged here.", "摘要中的猜测没有依据。"),
+        *("The claims cannot be judged here.", "摘要中的猜测没有依据。", "没有提供摘要中提到的链接。"),
+        *("The snippet is not provided with a date.", "No snippet was given a date."),
         *("如果需要更多请告诉我。", "如上所述。", "如摘要所示。", "Prices are given only if you log in."),
     ],
 )
