@@ -202,12 +202,22 @@ class TimedOut(RetryableError):
 class NoResponse(RetryableError):
     """The response is not one of the API: a broken connection, an HTML page: kind transport.
 
-    `is_page` is True for an HTML page, which a proxy or a web server sends instead of the provider.
+    `is_page` is True for an HTML page, which a proxy or a web server sends instead of the provider,
+    `is_other_api` for an answer of another API.
     """
 
-    def __init__(self, kind: str, detail: str, *, is_page: bool = False, maybe_billed: bool = True) -> None:
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        *,
+        is_page: bool = False,
+        is_other_api: bool = False,
+        maybe_billed: bool = True,
+    ) -> None:
         super().__init__(kind, detail, maybe_billed=maybe_billed)
         self.is_page = is_page
+        self.is_other_api = is_other_api
 
 
 class ParametersRejected(CallError):
@@ -224,7 +234,7 @@ class RequestRejected(CallError):
 class AccountError(CallError):
     """No call can succeed.
 
-    Kinds auth, quota, model_not_found, bad_parameter, not_found, unreadable, closed.
+    Kinds auth, quota, model_not_found, bad_parameter, not_found, closed.
     """
 
 

@@ -273,13 +273,15 @@ class ModelClient:
     def _find_reason_to_stop(self, error: CallError) -> str | None:
         """Return why the server is unavailable, None while it may be available.
 
-        It gave no answer for too long, which is soon where it never answered, asks to wait for too long, or
-        refuses all requests.
+        It gave no answer for too long, which is soon where it never answered, asks to wait for too long,
+        refuses all requests, or answers as another API.
         """
         if isinstance(error, RequestRejected):
             return None if self.has_completion else self._startup_errors.check_refusal(error)
         if not isinstance(error, RetryableError):
             return None
+        if isinstance(error, NoResponse) and error.is_other_api and not self.has_completion:
+            return Message(error.detail)
         max_wait, outage = self.limits.max_wait, self.limiter.measure_outage()
         wait = error.retry_after or 0.0
         endpoint = self.model.endpoint

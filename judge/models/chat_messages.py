@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from judge.errors import AccountError, NoResponse, RequestRejected, RetryableError
+from judge.errors import NoResponse, RequestRejected, RetryableError
 from judge.messages import Message
 from judge.models.error_mapping import ErrorResponse, find_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
@@ -95,7 +95,7 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
     """Return the error for a response whose body is not a whole JSON object, with what the body is."""
     if not _PAGE.search(text[:_PAGE_START]):
         if _EVENT_STREAM.match(text[:_PAGE_START]):
-            raise _make_other_api_error(Message("a stream of server-sent events"), "https://HOST/v1")
+            return _make_other_api_error(Message("a stream of server-sent events"), "https://HOST/v1")
         _check_api(_parse_json(text.partition("\n")[0]))  # a stream of objects
         begin = shorten(mask(text[:1000])[:80]) or "nothing"
         return make_transport_error(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
@@ -114,7 +114,7 @@ def read_chat_completion(
 
     No choice, or one without content, is the empty text. `secrets` are masked in all of it. Raises
     RequestRejected when the model refused or a filter cut its answer, RetryableError when the server did not
-    finish it, AccountError for the answer of another API.
+    finish it, NoResponse for the answer of another API.
     """
     choices, request_id = json_body.get("choices"), json_body.get("id")
     if choices is None:
@@ -149,21 +149,21 @@ def _has_reasoning(message: Mapping[str, Any]) -> bool:
 
 
 def _check_api(json_body: object) -> None:
-    """Raise AccountError for the answer of an API that is not chat completions."""
+    """Raise NoResponse for the answer of an API that is not chat completions."""
     body = as_mapping(json_body)
     for names, api, url in _OTHER_APIS:
         if all(name in body and value in (None, body[name]) for name, value in names.items()):
             raise _make_other_api_error(api, url)
 
 
-def _make_other_api_error(api: Message, url: str) -> AccountError:
+def _make_other_api_error(api: Message, url: str) -> NoResponse:
     detail = Message(
         "the server answers with {api}, not chat completions; write --base-url {url}, which ends before"
         " /chat/completions",
         api=api,
         url=url,
     )
-    return AccountError("unreadable", detail, maybe_billed=True)
+    return NoResponse("transport", detail, is_other_api=True)
 
 
 def _check_end(finish_reason: str, refusal: str, usage: Usage | None) -> None:

@@ -142,6 +142,16 @@ def test_an_answer_of_another_api_stops_the_run_at_once(body: str, words: str, t
     assert "--base-url" in output
 
 
+def test_one_stream_of_events_among_accepted_requests_is_requested_again(tmp_path: Path) -> None:
+    def stream_once(request: ChatRequest) -> Reply:
+        error = json.dumps({"error": {"message": "Rate limit reached"}})
+        return Reply(body=f"data: {error}\n\n") if request.number == 5 else reply_with_grade(request)
+
+    with LoopbackServer(stream_once) as server:
+        result = run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1)
+        assert (result.returncode, len(server.requests)) == (0, 11), result.stderr
+
+
 def test_pairs_that_are_all_too_long_stop_the_run(tmp_path: Path) -> None:
     body = json.dumps({"error": {"code": "context_length_exceeded", "message": "maximum context"}})
     data = write_rows(tmp_path / "many.jsonl", make_rows(20, 1, 4))
