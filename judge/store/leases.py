@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 import time
 import uuid
 from contextlib import suppress
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from judge.filesystem import check_regular, make_folder
+from judge.filesystem import check_regular, make_folder, open_for_read
 from judge.records import LOST
 
 #: Seconds for which a lock file without a lock may be one that a process is about to lock.
@@ -47,6 +48,22 @@ class Busy(Enum):
     LEASED_ELSEWHERE = auto()
     #: The request for the key is in a batch that has not ended.
     IN_BATCH = auto()
+
+
+def _is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of a file with several names, which FileLock would empty."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        with open_for_read(path) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def lock_folder(store: Path) -> Path:
@@ -84,7 +101,10 @@ class LeaseHolder:
         path = self._name_path(holder_id)
         try:
             check_regular(path)
-        except OSError:  # no process of judge made it
+        except OSError:
+            # No process of judge made it, or the folder was copied by hard links while one runs.
+            if _is_locked(path):
+                return False
             path.unlink(missing_ok=True)
             return True
         lock = FileLock(path, thread_local=False)
