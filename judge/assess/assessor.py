@@ -48,7 +48,7 @@ _YES_OR_NO = re.compile(
 #: This many letters of the instructions in a reason are not a coincidence.
 _ECHO_LENGTH = 40
 #: The flags of snippets without readable text, and why one with such a flag is unjudged.
-_RULES = {
+_NO_TEXT_FLAGS = {
     TEXT_MISSING: Message("the dataset does not say what the engine showed"),
     TEXT_CUT: Message("nothing can be read in the part of the text that max_chars leaves; raise max_chars"),
     EMPTY_SNIPPET: "",
@@ -296,7 +296,7 @@ class Assessor:
         """
         if not assignment.pair.snippet.flags:
             return None
-        for kind, why in _RULES.items():
+        for kind, why in _NO_TEXT_FLAGS.items():
             if kind in assignment.pair.snippet.flags:
                 judgment = self.make_judgment(assignment, Failure(kind, str(why)))
                 judgment = replace(judgment, assessor=f"rule:{kind}", params={})

@@ -40,7 +40,7 @@ _MAX_LASTING = 0.5
 #: unknown kind after which it stops at one that has accepted no request.
 _MAX_TIMEOUTS, _MAX_PAGES, _MAX_REFUSALS = 3, 3, 3
 #: What differs in a message from request to request, such as a number or an id.
-_VARYING = re.compile(r"\w*\d\w*", re.ASCII)
+_VARYING_WORD = re.compile(r"\w*\d\w*", re.ASCII)
 #: Broken connections after which it stops, when they take this many seconds.
 _MAX_BROKEN, _BROKEN_SECONDS = 5, 10.0
 #: Waits for Retry-After of more seconds are reported at the end of a run.
@@ -337,7 +337,7 @@ class _StartupErrors:
 
         As long as no request was accepted, the same refusal in a row concerns the requests, not their pairs.
         """
-        refusal = _VARYING.sub("", error.detail) if error.kind == "bad_request" else ""
+        refusal = _VARYING_WORD.sub("", error.detail) if error.kind == "bad_request" else ""
         self._refusals = self._refusals + 1 if refusal == self._refusal else 1
         self._refusal = refusal
         if not refusal or self._refusals < _MAX_REFUSALS:
