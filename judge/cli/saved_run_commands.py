@@ -244,10 +244,6 @@ def agree(
     single pairs.
     """
     from judge.analysis.pair_plan import DrawSize
-    from judge.analysis.planned_order import PlannedComparison
-    from judge.cli.render import agreement_tables, order_tables
-    from judge.cli.render.tables import print_parts
-    from judge.runs.folder import translate_run_errors
 
     if trec_runs:
         trec_runs, more = [*trec_runs, *map(Path, more or ())], None
@@ -267,7 +263,16 @@ def agree(
     result = _compare_labels(run, qrels_files, plan, measure, trec_runs, depth, scale)
     if json:
         print_json(result)
-        return
+    else:
+        _print_comparison(result, run, measure)
+
+
+def _print_comparison(result: LabelAgreement | PlannedComparison, run: Path, measure: str | None) -> None:
+    from judge.analysis.planned_order import PlannedComparison
+    from judge.cli.render import agreement_tables, order_tables
+    from judge.cli.render.tables import print_parts
+    from judge.runs.folder import translate_run_errors
+
     with translate_run_errors(run):
         if isinstance(result, PlannedComparison):
             print_parts(order_tables.list_decision_parts(result))
