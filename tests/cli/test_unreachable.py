@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,13 +11,7 @@ import pytest
 from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-
-
-def find_unused_address() -> str:
-    """Return an address without a server."""
-    with closing(socket.socket()) as content:
-        content.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{content.getsockname()[1]}"
+from tests.support.server_thread import reserve_unused_address
 
 
 def run_with_short_wait(
@@ -39,13 +31,12 @@ def read_last_line(result: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_a_server_that_does_not_run_is_named_with_the_reason(tmp_path: Path) -> None:
-    where = find_unused_address()
-    output = read_last_line(run_with_short_wait(tmp_path, f"http://{where}/v1"))
-    assert (
-        f"10 of 10 unjudged: no connection to http://{where}/v1: connection refused; check --base" in output
-    )
-    chinese = read_last_line(run_with_short_wait(tmp_path, f"http://{where}/v1", "--ui-lang", "zh"))
-    assert f"无法连接 http://{where}/v1：连接被拒绝；" in chinese
+    with reserve_unused_address() as where:
+        url = f"http://{where}/v1"
+        output = read_last_line(run_with_short_wait(tmp_path, url))
+        chinese = read_last_line(run_with_short_wait(tmp_path, url, "--ui-lang", "zh"))
+    assert f"10 of 10 unjudged: no connection to {url}: connection refused; check --base" in output
+    assert f"无法连接 {url}：连接被拒绝；" in chinese
 
 
 def test_a_server_that_cannot_do_tls_costs_few_tries(tmp_path: Path) -> None:
@@ -61,11 +52,11 @@ def test_a_server_that_cannot_do_tls_costs_few_tries(tmp_path: Path) -> None:
 # The SDK passes the proxy's user to aiohttp by a parameter that aiohttp 4 removes.
 @pytest.mark.filterwarnings("ignore:.*will be removed in (aiohttp 4|v4):DeprecationWarning")
 def test_a_proxy_that_is_down_is_named_without_its_password(tmp_path: Path) -> None:
-    where = find_unused_address()
-    named = f"http://me:s3cret@{where}"
-    result = run_with_short_wait(
-        tmp_path, "https://judge.example/v1", https_proxy=named, no_proxy="", NO_PROXY=""
-    )
+    with reserve_unused_address() as where:
+        proxy = f"http://me:s3cret@{where}"
+        result = run_with_short_wait(
+            tmp_path, "https://judge.example/v1", https_proxy=proxy, no_proxy="", NO_PROXY=""
+        )
     assert f"https://judge.example/v1 through the proxy http://{where}: connection refused" in read_last_line(
         result
     )

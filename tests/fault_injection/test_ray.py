@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from tests.fault_injection.ray_nodes import RAY_SETTINGS
 from tests.support.command_line import make_words, run_process
 from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
+from tests.support.server_thread import reserve_unused_address
 
 pytestmark = [
     pytest.mark.slow,
@@ -82,9 +82,7 @@ def test_a_killed_node_costs_neither_a_pair_nor_a_second_payment_for_an_answer(t
 
 def test_a_cluster_that_cannot_be_reached_ends_the_run(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", make_rows(2, 1, 1))
-    with LoopbackServer(reply_with_grade) as server, socket.create_server(("127.0.0.1", 0)) as listener:
-        closed = f"127.0.0.1:{listener.getsockname()[1]}"
-        listener.close()
+    with LoopbackServer(reply_with_grade) as server, reserve_unused_address() as closed:
         words = (*make_words(data, server), "--on", "ray", "--ray-address", closed)
         run = run_process(*words, "--out", tmp_path / "run")
         assert server.requests == []

@@ -1,9 +1,12 @@
-"""A real HTTP server on 127.0.0.1 in a thread of its own."""
+"""A real HTTP server on 127.0.0.1 in a thread of its own, and an address without a server."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -62,3 +65,11 @@ class ThreadedServer:
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=501)
+
+
+@contextmanager
+def reserve_unused_address() -> Iterator[str]:
+    """Yield an address that refuses connections; no other process gets its port before the block ends."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{bound.getsockname()[1]}"

@@ -24,6 +24,7 @@ from judge.nightly.notifications import FORMATS, Webhook, post_message, publish
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.support.server_thread import reserve_unused_address
 from tests.unit.nightly.records import make_night, make_regression, make_row, parse_record
 
 RECORD = parse_record(make_night("2026-05-02"))
@@ -142,12 +143,8 @@ def test_an_answer_that_nobody_can_read_ends_nothing(body: str) -> None:
 
 
 def test_a_server_that_is_not_there_is_said_without_its_address() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    wrong = post_message(
-        Webhook("json", f"http://127.0.0.1:{port}/tokentokentoken"), TEXT, RECORD, pause=0.01
-    )
+    with reserve_unused_address() as where:
+        wrong = post_message(Webhook("json", f"http://{where}/tokentokentoken"), TEXT, RECORD, pause=0.01)
     assert wrong == "Connection refused"
 
 
