@@ -69,7 +69,6 @@ JUDGMENT_ERRORS: Mapping[str, Message] = {
     "no_quorum": Message("too few of the panel judged it"),
     "no_text": Message("the text is missing"),
     "text_cut": Message("nothing to read before the length limit"),
-    "no_attempt": Message("no attempt was allowed"),
 }
 #: What other kinds of errors mean; no judgment has them, because they stop a run or concern an engine.
 _OTHER_ERRORS: Mapping[str, Message] = {
@@ -221,7 +220,7 @@ class NoResponse(RetryableError):
 
 
 class ParametersRejected(CallError):
-    """The server rejected a parameter or a format, and the adapter removed it: kind conceded.
+    """The server rejected a parameter or a format, and the adapter removed it: kind unsupported.
 
     The same prompt is sent again at once. This ends, because the number of parameters is finite.
     """

@@ -26,7 +26,7 @@ from judge.messages import Message
 from judge.records import ListKey, PairKey, Ranking
 
 #: Measures that are sums over ranks, so that their mean over grades follows from the mean gains.
-_SUMS = ("nDCG", "sDCG", "DCG", "P")
+_LINEAR_MEASURES = ("nDCG", "sDCG", "DCG", "P")
 
 
 def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
@@ -45,7 +45,9 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
         )
         return summarise_dimension({}, run.data.engines, (remark,))
     measures = [
-        measure for measure in run.spec.measures if measure.name in _SUMS and measure.compares_engines
+        measure
+        for measure in run.spec.measures
+        if measure.name in _LINEAR_MEASURES and measure.compares_engines
     ]
     measures = measures or [Measure("sDCG", depth)]
     values: dict[ListKey, dict[str, float | None]] = defaultdict(dict)

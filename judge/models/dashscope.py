@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from judge.errors import SetupError, advise_install
 from judge.models import body_limits, chat_messages
 from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error, make_timeout_error
-from judge.models.negotiation import CONCESSIONS, Concession, Negotiation, build_sampling_params
+from judge.models.negotiation import OPTIONAL_PARAMS, Negotiation, OptionalParam, build_sampling_params
 from judge.models.providers import DASHSCOPE
 from judge.models.server import ServerAccess, find_proxy
 from judge.records import Completion, Prompt, Sampling
@@ -60,7 +60,7 @@ class DashScope:
         self._model = model
         self._server = server
         # The SDK has no other name for a parameter, so one that the server refuses is dropped.
-        dropped = [Concession(concession.parameter) for concession in CONCESSIONS]
+        dropped = [OptionalParam(each.parameter) for each in OPTIONAL_PARAMS]
         self._negotiation = Negotiation(params, ("json_object", "text"), dropped)
         # The SDK's own pool keeps 20 connections; further calls would each need a new handshake.
         limits = httpx.Limits(

@@ -147,7 +147,7 @@ class LangChainModel:
             changes = dict.fromkeys(own) | ({holder: remaining or None} if extra else {})
             self._model = model.model_copy(update=changes)
             self._sent = {name: value for name, value in self._sent.items() if name not in refused}
-        return ParametersRejected("conceded", error.detail)
+        return ParametersRejected("unsupported", error.detail)
 
 
 def open_chat_model(spec: str, access: ServerAccess, sampling: Sampling) -> LangChainModel:

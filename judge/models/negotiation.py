@@ -36,7 +36,7 @@ _LEAST_VALUE = re.compile(r"supported values are: '(\w{1,20})'", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class Concession:
+class OptionalParam:
     """A parameter that a server may refuse; `instead` takes its value.
 
     `instead` None drops the parameter; the server then uses its default. A server may refuse the `inner` name
@@ -56,12 +56,12 @@ class Concession:
         return re.search(other + about, message, re.I) is not None
 
 
-CONCESSIONS = (
-    Concession("max_tokens", instead="max_completion_tokens"),
-    Concession("max_completion_tokens"),
-    *map(Concession, ("temperature", "top_p", "seed")),
-    *map(Concession, ("enable_thinking", "thinking", "reasoning", "reasoning_effort")),
-    Concession("chat_template_kwargs", inner="enable_thinking"),
+OPTIONAL_PARAMS = (
+    OptionalParam("max_tokens", instead="max_completion_tokens"),
+    OptionalParam("max_completion_tokens"),
+    *map(OptionalParam, ("temperature", "top_p", "seed")),
+    *map(OptionalParam, ("enable_thinking", "thinking", "reasoning", "reasoning_effort")),
+    OptionalParam("chat_template_kwargs", inner="enable_thinking"),
 )
 
 
@@ -101,10 +101,10 @@ class Negotiation:
         self,
         params: Mapping[str, Any],
         forms: tuple[Form, ...],
-        concessions: Sequence[Concession] = CONCESSIONS,
+        optional: Sequence[OptionalParam] = OPTIONAL_PARAMS,
     ) -> None:
         self._forms = forms
-        self._concessions = concessions
+        self._optional = optional
         self.params = RequestParams(params, forms[0])
 
     def step_down(self, refused_params: RequestParams, response: ErrorResponse) -> ParametersRejected | None:
@@ -117,19 +117,19 @@ class Negotiation:
         reduced = self._reduce(refused_params, f"{response.code} {response.param} {response.message}")
         if reduced is not None and self.params is refused_params:
             self.params = reduced
-        return None if reduced is None else ParametersRejected("conceded", shorten(response.message))
+        return None if reduced is None else ParametersRejected("unsupported", shorten(response.message))
 
     def _reduce(self, params: RequestParams, message: str) -> RequestParams | None:
         if re.search(_ABOUT_FORM, message, re.I) and params.form != self._forms[-1]:
             return RequestParams(params.params, self._forms[self._forms.index(params.form) + 1])
-        for concession in self._concessions:
-            if concession.parameter in params.params and concession.is_in(message):
+        for each in self._optional:
+            if each.parameter in params.params and each.is_in(message):
                 remaining = dict(params.params)
-                value = remaining.pop(concession.parameter)
-                if concession.instead is not None:
-                    remaining[concession.instead] = value
+                value = remaining.pop(each.parameter)
+                if each.instead is not None:
+                    remaining[each.instead] = value
                 elif value == "none" and (least := _LEAST_VALUE.search(message)):
-                    remaining[concession.parameter] = least[1]  # the least thinking of this model
+                    remaining[each.parameter] = least[1]  # the least thinking of this model
                 return RequestParams(remaining, params.form)
         return None
 

@@ -64,7 +64,7 @@ class Reranker:
         if isinstance(json_body, error_mapping.ErrorResponse):
             if json_body.status == 422 and "texts" in json_body.message and not is_tei:
                 self._is_tei = True
-                raise ParametersRejected("conceded", error_mapping.shorten(json_body.message))
+                raise ParametersRejected("unsupported", error_mapping.shorten(json_body.message))
             raise error_mapping.classify(json_body, *self._secrets, endpoint=self.endpoint)
         return self._read(json_body)
 

@@ -25,7 +25,7 @@ from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
 from judge.nightly.record import QueryDrift
-from judge.nightly.stores import NightJudging
+from judge.nightly.stores import JudgedNight
 from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
 
@@ -42,51 +42,51 @@ def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str
     return [*find_without_text(shares, baseline, context.rules.max_empty_snippets, collected=collected)]
 
 
-def gather_evidence(context: NightContext, judging: NightJudging) -> Evidence:
+def gather_evidence(context: NightContext, judged: JudgedNight) -> Evidence:
     """Return all evidence of the night: of what it judged, and of the comparison with the baseline."""
     baseline, command = context.baseline, make_set_command(context.folder.path)
     evidence = Evidence(
         has_baseline=baseline is not None,
         to_accept=command,
-        are_settings_changed=bool(judging.setting_changes),
-        assessor_changes=judging.early_changes,
-        missing=judging.missing,
+        are_settings_changed=bool(judged.setting_changes),
+        assessor_changes=judged.early_changes,
+        missing=judged.missing,
         engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
-    if judging.run is None:  # so nothing is judged that could be the baseline
+    if judged.run is None:  # so nothing is judged that could be the baseline
         again = Message(
             'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
             command=command,
         )
-        is_stopped = not judging.missing
+        is_stopped = not judged.missing
         return replace(evidence, is_stopped=is_stopped, to_accept=again if is_stopped else "")
     if baseline:
-        return _compare(context, judging, judging.run, baseline, evidence)
-    later_models = _find_later_models(judging, None)
+        return _compare(context, judged, judged.run, baseline, evidence)
+    later_models = _find_later_models(judged, None)
     changes = [Message("{reason}; make the next night the baseline", reason=text) for text in later_models]
-    unanswered = find_missing_answers(judging.run.summary.engines, context.rules.max_missing)
+    unanswered = find_missing_answers(judged.run.summary.engines, context.rules.max_missing)
     return replace(
         evidence,
-        assessor_changes=[*judging.early_changes, *changes],
-        missing=[*judging.missing, *unanswered],
+        assessor_changes=[*judged.early_changes, *changes],
+        missing=[*judged.missing, *unanswered],
     )
 
 
 def _compare(
-    context: NightContext, judging: NightJudging, run: RunResult, baseline: Baseline, evidence: Evidence
+    context: NightContext, judged: JudgedNight, run: RunResult, baseline: Baseline, evidence: Evidence
 ) -> Evidence:
     """Return the evidence with all that differs between the run of the night and the baseline.
 
     The names of models and, where they are the same, the pairs that both runs judged show another assessor.
     """
-    rules, check, engines, command = context.rules, judging.check, run.summary.engines, evidence.to_accept
+    rules, check, engines, command = context.rules, judged.check, run.summary.engines, evidence.to_accept
     query_drift = measure_query_drift(run, baseline.run)
     query_changes = tuple(find_query_changes(query_drift, rules, command))
-    later_models = _find_later_models(judging, baseline)
+    later_models = _find_later_models(judged, baseline)
     new_models = later_models or _find_new_models(run.summary, baseline, check, rules)
-    changes = [*judging.early_changes, *new_models]
+    changes = [*judged.early_changes, *new_models]
     combined, shift = None, None
-    if context.config.depth == baseline.run.pool.depth and not (query_changes or judging.setting_changes):
+    if context.config.depth == baseline.run.pool.depth and not (query_changes or judged.setting_changes):
         combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
         shift = combined.shift if combined.shift and combined.shift.p < rules.canary_alpha else None
     if shift and not changes:
@@ -99,7 +99,7 @@ def _compare(
             )
         )
     to_accept, suspect_store = command, ""
-    if changes and judging.quarantined_store is None:  # its verdicts can be of two assessors
+    if changes and judged.quarantined_store is None:  # its verdicts can be of two assessors
         to_accept = Message("make the next night the baseline")
         if check is None:
             to_accept = Message(
@@ -142,11 +142,11 @@ def _test(context: NightContext, combined: CombinedRuns, shift: float | None, ev
     return replace(evidence, outcomes=outcomes, remarks=remarks)
 
 
-def _find_later_models(judging: NightJudging, baseline: Baseline | None) -> list[str]:
+def _find_later_models(judged: JudgedNight, baseline: Baseline | None) -> list[str]:
     """Return a sentence when models graded tonight whose names are new since the canaries."""
-    summaries = judging.check.summaries if judging.check else ()
+    summaries = judged.check.summaries if judged.check else ()
     at_canaries = frozenset[str]().union(*map(list_served_models, summaries))
-    later = {*judging.served} - at_canaries - {*(baseline.reference.served if baseline else ())}
+    later = {*judged.served} - at_canaries - {*(baseline.reference.served if baseline else ())}
     if not later or not at_canaries:
         return []
     return [
@@ -174,10 +174,10 @@ def _find_new_models(
 
 
 def collect_remarks(
-    context: NightContext, judging: NightJudging, evidence: Evidence, unused_verdicts: Iterable[str]
+    context: NightContext, judged: JudgedNight, evidence: Evidence, unused_verdicts: Iterable[str]
 ) -> Iterator[str]:
     """Yield what a reader must know besides the reasons of the decision."""
-    run, check = judging.run, judging.check
+    run, check = judged.run, judged.check
     if run:
         errors: dict[str, Counter[str]] = {}
         for ranking in run.data.rankings:
@@ -207,10 +207,10 @@ def collect_remarks(
             " assessor",
             names=NameList(check.accepted),
         )
-    if judging.quarantined_store:
+    if judged.quarantined_store:
         yield Message(
             "the verdicts of this assessor are quarantined in {store} until a baseline is set",
-            store=judging.quarantined_store,
+            store=judged.quarantined_store,
         )
     yield from context.collection.remarks
     # The nights of a baseline have the same short lists; they are named once.

@@ -60,7 +60,7 @@ from judge.nightly.record import (
     RegressionTest,
     read_night,
 )
-from judge.nightly.stores import NightJudging
+from judge.nightly.stores import JudgedNight
 from judge.nightly.trend_page import write_trend_page
 from judge.run_identity import choose_store_path, update_identity
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -185,42 +185,42 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
     if context.baseline and (name := context.baseline.pointer.quarantined_store):
         night_stores.promote(name)
-    judging = _judge(context, identity, missing_texts, listeners)
+    judged = _judge(context, identity, missing_texts, listeners)
     paid = ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
-    judging = replace(judging, served=paid.served)
-    evidence = gather_evidence(context, judging)
-    stores.keep_verdicts(night_stores, judging, has_drifted=bool(evidence.assessor_changes))
-    record = _make_record(context, identity, judging, evidence, paid.cost_total)
+    judged = replace(judged, served=paid.served)
+    evidence = gather_evidence(context, judged)
+    stores.keep_verdicts(night_stores, judged, has_drifted=bool(evidence.assessor_changes))
+    record = _make_record(context, identity, judged, evidence, paid.cost_total)
     record = replace(record, banner=make_banner(record))
     context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
-    if judging.run:
+    if judged.run:
         store_files.remove_store(night_stores.own)
     return record
 
 
 def _judge(
     context: NightContext, identity: RunIdentity, missing_texts: Sequence[str], listeners: _Listeners
-) -> NightJudging:
+) -> JudgedNight:
     """Judge the canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
     config, rules, baseline = context.config, context.rules, context.baseline
     setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
     if missing_texts:
-        return NightJudging(setting_changes, missing_texts)
+        return JudgedNight(setting_changes, missing_texts)
     canary_progress, progress = listeners
     # The limits are for the canaries and the pool together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
     check = _judge_canaries(context, spend_limit, canary_progress)
-    judging = NightJudging(setting_changes, [*explain_unanswered_canaries(check, rules)], check)
+    judged = JudgedNight(setting_changes, [*explain_unanswered_canaries(check, rules)], check)
     # A user who changes the options needs a night that can be the baseline, so such a night is judged.
-    is_stopped = judging.early_changes and not setting_changes and rules.judge_on_drift == "stop"
-    if judging.missing or is_stopped:
-        return judging
-    store = stores.choose_store(context, identity, judging)
+    is_stopped = judged.early_changes and not setting_changes and rules.judge_on_drift == "stop"
+    if judged.missing or is_stopped:
+        return judged
+    store = stores.choose_store(context, identity, judged)
     ledger.start_counting(context.folder, store)
     update_identity(context.folder, identity)
     run = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
     missing = [run.incomplete.message] if run.incomplete else []
-    return replace(judging, run=run, store=store, missing=missing)
+    return replace(judged, run=run, store=store, missing=missing)
 
 
 def _judge_canaries(
@@ -272,12 +272,12 @@ def _choose_canary_folder(context: NightContext) -> Path:
 def _make_record(
     context: NightContext,
     identity: RunIdentity,
-    judging: NightJudging,
+    judged: JudgedNight,
     evidence: Evidence,
     cost_total: NightCost,
 ) -> NightRecord:
     config, rules, scale = context.config, context.rules, context.config.grading
-    run, check, store, decision = judging.run, judging.check, judging.quarantined_store, decide(evidence)
+    run, check, store, decision = judged.run, judged.check, judged.quarantined_store, decide(evidence)
     test = RegressionTest(
         ran=not evidence.suspended,
         alpha=rules.alpha,
@@ -299,7 +299,7 @@ def _make_record(
         complete=decision.state != "unfinished",
         missing=decision.missing,
         stopped=decision.state == "stopped",
-        remarks=tuple(collect_remarks(context, judging, evidence, unused)),
+        remarks=tuple(collect_remarks(context, judged, evidence, unused)),
         assessor=summaries[0].assessor if summaries else config.model,
         prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
         served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),

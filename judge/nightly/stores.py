@@ -51,7 +51,7 @@ _QUARANTINED = ".drifted-"
 
 
 @dataclass(frozen=True, slots=True)
-class NightJudging:
+class JudgedNight:
     """What a night judged: the canaries (`check`), then the pool (`run`); each is None where it was not.
 
     `setting_changes` say how the assessor is configured differently than at the baseline, `missing` why
@@ -147,16 +147,16 @@ def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
     return min((path for path in paths if path.stem.rpartition(".backup-")[2] > pointer.name), default=None)
 
 
-def choose_store(context: NightContext, identity: RunIdentity, judging: NightJudging) -> Path:
+def choose_store(context: NightContext, identity: RunIdentity, judged: JudgedNight) -> Path:
     """Return the store that the pool of the night is judged with, as the docstring of this module says."""
-    night, check = NightStores.from_context(context), judging.check
-    if judging.early_changes or (check and context.baseline and not check.compares_with_baseline):
+    night, check = NightStores.from_context(context), judged.check
+    if judged.early_changes or (check and context.baseline and not check.compares_with_baseline):
         for store, day in list_quarantined_stores(night.nights):
             # A night that was killed after it had copied its verdicts has more of them in its own store.
             is_copied = day == night.day and night.own.exists()
             if not is_copied and _has_same_assessor(context, RunFolder(night.nights / day), identity, check):
                 return store
-    if not judging.early_changes:
+    if not judged.early_changes:
         return night.begin_own()
     store_files.remove_store(night.quarantined)  # of an assessor that changed once more during this night
     if _can_copy_shared(context, identity, check):
@@ -177,16 +177,16 @@ def _can_copy_shared(context: NightContext, identity: RunIdentity, check: Canary
     return check.canary_grades.served >= {*baseline.reference.served}
 
 
-def keep_verdicts(night: NightStores, judging: NightJudging, *, has_drifted: bool) -> None:
+def keep_verdicts(night: NightStores, judged: JudgedNight, *, has_drifted: bool) -> None:
     """Put the verdicts in the night's own store where the docstring of this module says.
 
     `has_drifted` tells whether the night shows assessor drift. It can be incomplete: its verdicts were paid.
     """
-    if judging.store != night.own:
+    if judged.store != night.own:
         return
     if not has_drifted:
         night.end_own()
-    elif judging.check and not judging.check.compares_with_baseline:
+    elif judged.check and not judged.check.compares_with_baseline:
         night.quarantine_own()
 
 

@@ -1,4 +1,4 @@
-"""The requests for one pair: each is counted, concessions follow at once, retries wait."""
+"""The requests for one pair: each is counted, a rejected parameter is dropped at once, retries wait."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support import virtual_time
 from tests.unit.client.simulation import CallList, ScriptedModel, SilentModel, make_prompt
 
 SERVER_ERROR = RetryableError("server_error", "down")
-CONCESSION = ParametersRejected("conceded", "no json_schema")
+REJECTED_PARAMETER = ParametersRejected("unsupported", "no json_schema")
 CONNECTION_REFUSED = ConnectionFailed("transport", "http://x: connection refused", lasting=False)
 UNKNOWN_HOST = ConnectionFailed("transport", "http://x: unknown host", lasting=True)
 
@@ -58,24 +58,30 @@ def make_client(*faults: CallError, attempts: int = 2, max_calls: int | None = N
     )
 
 
-def test_a_concession_is_a_call_but_no_attempt() -> None:
-    client = make_client(CONCESSION, CONCESSION, SERVER_ERROR, CONCESSION)
-    assert run_call(client) == ["conceded", "conceded", "server_error", "conceded", "answered"]
+def test_a_rejected_parameter_is_a_call_but_no_attempt() -> None:
+    client = make_client(REJECTED_PARAMETER, REJECTED_PARAMETER, SERVER_ERROR, REJECTED_PARAMETER)
+    assert run_call(client) == [
+        "unsupported",
+        "unsupported",
+        "server_error",
+        "unsupported",
+        "answered",
+    ]
     assert client.spend_limit.calls == 5
     assert client.limiter.in_flight == 0
 
 
-def test_a_concession_counts_against_the_ceiling_of_calls() -> None:
-    assert run_call(make_client(CONCESSION, CONCESSION, CONCESSION, max_calls=2)) == [
-        "conceded",
-        "conceded",
+def test_a_rejected_parameter_counts_against_the_ceiling_of_calls() -> None:
+    assert run_call(make_client(REJECTED_PARAMETER, REJECTED_PARAMETER, REJECTED_PARAMETER, max_calls=2)) == [
+        "unsupported",
+        "unsupported",
         "LimitReached",
     ]
 
 
-def test_a_probe_that_concedes_is_repeated_before_other_probes() -> None:
+def test_a_probe_with_a_rejected_parameter_is_repeated_before_other_probes() -> None:
     async def ask() -> int:
-        client = make_client(CONCESSION)
+        client = make_client(REJECTED_PARAMETER)
         with PairPermit(client.limiter, CallList(client.cancel_token)) as permit:
             await permit.acquire()
             waiting = asyncio.create_task(client.limiter.acquire())
@@ -311,7 +317,7 @@ def test_the_status_after_ctrl_c_says_how_long_calls_in_flight_get() -> None:
     )
 
 
-@pytest.mark.parametrize("first", [SERVER_ERROR, CONCESSION, RequestRejected("too_long", "x"), None])
+@pytest.mark.parametrize("first", [SERVER_ERROR, REJECTED_PARAMETER, RequestRejected("too_long", "x"), None])
 def test_a_server_that_replied_once_gets_retries_up_to_max_wait(first: CallError | None) -> None:
     async def ask() -> float:
         client = make_client(*filter(None, [first]), attempts=99)

@@ -181,18 +181,18 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
     assert {answer.params["response_format"]["type"] for answer in answers} == {"json_object"}
 
 
-def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> None:
+def test_one_call_is_one_request_and_the_caller_repeats_it_without_a_rejected_parameter() -> None:
     async def ask_all(model: Model) -> list[str]:
-        with pytest.raises(ParametersRejected, match="json_schema is not supported") as conceded:
+        with pytest.raises(ParametersRejected, match="json_schema is not supported") as rejected:
             await model.complete(PROMPT)
-        shown = [conceded.value.kind, (await model.complete(PROMPT)).text]
+        shown = [rejected.value.kind, (await model.complete(PROMPT)).text]
         await model.aclose()
         return shown
 
     message = "response_format.type json_schema is not supported"
     with serve_refusal(message, lambda request: format_of(request) == "json_schema") as server:
         output = asyncio.run(ask_all(open_openai("m", ServerAccess(server.openai_url, {}, 5.0, 8), SAMPLING)))
-        assert output == ["conceded", GRADE]
+        assert output == ["unsupported", GRADE]
         assert len(server.requests) == 2
 
 
