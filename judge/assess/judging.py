@@ -152,7 +152,7 @@ async def judge_pairs(
     batch_runner = BatchRunner(BatchClient(api, client, store.batches), assessor) if api else None
     known_corrupt = len(store.corrupt_keys)
     recorder.begin(store, member.title)
-    client.has_completion |= recorder.has_verdict
+    client.availability.has_completion |= recorder.has_verdict
     missing = log.find_missing_indices()
     try:
         if missing.size:
@@ -171,7 +171,7 @@ async def judge_pairs(
         stopped=client.cancel_token.reason,
         warnings=(
             *_describe_corrupt(store, store.corrupt_keys[known_corrupt:]),
-            *client.warnings,
+            *client.availability.warnings,
             *(batch_runner.warnings if batch_runner else ()),
         ),
         in_batches=sum(key in in_batch for key in missing_keys),

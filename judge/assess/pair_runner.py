@@ -214,7 +214,7 @@ class ConsecutiveFailures:
     def count(self, failure: Failure) -> RunIncomplete | None:
         """Count `failure`, and return why the run should stop, None where it should go on."""
         # Where a request was accepted, only some pairs are too long.
-        is_of_pair = failure.error == "too_long" and self._client.has_completion
+        is_of_pair = failure.error == "too_long" and self._client.availability.has_completion
         self._failed = self._failed + 1 if failure.error in _ADVICE and not is_of_pair else 0
         self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if failure.thinking else 0

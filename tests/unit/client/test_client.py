@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import pytest
 
+from judge.client.availability import format_wait
 from judge.client.budget import SpendLimit
 from judge.client.cancel import Cancelled, CancelToken
-from judge.client.client import ModelClient, PairPermit, format_wait
+from judge.client.client import ModelClient, PairPermit
 from judge.client.limiter import Circuit
 from judge.client.retry import RequestLimits
 from judge.errors import (
@@ -349,19 +350,29 @@ def test_a_retry_after_beyond_max_wait_ends_the_run_with_a_message() -> None:
 
     assert virtual_time.run(ask()) < 10
     assert client.spend_limit.calls == 2
-    assert client.warnings == ()
+    assert client.availability.warnings == ()
 
 
-@pytest.mark.parametrize(("retry_after", "warnings"), [(45.0, 0), (300.0, 1)])
+@pytest.mark.parametrize(
+    ("retry_after", "texts"),
+    [
+        (45.0, []),
+        (
+            300.0,
+            [
+                "scripted asked to wait for up to 5 min (Retry-After)",
+                "scripted 要求等待的时间最长为 5 分钟（Retry-After）",
+            ],
+        ),
+    ],
+)
 def test_a_retry_after_within_max_wait_is_obeyed_and_a_long_one_warned_of(
-    retry_after: float, warnings: int
+    retry_after: float, texts: list[str]
 ) -> None:
     client = make_client(RetryableError("rate_limit", "slow", retry_after=retry_after))
     assert run_call(client) == ["rate_limit", "answered"]
-    assert client.warnings == ("scripted asked to wait for up to 5 min (Retry-After)",)[:warnings]
-    assert [*map(CHINESE, client.warnings)] == ["scripted 要求等待的时间最长为 5 分钟（Retry-After）"][
-        :warnings
-    ]
+    warnings = client.availability.warnings
+    assert [*warnings, *map(CHINESE, warnings)] == texts
 
 
 @pytest.mark.parametrize(
