@@ -73,10 +73,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """The text of one result: `title`, `text` and `date` as in prompts, `raw_*` as in the dataset.
+    """The text of one result: `title`, `text` and `date` as in prompts.
 
-    `id` is a hash of what prompts show: title, text, and the date with `dates` of the dataset. `docno` is
-    the name of the document in the dataset (TREC), `""` without one. `flags` are set by cleaning.
+    `raw` are title and text as in the dataset, None where cleaning changed neither. `id` is a hash of what
+    prompts show: title, text, and the date with `dates` of the dataset. `docno` is the name of the document
+    in the dataset (TREC), `""` without one. `flags` are set by cleaning.
     """
 
     id: str
@@ -84,10 +85,19 @@ class Snippet:
     title: str = ""
     date: str = ""
     url: str = ""
-    raw_text: str = ""
-    raw_title: str = ""
+    raw: tuple[str, str] | None = None
     docno: str = ""
     flags: tuple[str, ...] = ()
+
+    @property
+    def raw_title(self) -> str:
+        """The title in the dataset."""
+        return self.title if self.raw is None else self.raw[0]
+
+    @property
+    def raw_text(self) -> str:
+        """The text in the dataset."""
+        return self.text if self.raw is None else self.raw[1]
 
     def __repr__(self) -> str:
         title, text = shorten_repr(self.title), shorten_repr(self.text)

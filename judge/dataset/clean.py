@@ -103,14 +103,14 @@ def clean_snippet(raw: RawSnippet, *, max_chars: int, query: str = "", dates: bo
         id_parts = [TEXT_CUT, *sorted(cut)]  # a set has no order
     elif not visible:
         flags.add(TITLE_ONLY if clean_title else EMPTY_SNIPPET)
+    title = clean_title.replace("\n", " ")
     return Snippet(
         id=hash_parts(id_parts, 16),
         text=visible,
-        title=clean_title.replace("\n", " "),
+        title=title,
         date=clean_date,
         url=raw.url,
-        raw_text=raw.text,
-        raw_title=raw.title,
+        raw=None if (raw.title, raw.text) == (title, visible) else (raw.title, raw.text),
         docno=raw.docno,
         flags=tuple(sorted(flags)),
     )

@@ -55,7 +55,7 @@ def make_question_pair(query: Query, lines: Iterable[str]) -> Pair:
     """Return the pair of a query and the lines to show, each cleaned: no text can begin another line."""
     text = "\n".join(clean_query(line, max_chars=MAX_LINE) for line in lines)
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return Pair(query, Snippet(digest, text, raw_text=text))
+    return Pair(query, Snippet(digest, text))
 
 
 def show_snippets(snippets: Iterable[Snippet], name: str = "", start: int = 1) -> list[str]:

@@ -302,8 +302,7 @@ def _load_snippet(entry: SnippetEntry) -> Snippet:
         title=cleaned.title if cleaned else entry.title,
         date=entry.date,
         url=entry.url,
-        raw_text=entry.snippet,
-        raw_title=entry.title,
+        raw=(entry.title, entry.snippet) if cleaned else None,
         docno=entry.docno,
         flags=entry.flags,
     )

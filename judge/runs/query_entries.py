@@ -100,7 +100,6 @@ def _make_judgment_entry(
 def _make_snippet_entries(ranking: Ranking, judgments: _JudgmentEntries) -> Iterator[SnippetEntry]:
     for rank, snippet in enumerate(ranking.snippets, start=1):
         is_pooled = rank <= len(ranking.documents)
-        is_cleaned = (snippet.title, snippet.text) != (snippet.raw_title, snippet.raw_text)
         yield SnippetEntry(
             rank=rank,
             snippet_id=snippet.id,
@@ -110,7 +109,7 @@ def _make_snippet_entries(ranking: Ranking, judgments: _JudgmentEntries) -> Iter
             snippet=snippet.raw_text,
             date=snippet.date,
             docno=snippet.docno,
-            shown=CleanedText(snippet.title, snippet.text) if is_cleaned else None,
+            shown=CleanedText(snippet.title, snippet.text) if snippet.raw else None,
             flags=snippet.flags,
             judgments=tuple(judgments.get((ranking.query_id, snippet.id), ())) if is_pooled else (),
         )

@@ -17,7 +17,7 @@ TEXT = "Pale gums are a sign of anaemia in puppies, and so is a fast pulse at re
 def make_dataset(*texts: str) -> PooledDataset:
     """Return a dataset of one query with a snippet for each text, with their numbers from 1 as ids."""
     query = Query("q", "signs of anaemia in a puppy", "", "en")
-    snippets = [Snippet(str(number), text, raw_text=text) for number, text in enumerate(texts, start=1)]
+    snippets = [Snippet(str(number), text) for number, text in enumerate(texts, start=1)]
     pairs = tuple(Pair(query, snippet) for snippet in snippets)
     data = Dataset({"q": query}, (), ())
     return PooledDataset(data, Pool(10, len(pairs), pairs, cache_key="whole"), "", TemporaryLines(None))

@@ -164,9 +164,7 @@ def test_nothing_shown_tells_engine_rank_or_address() -> None:
 def show_snippet(text: str) -> str:
     """What the page shows of a snippet of that text."""
     query = Query("q", text, text, "en", reference=text)
-    return str(
-        session.describe_pair(Pair(query, Snippet("s", text, text, text, "", text, text)), text)["snippet"]
-    )
+    return str(session.describe_pair(Pair(query, Snippet("s", text, text, text)), text)["snippet"])
 
 
 def test_what_hides_is_made_visible_and_what_writes_is_left() -> None:

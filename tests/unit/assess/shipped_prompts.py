@@ -30,7 +30,6 @@ def make_pair(query: str = "q", text: str = "s", lang: Lang = "en", **fields: st
             title=fields.get("title", ""),
             date=fields.get("date", ""),
             url="https://a.example/secret-of-the-url",
-            raw_text="raw text",
-            raw_title="raw title",
+            raw=("raw title", "raw text"),
         ),
     )

@@ -68,7 +68,7 @@ def test_an_estimate_takes_little_memory_whatever_the_number_of_pairs() -> None:
     def make_pairs() -> Iterator[Pair]:
         for number in range(count):
             text = f"{number} {'long ' * 600}"
-            yield Pair(query, Snippet(f"s{number}", text, raw_text=text))
+            yield Pair(query, Snippet(f"s{number}", text))
 
     pairs = StoredRecords(make_pairs, count)
     tracemalloc.start()

@@ -24,7 +24,7 @@ HAN_TEXT = (
 
 
 def make_snippet(snippet_id: str, text: str, title: str = "", flags: tuple[str, ...] = ()) -> Snippet:
-    return Snippet(snippet_id, text, title, raw_text=text, raw_title=title, flags=flags)
+    return Snippet(snippet_id, text, title, flags=flags)
 
 
 def make_pairs(*snippets: Snippet, query: Query = QUERY) -> list[Pair]:

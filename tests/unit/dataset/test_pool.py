@@ -197,7 +197,7 @@ def test_engines_and_their_order_leave_no_trace(seed: int) -> None:
 
 
 def test_a_document_counts_where_it_is_shown_first() -> None:
-    snippets = tuple(Snippet(id_, id_, raw_text=id_) for id_ in "abcd")
+    snippets = tuple(Snippet(id_, id_) for id_ in "abcd")
     # The last result is below the depth of the pool.
     ranking = Ranking("engine", "q", snippets, documents=("one", "two", "one"))
     assert list_firsts(ranking) == ["a", "b", ""]

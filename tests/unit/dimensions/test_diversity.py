@@ -16,7 +16,7 @@ from judge.records import Snippet
 
 
 def make_snippet(text: str, url: str = "") -> Snippet:
-    return Snippet(id=text, text=text, url=url, raw_text=text)
+    return Snippet(id=text, text=text, url=url)
 
 
 def measure(snippets: tuple[Snippet, ...], depth: int) -> QueryValues:

@@ -22,7 +22,7 @@ UnjudgedCells = Sequence[tuple[int, str, str]]
 
 
 def make_snippet(name: str) -> Snippet:
-    return Snippet(id=name, text=name, raw_text=name)
+    return Snippet(id=name, text=name)
 
 
 def make_judgment(query: str, name: str, grade: int | None, repeat: int = 0) -> Judgment:

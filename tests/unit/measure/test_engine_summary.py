@@ -118,7 +118,7 @@ def test_engines_are_summed_up_in_one_order(nightly_dataset: JudgedDataset) -> N
 
 def make_snippet(raw_text: str, raw_title: str = "") -> Snippet:
     """A snippet that shows less than the engine returned."""
-    return Snippet("s", "shown", "shown", raw_text=raw_text, raw_title=raw_title)
+    return Snippet("s", "shown", "shown", raw=(raw_title, raw_text))
 
 
 def make_answer(milliseconds: float | None, *snippets: Snippet, error: str | None = None) -> Ranking:
@@ -180,8 +180,8 @@ def test_tokens_are_those_of_what_was_returned_down_to_the_depth() -> None:
 
 
 def test_results_without_a_text_of_their_own_are_a_share() -> None:
-    with_text = Snippet("1", "text", "title", raw_text="text", raw_title="title")
-    without = Snippet("2", title="title", raw_title="title")
+    with_text = Snippet("1", "text", "title")
+    without = Snippet("2", title="title")
     rankings = [make_answer(None, with_text, without), make_answer(None, without, without, with_text)]
     assert compute_no_snippet_share(rankings, 2) == 0.75
     assert compute_no_snippet_share(rankings, 3) == 0.6
