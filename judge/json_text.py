@@ -14,6 +14,7 @@ _FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud
 
 # `json.dumps` would make one for each value.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_encode_in_ascii = json.JSONEncoder().encode
 
 
 def dump_json(value: object, *, indent: int | None = None) -> str:
@@ -35,8 +36,8 @@ def escape_fragile(text: str) -> str:
 
 def hash_parts(parts: Sequence[str], length: int) -> str:
     """Return the first `length` hex digits of a hash of `parts`; it depends on where each part ends."""
-    # As `json.dumps` writes the list, in less time.
-    return hashlib.sha256(f"[{', '.join(map(json.dumps, parts))}]".encode()).hexdigest()[:length]
+    # As an encoder writes the list, in less time.
+    return hashlib.sha256(f"[{', '.join(map(_encode_in_ascii, parts))}]".encode()).hexdigest()[:length]
 
 
 class RepeatedKey(ValueError):
