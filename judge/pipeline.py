@@ -47,7 +47,7 @@ from judge.runs import export
 from judge.runs.folder import RunFolder
 from judge.runs.load import RunIdentity, load_run, load_summary
 from judge.runs.run_result import RunResult
-from judge.selftest import look_up_selftests, selftest_run
+from judge.selftest import identify_assessors, look_up_selftests
 from judge.store.store import VerdictStore
 
 
@@ -80,7 +80,7 @@ def run(
             run_identity.write_config(folder, config, prepared.identity)
         selection = select_pairs(config, prepared.pooled, prepared.labels)
         options = _build_dimension_options(config, store_file)
-        selftests = look_up_selftests(store_file, selftest_run.identify_assessors(prepared.assessors, config))
+        selftests = look_up_selftests(store_file, identify_assessors(prepared.assessors, config))
         with VerdictStore(store_file) as store:
             pairs, pool_key = selection.to_judge.pairs, selection.to_judge.cache_key
             results = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, listener, pool_key))

@@ -274,8 +274,9 @@ def _read_source(path: Path) -> str:
 @lru_cache(maxsize=16)  # a night loads the same prompts six times
 def _compile_template(source: str, lang: Lang, name: str) -> Template:
     environment = PromptEnvironment()
-    _check_blocks(environment, source)
-    compiled = environment.from_string(source)
+    tree = environment.parse(source)
+    _check_blocks(environment, tree)
+    compiled = environment.from_string(tree)
     digest = hashlib.sha256(source.encode()).hexdigest()
     version = f"{lang}-{name}-{digest[:10]}"
 
@@ -301,9 +302,8 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
     )
 
 
-def _check_blocks(environment: jinja2.Environment, source: str) -> None:
-    """Raise InputError unless `source` has exactly the blocks of a prompt, with their variables."""
-    tree = environment.parse(source)
+def _check_blocks(environment: jinja2.Environment, tree: nodes.Template) -> None:
+    """Raise InputError unless a template has exactly the blocks of a prompt, with their variables."""
     check_statements(tree)
     blocks = {block.name: block for block in tree.find_all(nodes.Block)}
     if blocks.keys() != _ALLOWED_VARIABLES.keys():

@@ -21,7 +21,6 @@ from judge.assess.prompts import Prompts, make_object_schema
 from judge.client.client import ModelClient
 from judge.errors import JudgeError, ReplyParseError
 from judge.models.providers import Model
-from judge.parsing.final_answer import parse_json_answer
 from judge.pricing.costs import RunCost, combine_costs, make_run_cost
 from judge.records import GRADED, Completion, Judgment, Pair, Prompt, Verdict
 from judge.store.store import VerdictStore
@@ -54,6 +53,8 @@ class QuestionKind(Generic[Answer]):
 
     def parse(self, reply: str, shown_lines: str, finish_reason: str | None = "stop") -> Answer:
         """Return the answer in a reply about the lines `shown_lines`; raise ReplyParseError."""
+        from judge.parsing.final_answer import parse_json_answer  # most runs ask no such question
+
         answer = parse_json_answer(reply, self.answer, finish_reason)
         if not self.fits(answer, shown_lines.split("\n")):
             raise ReplyParseError("malformed", "the answer does not fit what was shown")

@@ -6,20 +6,27 @@ Results are stored, and a run shows the figures of its assessors.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures
 from judge.errors import InputError
-from judge.json_text import dump_json
+from judge.json_text import dump_json, hash_parts
+from judge.records import DECISION_MODEL, EXPECTED, RERANKER
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import from_json
 
+if TYPE_CHECKING:
+    from judge.assess.assessor import Assessor
+    from judge.config.run import Config
+
 #: The folder of results, beside the verdict store that the self-tests were paid into.
 SELFTEST_FOLDER = "selftests"
+#: What the names of models without reasons begin with: they have no self-test.
+NOT_TESTED = (RERANKER, DECISION_MODEL, EXPECTED)
 _ODD = re.compile(r"[^A-Za-z0-9.]+")
 
 
@@ -44,6 +51,39 @@ def list_identity_options(
         "lang": lang,
         "prompts": ", ".join(versions.values()),
         **{name: value if isinstance(value, str) else dump_json(value) for name, value in params.items()},
+    }
+
+
+def identify_assessor(assessor: Assessor, config: Config) -> str:
+    """Return what identifies an assessor: model, server, parameters, prompts, scale, language."""
+    model = assessor.model
+    parts = [
+        model.name,
+        model.endpoint,
+        dump_json(dict(sorted(model.params.items()))),
+        dump_json(assessor.prompts.versions),
+        assessor.name,
+        config.lang,
+    ]
+    return hash_parts(parts, 12)
+
+
+def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, SelfTestEntry]:
+    """Return an entry without figures of each assessor by its name; none for those without such prompts."""
+    return {
+        assessor.name: SelfTestEntry(
+            identify_assessor(assessor, config),
+            None,
+            list_identity_options(
+                assessor.model.endpoint,
+                assessor.model.params,
+                assessor.prompts.versions,
+                config.scale,
+                config.lang,
+            ),
+        )
+        for assessor in assessors
+        if config.assessor == "judge" and not assessor.model.name.startswith(NOT_TESTED)
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from judge import factory, run_identity
-from judge.analysis.summary import SelfTestEntry
 from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import list_request_keys
 from judge.assess.judging import JudgingResult, judge_with_panel
@@ -23,12 +22,18 @@ from judge.client.cancel import CancelToken
 from judge.completeness import advise_on_failed_pairs
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, ErrorKind, InputError, RunIncomplete
-from judge.json_text import dump_json, hash_parts
+from judge.json_text import dump_json
 from judge.messages import ENGLISH, NameList, OptionName, Translator, make_text
 from judge.pricing.costs import Cost
-from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pair, Scale, ScaleName
+from judge.records import Lang, LangChoice, Pair, Scale, ScaleName
 from judge.runs.record_json import to_json
-from judge.selftest import find_results_folder, list_identity_options, make_result_file_name, probes
+from judge.selftest import (
+    NOT_TESTED,
+    find_results_folder,
+    identify_assessor,
+    make_result_file_name,
+    probes,
+)
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
 from judge.store.store import VerdictStore
 
@@ -37,8 +42,6 @@ _REASK_TEXTS: Mapping[Lang, str] = {
     "en": "The last reply could not be read. Reply with one JSON object and nothing else.",
 }
 _LABELS: Mapping[Lang, tuple[str, str]] = {"zh": ("查询：", "摘要："), "en": ("Query: ", "Snippet: ")}
-#: What the names of models without reasons begin with.
-_NOT_TESTED = (RERANKER, DECISION_MODEL, EXPECTED)
 #: The two prompts that are compared, in the file: the one that runs use, and one without any defence.
 _PROMPT_NAMES = ("shipped", "plain")
 #: Their names elsewhere.
@@ -143,7 +146,7 @@ def run_selftest(
 
 def check_testable(model: str) -> None:
     """Raise InputError for the name of a model that gives no reasons."""
-    if model.startswith(_NOT_TESTED):
+    if model.startswith(NOT_TESTED):
         raise InputError(
             "a self-test is for models that give reasons; name one, such as -m openai:NAME or -m lexical"
         )
@@ -202,7 +205,7 @@ def _make_result(test: _PreparedTest, judgings: Sequence[JudgingResult]) -> Self
         values = {name: getattr(metrics, name) for name in SelfTestMetrics.__slots__}
         prompts[prompt] = PromptResult(**values, versions=assessor.prompts.versions, cost=judging.cost)
     return SelfTestResult(
-        id=_identify_assessor(shipped, config),
+        id=identify_assessor(shipped, config),
         assessor=shipped.name,
         model=shipped.model.name,
         endpoint=shipped.model.endpoint,
@@ -248,36 +251,3 @@ class SelfTestResult:
     repeat: int
     probes: ProbeSet
     prompts: Mapping[str, PromptResult]
-
-
-def _identify_assessor(assessor: Assessor, config: Config) -> str:
-    """Return what identifies an assessor: model, server, parameters, prompts, scale, language."""
-    model = assessor.model
-    parts = [
-        model.name,
-        model.endpoint,
-        dump_json(dict(sorted(model.params.items()))),
-        dump_json(assessor.prompts.versions),
-        assessor.name,
-        config.lang,
-    ]
-    return hash_parts(parts, 12)
-
-
-def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, SelfTestEntry]:
-    """Return an entry without figures of each assessor by its name; none for those without such prompts."""
-    return {
-        assessor.name: SelfTestEntry(
-            _identify_assessor(assessor, config),
-            None,
-            list_identity_options(
-                assessor.model.endpoint,
-                assessor.model.params,
-                assessor.prompts.versions,
-                config.scale,
-                config.lang,
-            ),
-        )
-        for assessor in assessors
-        if config.assessor == "judge" and not assessor.model.name.startswith(_NOT_TESTED)
-    }
