@@ -109,6 +109,11 @@ class Assessor:
         #: The hash of the model, its server, the parameters, the scale and the reader.
         self.settings_digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
         self._key = json.dumps(key_parts or settings, sort_keys=True)
+        #: The hash of what the keys begin with in each language.
+        self._key_starts = {
+            lang: hashlib.sha256(f"{self._key}\n{len(template.system)}\n{template.system}\n".encode())
+            for lang, template in prompts.templates.items()
+        }
 
     def make_cache_key(self, pool_key: str, repeats: int) -> str:
         """Return the key under which a cache holds the keys of the assignments of a pool."""
@@ -121,9 +126,9 @@ class Assessor:
         """Return the assignments of `pair`, one for each repeat."""
         template = self.prompts.templates[pair.query.lang]
         # With their lengths, texts of other pairs never give the same joined text.
-        texts = template.system, template.render_pair(pair)
-        without_repeat = "\n".join((self._key, *(f"{len(text)}\n{text}" for text in texts), ""))
-        start = hashlib.sha256(without_repeat.encode())
+        user = template.render_pair(pair)
+        start = self._key_starts[pair.query.lang].copy()
+        start.update(f"{len(user)}\n{user}\n".encode())
         assignments = []
         for repeat in range(1, repeats + 1):
             key = start.copy()
