@@ -155,11 +155,11 @@ def show(
     """Print the snippets of a query with grades and reasons."""
     from judge.cli.show import find_query, print_query
 
-    entry = find_query(run, query)
+    entry, engines = find_query(run, query)
     if json:
         print_json(entry)
         return
-    print_query(entry, make_console())
+    print_query(entry, engines, make_console())
 
 
 def annotate(

@@ -30,22 +30,24 @@ from judge.runs.results_file import (
 )
 
 _INDENT = 5
+#: Stands for an engine that is in the run and has no row for the query.
+_NO_ROW = EngineEntry(scores={}, snippets=())
 _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
 
 
-def find_query(run: Path, query: str) -> QueryEntry:
-    """Return the query with the id `query`, else with that text, of the results.json in folder `run`.
+def find_query(run: Path, query: str) -> tuple[QueryEntry, list[str]]:
+    """Return the query with the id `query`, else with that text, of a run, and the names of all its engines.
 
-    Raise InputError when it has none, or several with that text. Failed judgments have the `detail` of
+    They are in the results.json in folder `run`. Raise InputError when it has none, or several with that text. Failed judgments have the `detail` of
     judgments.jsonl.
     """
     folder, path = RunFolder(run), run / "results.json"
     with translate_run_errors(run):
         results, entries = open_results(path)
         check_version(results, str(path))
-        entry, texts = _search(entries, query, run)
+        entry, texts, engines = _search(entries, query, run)
         if entry is not None:
-            return _add_details(folder, entry)
+            return _add_details(folder, entry), engines
     raise InputError(
         "{run}: has no query {query!r:.80}; it has {count}, e.g. {examples}",
         run=run,
@@ -64,11 +66,15 @@ def _find_similar(query: str, texts: Mapping[str, str]) -> list[str]:
     return [repr(text[:80]) for text in similar] or list(texts)[:3]
 
 
-def _search(entries: Iterable[QueryEntry], query: str, run: Path) -> tuple[QueryEntry | None, dict[str, str]]:
-    """Return the query with this id, else the one with this text, and the texts of all queries by id."""
+def _search(
+    entries: Iterable[QueryEntry], query: str, run: Path
+) -> tuple[QueryEntry | None, dict[str, str], list[str]]:
+    """Return the query with this id, else the one with this text; the texts of all queries by id; engines."""
     by_id, by_text, texts, ids_of_text = None, None, {}, []
+    engines = set[str]()
     for entry in entries:
         texts[entry.query_id] = entry.query
+        engines |= entry.engines.keys()
         if entry.query_id == query:
             by_id = entry
         elif entry.query == query:
@@ -82,7 +88,7 @@ def _search(entries: Iterable[QueryEntry], query: str, run: Path) -> tuple[Query
             query=query,
             examples=SeparatedNames(ids_of_text[:3]),
         )
-    return by_id or by_text, texts
+    return by_id or by_text, texts, sorted(engines)
 
 
 def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
@@ -109,15 +115,15 @@ def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
     return replace(entry, engines=engines)
 
 
-def print_query(entry: QueryEntry, console: Console) -> None:
-    """Print a query: each engine's snippets best first, with grades and reasons."""
+def print_query(entry: QueryEntry, engines: Iterable[str], console: Console) -> None:
+    """Print a query: the snippets of each of the `engines` best first, with grades and reasons."""
     query_id = escape_hidden(entry.query_id)
     console.print(Text.assemble((escape_hidden(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
     if entry.reference:
         console.print(Text(t("reference: {reference}", reference=escape_hidden(entry.reference))))
-    for name, engine in entry.engines.items():
+    for name in engines:
         console.print()
-        console.print(_format_engine(name, engine))
+        console.print(_format_engine(name, engine := entry.engines.get(name, _NO_ROW)))
         for dimension, note in engine.notes.items():
             console.print(escape_line(t("{name}: {value}", name=t(dimension), value=t(note))))
         for snippet in engine.snippets:
@@ -138,7 +144,9 @@ def _format_engine(name: str, engine: EngineEntry) -> Text:
     line = Text(escape_hidden(name), style="bold cyan")
     for measure, value in engine.scores.items():
         line.append(f"  {measure} {format_plain_number(value, '.4f')}", style="not bold")
-    if engine.error is not None:
+    if engine is _NO_ROW:
+        line.append("  " + t("no row for this query"), style="yellow")
+    elif engine.error is not None:
         line.append("  " + t("error: {error}", error=escape_hidden(engine.error)), style="red")
     elif not engine.snippets:
         line.append("  " + t("returned nothing"), style="yellow")

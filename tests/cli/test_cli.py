@@ -137,13 +137,31 @@ def test_show_takes_the_text_of_a_query(demo: Path) -> None:
     assert by_text.stdout == run_judge("show", demo, "--query", query["query_id"]).stdout != ""
 
 
+def test_show_says_which_engine_has_no_row_for_the_query(tmp_path: Path) -> None:
+    rows = [
+        {"query": "first", "engines": {"b": [{"snippet": "first text"}], "a": [], "c": {"error": "down"}}},
+        {"query": "second", "engines": {"b": [{"snippet": "second text"}]}},
+    ]
+    write_rows(tmp_path / "d.jsonl", rows)
+    out = tmp_path / "run"
+    assert run_judge("run", tmp_path / "d.jsonl", "-m", "lexical", "--out", out).returncode in (0, 3)
+    shown = {query: run_judge("show", out, "--query", query).stdout for query in ("first", "second")}
+    assert "no row" not in shown["first"]
+    lines = shown["second"].splitlines()
+    assert [line for line in lines if line.startswith(("a", "b", "c"))] == [
+        "a  no row for this query",
+        "b  " + lines[4].removeprefix("b  "),
+        "c  no row for this query",
+    ]
+
+
 def test_show_prefers_the_id_to_the_text(demo: Path, tmp_path: Path) -> None:
     results = read_results(demo)
     first, second = results["queries"][:2]
     first["query"] = second["query_id"]
     write_results(tmp_path, json.dumps(results))
-    assert find_query(tmp_path, second["query_id"]).query_id == second["query_id"]
-    assert find_query(tmp_path, second["query"]).query_id == second["query_id"]
+    assert find_query(tmp_path, second["query_id"])[0].query_id == second["query_id"]
+    assert find_query(tmp_path, second["query"])[0].query_id == second["query_id"]
 
 
 def test_show_asks_for_the_id_where_several_queries_have_the_text(demo: Path, tmp_path: Path) -> None:
@@ -155,7 +173,7 @@ def test_show_asks_for_the_id_where_several_queries_have_the_text(demo: Path, tm
         find_query(tmp_path, first["query"])
     assert f"2 queries have the text {first['query']!r}; name one by its id" in str(refusal.value)
     assert str(refusal.value).endswith(f"e.g. {first['query_id']}, {second['query_id']}")
-    assert find_query(tmp_path, second["query_id"]).query_id == second["query_id"]
+    assert find_query(tmp_path, second["query_id"])[0].query_id == second["query_id"]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +219,7 @@ def test_show_holds_one_query_at_a_time(demo: Path, tmp_path: Path) -> None:
     lines = (line.replace(json.dumps(query_id), json.dumps(f"q{number}")) for number in range(500))
     write_results(tmp_path, start + '"queries": [\n' + ",\n".join(lines) + "\n]}\n")
     tracemalloc.start()
-    entry = find_query(tmp_path, "q400")
+    entry, _ = find_query(tmp_path, "q400")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert entry.query_id == "q400"

@@ -31,7 +31,7 @@ def test_no_name_text_or_flag_reaches_the_terminal_as_an_order() -> None:
     entry = {"query_id": _ORDER, "query": _ORDER, "lang": "en", "reference": _ORDER}
     stream = io.StringIO()
     query = from_json(QueryEntry, {**entry, "engines": {f"bing{_ORDER}": answer}}, "results.json")
-    print_query(query, Console(file=stream, width=200))
+    print_query(query, query.engines, Console(file=stream, width=200))
     shown = stream.getvalue()
     assert shown.count("\\x1b]0;mine\\x07\\x1b[2J") == 11  # a title that is the address stands there once
     assert not any(ord(char) < 32 for char in shown if char != "\n")
@@ -43,7 +43,7 @@ def print_judgment(reason: str, flags: list[str]) -> list[str]:
     answer: dict[str, Any] = {"scores": {}, "error": None, "snippets": [{**snippet, "judgments": [judgment]}]}
     entry = {"query_id": "q", "query": "query", "lang": "en", "engines": {"bing": answer}}
     stream = io.StringIO()
-    print_query(from_json(QueryEntry, entry, "results.json"), Console(file=stream, width=200))
+    print_query(from_json(QueryEntry, entry, "results.json"), ["bing"], Console(file=stream, width=200))
     return stream.getvalue().splitlines()
 
 
@@ -54,7 +54,7 @@ def test_an_address_that_does_not_fit_is_indented_like_the_snippet() -> None:
     answer: dict[str, Any] = {"scores": {}, "error": None, "snippets": [row]}
     entry = {"query_id": "q", "query": "query", "lang": "zh", "engines": {"bing": answer}}
     stream = io.StringIO()
-    print_query(from_json(QueryEntry, entry, "results.json"), Console(file=stream, width=80))
+    print_query(from_json(QueryEntry, entry, "results.json"), ["bing"], Console(file=stream, width=80))
     lines = stream.getvalue().splitlines()[3:]
     assert lines == [
         " 10. 第10轮 比赛",

@@ -86,7 +86,7 @@ def test_a_grade_of_another_type_is_refused(grade: object, make_run: Callable[[s
 def test_the_grades_of_the_scale_are_read(make_run: Callable[[str], Path]) -> None:
     run = make_run("binary")
     write_with_grade(run, 1)
-    assert find_query(run, "q1").engines["engine1"].snippets[1].judgments[0].grade == 1
+    assert find_query(run, "q1")[0].engines["engine1"].snippets[1].judgments[0].grade == 1
 
 
 @pytest.mark.parametrize("indented", [False, True])
