@@ -209,7 +209,7 @@ def load_run_labels(config: Config, pooled: PooledDataset) -> LabelSet | None:
             top=config.grading.top,
         )
     if scale.name == "graded" and max(grades.values()) < 2:
-        note = Message("no label is above 1; if people said yes or no, add --scale binary")
+        note = Message("no label is above 1; if people said yes or no, set the option scale to binary")
         labels = replace(labels, warnings=(*labels.warnings, note))
     # Thresholds are fitted on the labelled pairs that have a score.
     fits = config.rerank_thresholds is None and config.has_reranker

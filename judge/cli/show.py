@@ -38,8 +38,8 @@ _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
 def find_query(run: Path, query: str) -> tuple[QueryEntry, list[str]]:
     """Return the query with the id `query`, else with that text, of a run, and the names of all its engines.
 
-    They are in the results.json in folder `run`. Raise InputError when it has none, or several with that text. Failed judgments have the `detail` of
-    judgments.jsonl.
+    They are in the results.json in the folder `run`. Raise InputError when it has no such query, or several
+    with that text. Failed judgments have the `detail` of judgments.jsonl.
     """
     folder, path = RunFolder(run), run / "results.json"
     with translate_run_errors(run):

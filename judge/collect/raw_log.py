@@ -338,8 +338,9 @@ def summarise_collection(
 def _describe_wrong_path(source: ResultSource, answers: int, keys: Iterable[str]) -> Message:
     """Return that no response of an engine has its list of results."""
     return Message(
-        "all {count:,} responses of {engine} lack {path!r} (results): their keys are {keys}; check the path"
-        " in {table}, and run the same command again, which reads stored responses without a new request",
+        "no response of {engine} has {path!r} (results; responses: {count:,}); the first one has the keys"
+        " {keys}. Check the path in {table}, then run the same command again: it reads the stored responses"
+        " and sends no new request",
         count=answers,
         engine=source.name,
         path=source.shape.results,

@@ -72,7 +72,7 @@ class DatasetWarnings:
         if lacks_engine:
             yield Message(
                 "no result names an engine, so all count as results of one engine; if one of the columns"
-                " {columns} names it, add --columns engine=COLUMN",
+                " {columns} names it, set the option columns to engine=COLUMN",
                 columns=SeparatedNames(map(repr, sorted(self._other_columns)[:5])),
             )
         if self._cut[1:]:
@@ -129,7 +129,7 @@ class DatasetWarnings:
         if of_results and lists_columns:
             yield Message(
                 "columns that are not used, because they differ between the results of a query: {names}; if"
-                " one of them is a field, add --columns FIELD=COLUMN",
+                " one of them is a field, such as title or url, set the option columns to FIELD=COLUMN",
                 names=SeparatedNames(map(repr, sorted(of_results))),
             )
 
@@ -140,12 +140,12 @@ class DatasetWarnings:
         most_first = sorted(filter(missing.get, missing), key=lambda engine: -missing[engine])
         if most_first:
             yield Message(
-                "of the {queries:,} queries, some have no row of an engine: {engines}. With --complete, its"
-                " list is empty there and scores 0"
+                "number of queries that have no row of an engine, of {queries:,}: {engines}; with the option"
+                " complete, they count as empty lists, which score 0"
                 if self._is_complete
-                else "of the {queries:,} queries, some have no row of an engine and are left out for it:"
-                " {engines}. If an engine returned no results there, run again with --complete (in a"
-                " configuration file: complete = true): its list is then empty and scores 0",
+                else "number of queries that have no row of an engine, of {queries:,}: {engines}; they are"
+                " left out for this engine. If the engine returned no results for them, run again with"
+                " the option complete: they then count as empty lists, which score 0",
                 queries=self.queries,
                 engines=SeparatedNames(f"{engine!r} ({missing[engine]:,})" for engine in most_first),
             )
@@ -193,13 +193,13 @@ class PoolWarnings:
             yield self._describe_missing(*self._first, source)
         if self._dated_pairs == 1:
             yield Message(
-                "1 pair differs from another one only in the date, which prompts show (--dates or --as-of):"
-                " each is judged"
+                "1 pair differs from another one only in the date, which prompts show (option dates or"
+                " as_of): each is judged"
             )
         elif self._dated_pairs:
             yield Message(
-                "{count:,} pairs differ from another one only in the date, which prompts show (--dates or"
-                " --as-of): each is judged",
+                "{count:,} pairs differ from another one only in the date, which prompts show (option dates"
+                " or as_of): each is judged",
                 count=self._dated_pairs,
             )
 

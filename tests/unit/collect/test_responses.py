@@ -49,12 +49,14 @@ def test_a_path_that_no_response_has_is_named_with_the_keys_that_they_have(tmp_p
         again = collect_results(tmp_path, server, "http:mine", engine_tables=right)
     assert first.incomplete is not None
     assert str(first.incomplete) == (
-        "all 2 responses of mine lack 'data.item' (results): their keys are data.items; check the path in"
-        " [collect.engines.mine], and run the same command again, which reads stored responses without a new"
-        " request"
+        "no response of mine has 'data.item' (results; responses: 2); the first one has the keys data.items."
+        " Check the path in [collect.engines.mine], then run the same command again: it reads the stored"
+        " responses and sends no new request"
     )
     assert first.wrong_paths == (str(first.incomplete),)
-    assert CHINESE(first.incomplete.message).startswith("mine 的 2 个响应中都没有 'data.item'（results）")
+    assert CHINESE(first.incomplete.message).startswith(
+        "mine 的响应中都没有 'data.item'（results；共 2 个响应）"
+    )
     assert (again.calls_made, again.incomplete, again.wrong_paths) == (0, None, ())
 
 

@@ -733,11 +733,11 @@ def test_with_complete_an_engine_without_a_row_returned_nothing() -> None:
     complete = load(rows, is_complete=True)
     assert list_rankings(complete) == list_rankings(load(nested))
     assert complete.warnings == (
-        "of the 2 queries, some have no row of an engine: 'a' (1), 'b' (1), 'c' (1). With --complete, its"
-        " list is empty there and scores 0",
+        "number of queries that have no row of an engine, of 2: 'a' (1), 'b' (1), 'c' (1); with the option"
+        " complete, they count as empty lists, which score 0",
     )
     (warning,) = load(rows).warnings
-    assert "run again with --complete (in a configuration file: complete = true): its list" in warning
+    assert "run again with the option complete: they then count as empty lists" in warning
     assert not load(nested, is_complete=True).warnings
 
 
@@ -752,9 +752,7 @@ def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
     ]
     text = " | ".join(load(rows).warnings)
     # One message for all engines, with the one that lacks most first.
-    assert (
-        "of the 3 queries, some have no row of an engine and are left out for it: 'b' (2), 'c' (1)." in text
-    )
+    assert "number of queries that have no row of an engine, of 3: 'b' (2), 'c' (1); they" in text
     assert text.count("no row") == 1
     assert "engine 'a': ranks skip numbers in lists, first for query 'q-" in text
 
@@ -808,7 +806,8 @@ def test_a_column_that_is_left_out_for_a_few_queries_is_remarked_on() -> None:
         for rank in range(3)
     ]
     (warning,) = load(rows).warnings
-    assert warning == f"{unused}'position'; if one of them is a field, add --columns FIELD=COLUMN"
+    advice = "if one of them is a field, such as title or url, set the option columns to FIELD=COLUMN"
+    assert warning == f"{unused}'position'; {advice}"
     rows[4]["kind"] = "navx"
     data = load(rows)
     assert data.warnings[0].startswith(
@@ -896,7 +895,7 @@ def test_a_column_that_may_name_the_engine_is_listed_where_no_field_does(tmp_pat
     assert data.engines == ("engine",)
     assert data.warnings == (
         "no result names an engine, so all count as results of one engine; if one of the columns"
-        " '名次', '引擎' names it, add --columns engine=COLUMN",
+        " '名次', '引擎' names it, set the option columns to engine=COLUMN",
     )
     named = load(path, columns={**columns, "engine": "引擎"})
     assert (named.engines, named.warnings) == (("必应", "搜狗"), ())
