@@ -172,14 +172,14 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     summary = load_summary(RunFolder(run))
     if summary.coverage < _MIN_COVERAGE:
         return Message(
-            "only {coverage:.2%} of its pairs are judged, and a baseline needs {least:.0%}; run the command"
-            " that made it again to judge the rest",
+            "only {coverage:.2%} of its pairs are judged, and a baseline needs {least:.0%}; to judge the"
+            " rest, run the command of this run again",
             coverage=summary.coverage,
             least=_MIN_COVERAGE,
         )
     if record and record.state == "unfinished":
         reasons = join_messages(record.missing or record.reasons)
-        return Message("the night is incomplete ({reasons})", reasons=reasons)
+        return Message("the night is incomplete: {reasons}", reasons=reasons)
     if without_results := [engine for engine, results in summary.engines.items() if not results.answered]:
         return Message(
             "{engines} returned no result for any query; correct its settings, or leave it out",

@@ -162,7 +162,7 @@ def _describe_incomplete(evidence: Evidence) -> Iterator[str]:
             if outcome.n:
                 yield Message(
                     "{outcome.engine}: {outcome.mean_name} may have fallen: grades of unjudged snippets could"
-                    " reverse the result",
+                    " reverse the result; to judge these, run the same command again",
                     outcome=outcome,
                 )
             else:

@@ -1,37 +1,38 @@
-"""The evidence of a night: this night's run, its queries and its canaries beside the baseline.
-
-The second half has the sentences about engines and queries that differ from those of the baseline.
-"""
+"""The evidence of a night: this night's run, its queries and its canaries beside the baseline."""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from judge.analysis.combine_runs import CombinedRuns
 from judge.analysis.summary import Summary
-from judge.characters import make_natural_key
 from judge.config.nightly import NightlyConfig
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import LimitReached
 from judge.measure.columns import tabulate_results
-from judge.measure.engine_summary import EngineResult, compute_no_snippet_shares
+from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message, NameList
 from judge.nightly import regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models, make_set_command
 from judge.nightly.context import NightContext, find_engine_setting_changes
 from judge.nightly.decision import Evidence
+from judge.nightly.engine_changes import (
+    describe_new_empty_lists,
+    describe_unanswered_queries,
+    find_dropped,
+    find_missing_answers,
+    find_query_changes,
+    find_unavailable,
+    find_without_text,
+)
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
-from judge.nightly.record import QueryDrift
 from judge.nightly.stores import JudgedNight
 from judge.run_identity import choose_store_path
 from judge.runs.run_result import RunResult
-
-_Engines = Mapping[str, EngineResult]
-#: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
-_LOST_TEXT = 0.3
 
 
 def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
@@ -64,11 +65,12 @@ def gather_evidence(context: NightContext, judged: JudgedNight) -> Evidence:
         return _compare(context, judged, judged.run, baseline, evidence)
     later_models = _find_later_models(judged, None)
     changes = [Message("{reason}; make the next night the baseline", reason=text) for text in later_models]
-    unanswered = find_missing_answers(judged.run.summary.engines, context.rules.max_missing)
+    errors = _find_frequent_errors(judged.run)
+    unavailable = find_missing_answers(judged.run.summary.engines, context.rules.max_missing, errors)
     return replace(
         evidence,
         assessor_changes=[*judged.early_changes, *changes],
-        missing=[*judged.missing, *unanswered],
+        unavailable=_add_next_step(context, unavailable, errors),
     )
 
 
@@ -108,12 +110,14 @@ def _compare(
             )
         elif check.compares_with_baseline and not later_models:
             suspect_store = str(choose_store_path(context.config))
+    errors = _find_frequent_errors(run)
+    unavailable = find_unavailable(engines, baseline.engines, rules.max_missing, errors)
     evidence = replace(
         evidence,
         to_accept=to_accept,
         assessor_changes=changes,
         query_changes=query_changes,
-        unavailable=find_unavailable(engines, baseline.engines, rules.max_missing),
+        unavailable=_add_next_step(context, unavailable, errors),
         dropped=tuple(find_dropped(engines, baseline.engines, command)),
         query_drift=query_drift,
         suspect_store=suspect_store,
@@ -178,13 +182,11 @@ def collect_remarks(
 ) -> Iterator[str]:
     """Yield what a reader must know besides the reasons of the decision."""
     run, check = judged.run, judged.check
-    if run:
-        errors: dict[str, Counter[str]] = {}
-        for ranking in run.data.rankings:
-            if ranking.error:
-                errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        engines = run.summary.engines
-        yield from describe_unanswered_queries(engines, errors)
+    if run:  # the reasons say why engines are unavailable
+        engines = {
+            name: engine for name, engine in run.summary.engines.items() if name not in evidence.unavailable
+        }
+        yield from describe_unanswered_queries(engines, _find_frequent_errors(run))
         if context.baseline:
             yield from describe_new_empty_lists(engines, context.baseline.engines)
     yield from unused_verdicts
@@ -219,6 +221,35 @@ def collect_remarks(
     yield from run.warnings if run else ()
 
 
+def _find_frequent_errors(run: RunResult) -> dict[str, str]:
+    """Return the most frequent error of each engine that has one."""
+    counts: dict[str, Counter[str]] = {}
+    for ranking in run.data.rankings:
+        if ranking.error:
+            counts.setdefault(ranking.engine, Counter())[ranking.error] += 1
+    return {engine: max(sorted(errors), key=errors.__getitem__) for engine, errors in counts.items()}
+
+
+def _add_next_step(
+    context: NightContext, unavailable: Mapping[str, str], errors: Collection[str]
+) -> dict[str, str]:
+    """Return the sentences about engines; the last one ends with what to do."""
+    if not unavailable:
+        return {}
+    *others, last = unavailable
+    toml = str(context.rules.source.file)
+    step = Message(
+        "{reason}; correct the dataset, then: {command}"
+        if context.collection.engine_settings is None
+        else "{reason}; to request the failed queries again: {command}"
+        if unavailable.keys() & {*errors}
+        else "{reason}; check the settings of the engine, then: {command}",
+        reason=unavailable[last],
+        command=shlex.join(["judge", "nightly", toml, "--date", context.day]),
+    )
+    return {**{engine: unavailable[engine] for engine in others}, last: step}
+
+
 def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
     """Yield why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.is_available(rules):
@@ -233,141 +264,3 @@ def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig)
         )
     else:
         yield Message("the assessor did not answer the canaries: {why}", why=why)
-
-
-# Sentences about engines and queries that differ from those of the baseline
-
-
-def find_unavailable(tonight: _Engines, baseline: _Engines, max_missing: float) -> dict[str, str]:
-    """Return a sentence for each engine that gave far fewer answers than at the baseline.
-
-    A request that failed and a query without a ranking are missing answers. So are empty ones when they
-    become as many: an interface that changed is a more frequent cause than a bad ranking.
-    """
-    sentences: dict[str, str] = {}
-    for engine in sorted(baseline.keys() & tonight.keys(), key=make_natural_key):
-        before, now = baseline[engine], tonight[engine]
-        no_text = now.no_snippet_share or 0.0
-        if before.answered_share - now.answered_share > max_missing:
-            sentences[engine] = Message(
-                "{engine}: returned results for {now.answered_share:.0%} of the queries,"
-                " {before.answered_share:.0%} at the baseline ({now.errors:,} errors, {now.empty:,} empty,"
-                " {now.absent:,} without a row)",
-                engine=engine,
-                now=now,
-                before=before,
-            )
-        elif no_text - (before.no_snippet_share or 0.0) > _LOST_TEXT:
-            sentences[engine] = Message(
-                "{engine}: {share:.0%} of its results have no text but their title: was a field renamed?",
-                engine=engine,
-                share=no_text,
-            )
-    return sentences
-
-
-def find_without_text(
-    shares: Mapping[str, float | None], baseline: _Engines, max_empty: float, *, collected: bool
-) -> Iterator[str]:
-    """Yield the engines with too many empty snippets for the night to be judged.
-
-    `shares` is the share of empty snippets among each engine's results tonight, where it is known. An engine
-    that had as many at the baseline is accepted. The dataset is `collected` by the night, or a file of the
-    user.
-    """
-    advice = (
-        Message("was a field of its answers renamed? Correct its `fields`")
-        if collected
-        else Message("was a field renamed? Correct the dataset")
-    )
-    for engine in sorted(shares, key=make_natural_key):
-        share = shares[engine]
-        before = (baseline[engine].no_snippet_share if engine in baseline else None) or 0.0
-        if share is not None and share > max_empty and share - before > _LOST_TEXT:
-            yield Message(
-                "{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
-                " {most:.0%}, so nothing was judged: {advice} (or raise max_empty_snippets in [nightly]) and"
-                " run the same command again",
-                advice=advice,
-                engine=engine,
-                share=share,
-                most=max_empty,
-            )
-
-
-def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
-    """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
-    for engine in sorted({*baseline} - {*tonight}, key=make_natural_key):
-        yield Message(
-            "{engine}: is in the baseline and not in this night's dataset; if it was removed permanently,"
-            " make this night the baseline: {command}",
-            engine=engine,
-            command=command,
-        )
-
-
-def find_missing_answers(engines: _Engines, max_missing: float) -> Iterator[str]:
-    """Yield a sentence for each engine that did not answer on a night without a baseline."""
-    for engine in sorted(engines, key=make_natural_key):
-        results = engines[engine]
-        if results.unanswered > max_missing * results.queries:
-            yield Message(
-                "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
-                " errors, {now.absent:,} without a row)",
-                engine=engine,
-                now=results,
-            )
-
-
-def describe_unanswered_queries(engines: _Engines, errors: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """Yield what engines left unanswered, however little: scores are over the other queries.
-
-    `errors` counts each engine's failures by their message.
-    """
-    for engine in sorted(engines, key=make_natural_key):
-        results = engines[engine]
-        counts = errors.get(engine, {})
-        if results.unanswered:
-            reason = max(sorted(counts), key=lambda message: counts[message], default="")
-            yield Message(
-                "{engine}: no answer to {now.unanswered:,} of {now.queries:,} queries{why}",
-                engine=engine,
-                now=results,
-                why=Message(", most often {reason}", reason=Message(reason))
-                if reason
-                else Message(": there is no ranking for them"),
-            )
-        elif not results.answered:
-            yield Message(
-                "{engine}: returned no result for any of {queries:,} queries, so this night cannot be the"
-                " baseline; check the settings of the engine",
-                engine=engine,
-                queries=results.queries,
-            )
-
-
-def describe_new_empty_lists(tonight: _Engines, baseline: _Engines) -> Iterator[str]:
-    """Yield the engines that returned an empty list more often than at the baseline, however little."""
-    for engine in sorted(baseline.keys() & tonight.keys(), key=make_natural_key):
-        before, now = baseline[engine], tonight[engine]
-        if now.answered and now.empty * before.queries > before.empty * now.queries:
-            yield Message(
-                "{engine}: an empty list for {now.empty:,} of {now.queries:,} queries, {before.empty:,} of"
-                " {before.queries:,} at the baseline; an empty list has the score 0",
-                engine=engine,
-                now=now,
-                before=before,
-            )
-
-
-def find_query_changes(drift: QueryDrift, rules: NightlyConfig, command: str) -> Iterator[str]:
-    """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
-    if not drift.shared or drift.shared_share < rules.min_shared:
-        yield Message(
-            "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
-            " less than min_shared {least:.0%}: scores over different queries cannot be compared; use the"
-            " same queries, or make a night with the new ones the baseline: {command}",
-            drift=drift,
-            least=rules.min_shared,
-            command=command,
-        )

@@ -121,7 +121,7 @@ def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
     if night.status == "fine" and night.regression_test:
         yield from _describe_fine_night(night, night.regression_test, t)
     if night.canaries:
-        yield _describe_canaries(night.canaries, t)
+        yield _describe_canaries(night.canaries, t, has_baseline=night.baseline is not None)
 
 
 # The message about a night: a few lines that fit a phone's notification
@@ -274,7 +274,8 @@ def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[
     )
 
 
-def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
+def _describe_canaries(canaries: CanaryResults, t: Translator, *, has_baseline: bool) -> str:
+    """Return the grades of the canaries; without a baseline, the first ones of the night are compared."""
     pairs = t.translate_plural("{count:,} pair", "{count:,} pairs", canaries.pairs)
     if not canaries.judged:
         return t("canaries: none of {pairs} could be graded", pairs=pairs)
@@ -288,7 +289,12 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
         grade=format_plain_number(canaries.mean_grade, ".2f"),
     )
     if canaries.compared:
-        text += t(" (baseline {canaries.baseline_mean:.2f})", canaries=canaries)
+        text += t(
+            " (baseline {canaries.baseline_mean:.2f})"
+            if has_baseline
+            else " (first start of this night {canaries.baseline_mean:.2f})",
+            canaries=canaries,
+        )
     # The reasons of a drift say how many changed.
     if canaries.compared and not canaries.drift:
         text += t(

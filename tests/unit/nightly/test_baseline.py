@@ -105,7 +105,7 @@ def test_a_night_with_an_engine_that_fails_cannot_be_the_baseline(
     # The records of earlier versions have no "missing".
     del record["missing"]
     (small_project.nights / day / "night.json").write_text(json.dumps(record))
-    with pytest.raises(InputError, match=f"{refusal} .*amber: returned results for 0% of the queries"):
+    with pytest.raises(InputError, match=f"{refusal}: .*amber: returned results for 0% of the queries"):
         job.set_baseline(small_project.nights / day, small_project.nights)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from judge.measure.engine_summary import EngineResult
 from judge.nightly.decision import Evidence, decide
-from judge.nightly.evidence import (
+from judge.nightly.engine_changes import (
     describe_new_empty_lists,
     describe_unanswered_queries,
     find_dropped,
@@ -140,9 +140,9 @@ def make_engine(
 def test_an_engine_is_broken_when_far_fewer_answers_came(
     tonight: EngineResult | None, is_broken: bool
 ) -> None:
-    unavailable = find_unavailable({"bing": tonight} if tonight else {}, {"bing": make_engine(100)}, 0.1)
+    unavailable = find_unavailable({"bing": tonight} if tonight else {}, {"bing": make_engine(100)}, 0.1, {})
     assert ("bing" in unavailable) == is_broken
-    assert find_unavailable({"new": make_engine(0, errors=9)}, {}, 0.1) == {}
+    assert find_unavailable({"new": make_engine(0, errors=9)}, {}, 0.1, {}) == {}
 
 
 def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() -> None:
@@ -158,8 +158,8 @@ def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() ->
 
 def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
     blank, full = make_engine(100, no_snippets=1.0), make_engine(100, no_snippets=0.1)
-    assert "was a field renamed?" in find_unavailable({"bing": blank}, {"bing": full}, 0.1)["bing"]
-    assert find_unavailable({"bing": blank}, {"bing": blank}, 0.1) == {}
+    assert "a field was renamed" in find_unavailable({"bing": blank}, {"bing": full}, 0.1, {})["bing"]
+    assert find_unavailable({"bing": blank}, {"bing": blank}, 0.1, {}) == {}
 
 
 def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None:
@@ -193,23 +193,23 @@ def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_cana
 
 
 def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
-    assert [*find_missing_answers({"bing": make_engine(100), "brave": make_engine(90, errors=10)}, 0.1)] == []
-    (text,) = find_missing_answers(
-        {"bing": make_engine(100), "brave": make_engine(80, errors=15, absent=5)}, 0.1
-    )
-    assert text.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 without a row)")
+    engines = {"bing": make_engine(100), "brave": make_engine(90, errors=10)}
+    assert find_missing_answers(engines, 0.1, {"brave": "HTTP 500"}) == {}
+    engines["brave"] = make_engine(80, errors=15, absent=5)
+    texts = find_missing_answers(engines, 0.1, {"brave": "HTTP 500"})
+    counts = "5 without a row, 15 failed, most often HTTP 500"
+    assert texts == {"brave": f"brave: gave no answer to 20 of 100 queries ({counts})"}
 
 
 def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
     engines = {
         "a": make_engine(95, errors=5),
         "b": make_engine(100),
-        "c": make_engine(98, absent=2),
+        "c": make_engine(98, absent=2),  # a warning about the dataset says this
         "d": make_engine(0, empty=9),
     }
-    assert list(describe_unanswered_queries(engines, {"a": {"HTTP 500: boom": 3, "HTTP 429": 2}})) == [
-        "a: no answer to 5 of 100 queries, most often HTTP 500: boom",
-        "c: no answer to 2 of 100 queries: there is no ranking for them",
+    assert list(describe_unanswered_queries(engines, {"a": "HTTP 500: boom"})) == [
+        "a: failed on 5 of 100 queries, most often HTTP 500: boom",
         "d: returned no result for any of 9 queries, so this night cannot be the baseline; check the settings"
         " of the engine",
     ]
@@ -226,7 +226,8 @@ def test_empty_lists_that_the_baseline_did_not_have_are_named() -> None:
 
 def test_an_engine_that_was_silent_at_the_baseline_may_stay_so() -> None:
     assert (
-        find_unavailable({"bing": make_engine(50, empty=50)}, {"bing": make_engine(55, empty=45)}, 0.1) == {}
+        find_unavailable({"bing": make_engine(50, empty=50)}, {"bing": make_engine(55, empty=45)}, 0.1, {})
+        == {}
     )
 
 

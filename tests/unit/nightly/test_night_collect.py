@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,10 +163,20 @@ def test_an_engine_that_failed_on_a_few_queries_is_told_of_with_the_reason(proje
     project.answers["searxng"] = answer_some_oddly(Page(status=500, body="boom"), 3)
     record = project.run_night("2026-05-02")
     assert record["status"] == "fine"
-    (text,) = [each for each in record["remarks"] if "no answer" in each]  # type: ignore[attr-defined]
-    assert text.startswith("searxng: no answer to 1 of 10 queries, most often ")
+    (text,) = [each for each in record["remarks"] if "failed on" in each]  # type: ignore[attr-defined]
+    assert text.startswith("searxng: failed on 1 of 10 queries, most often ")
     assert "HTTP 500" in text
-    assert "no answer to 1 of 10" in (project.nights / "2026-05-02" / "summary.md").read_text()
+    assert "failed on 1 of 10" in (project.nights / "2026-05-02" / "summary.md").read_text()
+
+
+def test_a_night_on_which_an_engine_fails_says_how_to_request_the_answers_again(project: Nights) -> None:
+    project.freeze()
+    project.answers["searxng"] = answer_some_oddly(Page(status=500, body="boom"), *range(10))
+    record = project.run_night("2026-05-02")
+    (reason,) = record["reasons"]  # type: ignore[misc]
+    command = shlex.join(["judge", "nightly", str(project.toml), "--date", "2026-05-02"])
+    assert reason.endswith(f"; to request the failed queries again: {command}")
+    assert "searxng" not in str(record["remarks"])
 
 
 def test_an_engine_that_finds_nothing_at_all_is_told_of_and_no_baseline(project: Nights) -> None:
