@@ -132,6 +132,11 @@ def advise_on_failed_pairs(failures: Iterable[Judgment]) -> str:
             " for these use another model, or lower --min-coverage",
             count=counts[CONTENT_FILTER],
         )
+    if kinds == {"bad_request"}:
+        return Message(
+            "the same command asks again for the rest; if the server refuses these again, use another model,"
+            " or lower --min-coverage"
+        )
     return Message("the same command asks again for the rest")
 
 

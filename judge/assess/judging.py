@@ -40,6 +40,9 @@ from judge.store.store import VerdictStore
 from judge.store.window import LeaseWindow
 from judge.stored_records import StoredRecords, chain_records
 
+#: So many of the first pairs without a verdict show whether an earlier start stopped at them.
+_FIRST_PAIRS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class JudgingResult:
@@ -154,6 +157,8 @@ async def judge_pairs(
     recorder.begin(store, member.title)
     client.availability.has_completion |= recorder.has_verdict
     missing = log.find_missing_indices()
+    first_calls = store.read_calls(plan.list_keys(missing[:_FIRST_PAIRS]))
+    client.availability.was_refused = any(call.outcome == "bad_request" for call in first_calls)
     try:
         if missing.size:
             runner = PairRunner(assessor, client, recorder)

@@ -46,6 +46,8 @@ class ServerAvailability:
         self._has_response = False
         #: Whether the server accepted a request, in this run or, as the store shows, in an earlier one.
         self.has_completion = False
+        #: Whether the server refused the same requests in an earlier run, which may have stopped for it.
+        self.was_refused = False
         #: What the last error says that a retry may solve.
         self.last_error = ""
         #: The longest Retry-After that was waited for, in seconds.
@@ -78,7 +80,8 @@ class ServerAvailability:
         if not isinstance(error, ConnectionFailed | TimedOut | NoResponse):
             self._has_response = True
         if isinstance(error, RequestRejected):
-            return None if self.has_completion else self._startup_errors.check_refusal(error)
+            is_of_pair = self.has_completion or self.was_refused
+            return None if is_of_pair else self._startup_errors.check_refusal(error)
         if not isinstance(error, RetryableError):
             return None
         self.last_error = error.detail
@@ -143,8 +146,8 @@ class _StartupErrors:
         if not refusal or self._refusals < _MAX_REFUSALS:
             return None
         return Message(
-            "{endpoint} refused the first {count} requests alike: {detail}; check --base-url, the model and"
-            " its options",
+            "{endpoint} refused the first {count} requests with the same error: {detail}; check --base-url,"
+            " the model and its options (if they are right, the next start does not stop here)",
             endpoint=self._endpoint,
             count=_MAX_REFUSALS,
             detail=Message(error.detail),

@@ -120,7 +120,7 @@ def make_banner(night: NightRecord) -> tuple[Bilingual, ...]:
 def _describe_comparison(t: Translator, night: NightRecord) -> Iterator[str]:
     if night.status == "fine" and night.regression_test:
         yield from _describe_fine_night(night, night.regression_test, t)
-    if night.canaries:
+    if night.canaries and night.canaries.judged:  # the reasons say why none is
         yield _describe_canaries(night.canaries, t, has_baseline=night.baseline is not None)
 
 
@@ -277,8 +277,6 @@ def _describe_detectable_drops(test: RegressionTest, t: Translator) -> Iterator[
 def _describe_canaries(canaries: CanaryResults, t: Translator, *, has_baseline: bool) -> str:
     """Return the grades of the canaries; without a baseline, the first ones of the night are compared."""
     pairs = t.translate_plural("{count:,} pair", "{count:,} pairs", canaries.pairs)
-    if not canaries.judged:
-        return t("canaries: none of {pairs} could be graded", pairs=pairs)
     judged = t(
         ", {canaries.judged:,} of {all:,} judged", canaries=canaries, all=canaries.judged + canaries.failed
     )
@@ -301,7 +299,7 @@ def _describe_canaries(canaries: CanaryResults, t: Translator, *, has_baseline: 
             ", {canaries.changed:,} of {canaries.compared:,} changed (median of the repeats)",
             canaries=canaries,
         )
-    return text + (t(", the assessor has drifted") if canaries.drift else "")
+    return text
 
 
 def _describe_cost(cost: NightCost, t: Translator) -> str:

@@ -96,8 +96,26 @@ def test_requests_that_are_all_refused_alike_stop_the_run_after_a_few(tmp_path: 
     with LoopbackServer(refuse) as server:
         output = read_last_line(run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1))
         assert len(server.requests) == 3
-    assert "refused the first 3 requests alike" in output
+    assert "refused the first 3 requests with the same error" in output
     assert "HTTP 400: `messages` must be a text (request id: 20263)" in output
+
+
+def test_a_run_goes_on_at_the_next_start_where_the_first_pairs_alone_are_refused(tmp_path: Path) -> None:
+    def refuse(request: ChatRequest) -> Reply:
+        if "text 0." in request.prompt or "text 1." in request.prompt:
+            return Reply(status=400, body=json.dumps({"error": {"message": "rejected by the gateway"}}))
+        return reply_with_grade(request)
+
+    with LoopbackServer(refuse) as server:
+        first, second = (
+            read_last_line(run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1))
+            for _ in range(2)
+        )
+    assert "10 of 10 unjudged" in first
+    assert "the next start does not stop here" in first
+    assert "only 60.00% of the pairs were judged" in second
+    assert "4 of 4 failed with 'bad_request': HTTP 400: rejected by the gateway" in second
+    assert second.endswith("if the server refuses these again, use another model, or lower min_coverage")
 
 
 @pytest.mark.parametrize(
