@@ -25,7 +25,7 @@ from judge.dataset import trec
 from judge.dataset.label_files import load_label_file, load_labels, read_feedback
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.dimensions.dimension import DimensionOptions
-from judge.errors import InputError, Interrupted, RunIncomplete
+from judge.errors import InputError, Interrupted
 from judge.finished_run import load_current_summary, rescore, write_record
 from judge.measure.measures import resolve_measures
 from judge.messages import OptionName, SeparatedNames
@@ -43,7 +43,7 @@ from judge.runs.load import (
     read_config_if_there,
 )
 from judge.runs.record_json import to_json
-from judge.runs.run_result import RunResult
+from judge.runs.run_result import RunResult, explain_no_grades
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,11 +165,8 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = (), against: str 
         loaded = load_runs(paths)
         for name, run in loaded.items():
             if run.pool.pairs and all(judgment.grade is None for judgment in run.judgments):
-                raise RunIncomplete(
-                    "{run}: no pair is judged (0 of {count:,}), so this run cannot be compared; run its judge"
-                    " run command again, or omit the run",
-                    run=name,
-                    count=len(run.pool.pairs),
+                raise explain_no_grades(
+                    name, len(run.pool.pairs), (judgment.error for judgment in run.judgments)
                 )
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()

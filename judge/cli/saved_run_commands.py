@@ -43,6 +43,7 @@ def score(
     from judge.cli.render import run_tables
     from judge.cli.render.tables import print_parts
     from judge.runs.folder import translate_run_errors
+    from judge.runs.run_result import explain_no_grades
 
     typed = list_typed_options(context)
     result = api.score(
@@ -59,7 +60,7 @@ def score(
     )
     with translate_run_errors(run):
         if not run_tables.has_grades(result):
-            raise run_tables.explain_no_grades(result.summary)
+            raise explain_no_grades(run, result.summary.judgments, result.summary.failures)
         print_parts(run_tables.list_run_parts(result, saved=save))
 
 
@@ -77,9 +78,10 @@ def compare(
 ) -> None:
     """Compare engines, in one run or across runs."""
     from judge import api
-    from judge.cli.render import comparison_tables, run_tables
+    from judge.cli.render import comparison_tables
     from judge.cli.render.tables import print_parts
     from judge.runs.folder import translate_run_errors
+    from judge.runs.run_result import explain_no_grades
 
     names = parse_measure_names(measures)
     summary = api.compare(*runs, measures=names or (), against=against)
@@ -96,7 +98,7 @@ def compare(
         elif not has_no_grade:
             print_parts(comparison_tables.list_comparison_parts(summary, runs[0], names, pairs))
     if has_no_grade:
-        raise run_tables.explain_no_grades(summary)
+        raise explain_no_grades(runs[0], summary.judgments, summary.failures)
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))

@@ -13,16 +13,22 @@ from judge.report.display_text import format_counted_share, format_share, trunca
 _OPTIONS = frozenset("base_url scale lang prompts temperature top_p seed max_tokens".split())
 #: How many characters of the value of an option a sentence shows.
 _LONGEST_VALUE = 100
+#: Grades of the assessor on a smaller share of the pairs hardly change a result.
+_FEW_PAIRS = 0.05
 
 
 def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterator[str]:
     """Yield how each assessor of the run did in its self-test, or that it never had one.
 
-    `run` is the folder of the run, unknown if empty. Where people gave all grades, that does not matter.
+    `run` is the folder of the run, unknown if empty. Where people gave nearly all grades, a self-test that is
+    missing does not matter, and where they gave all of them, none does.
     """
-    if summary.labels and summary.labels.pairs == summary.pairs and summary.labels.check is None:
+    labelled = summary.labels.pairs / summary.pairs if summary.labels and not summary.labels.check else 0.0
+    if labelled == 1:
         return
     missing = {name: entry for name, entry in summary.selftest.items() if entry.figures is None}
+    if labelled > 1 - _FEW_PAIRS:
+        missing = {}
     for name, entry in summary.selftest.items():
         if entry.figures is not None:
             yield _describe_selftest(t, name, entry.figures)

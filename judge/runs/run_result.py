@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING
 from judge.analysis.judged_run import JudgedRun, score_run
 from judge.analysis.summary import Summary
 from judge.errors import InputError, RunIncomplete
+from judge.flags import TEXT_MISSING
 from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy, TokenCount
 from judge.measure.measures import parse_measure
 from judge.measure.score import Scores
-from judge.messages import NameList
+from judge.messages import Message, NameList
 from judge.records import Scale, shorten_repr
 
 if TYPE_CHECKING:
@@ -149,3 +151,15 @@ def _summarise_cell(value: object) -> object:
     if isinstance(value, Latency):
         return value.median
     return value.mean if isinstance(value, TokenCount | RerankRelevancy) else value
+
+
+def explain_no_grades(run: str | Path, pairs: int, errors: Iterable[str | None]) -> RunIncomplete:
+    """Return the error about a finished run without a grade; `errors` are those of its `pairs`."""
+    return RunIncomplete(
+        "{run}: no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
+        run=run,
+        count=pairs,
+        advice=Message("add the missing texts to the dataset, and run it in another --out")
+        if {*errors} == {TEXT_MISSING}
+        else Message("run its judge run command again"),
+    )

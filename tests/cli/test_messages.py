@@ -56,8 +56,8 @@ def test_a_run_without_a_grade_is_incomplete(words: tuple[str, ...], run_without
     result = run_judge(*words, run_without_grades)
     assert result.returncode == 3, result.stderr
     assert result.stderr == (
-        "judge: no pair is judged (0 of 6), so no engine has a value; run the judge run command of this run"
-        " again\n"
+        f"judge: {run_without_grades}: no pair is judged (0 of 6), so no engine has a value;"
+        " run its judge run command again\n"
     )
     assert result.stdout == "" or json.loads(result.stdout)["judged"] == 0
 
@@ -71,8 +71,8 @@ def test_a_run_without_a_grade_is_not_compared_with_another_run(
         result = run_judge("compare", *runs, "--measures", "P@5")
         assert (result.returncode, result.stdout) == (3, "")
         assert result.stderr == (
-            "judge: x: no pair is judged (0 of 6), so this run cannot be compared; run its judge run command"
-            " again, or omit the run\n"
+            "judge: x: no pair is judged (0 of 6), so no engine has a value;"
+            " run its judge run command again\n"
         )
 
 
@@ -132,7 +132,7 @@ def test_dates_may_be_shown_by_either_option(tmp_path: Path) -> None:
     ]
     data = write_rows(tmp_path / "d.jsonl", rows)
     result = run_judge("run", data, "-m", "lexical", "--as-of", "2026-02-01", "--out", tmp_path / "x")
-    assert "which prompts show (--dates or --as-of): each is judged" in result.stdout + result.stderr
+    assert "which prompts show (option dates or as_of): each is judged" in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("model", ["openai:gpt-4o-mini", "dashscope:qwen-plus"])

@@ -43,7 +43,7 @@ ALLOWED = {
         "records flags errors characters cache models pricing dataset measure client assess analysis"
     ),
     "runs": (
-        "records errors json_text filesystem stored_records cache judgment_log dataset measure analysis"
+        "records flags errors json_text filesystem stored_records cache judgment_log dataset measure analysis"
     ),
     "report": "records errors flags characters json_text pricing dataset measure analysis runs",
     "collect": "errors characters json_text filesystem models config dataset client runs",

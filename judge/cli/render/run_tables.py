@@ -12,10 +12,7 @@ from judge.analysis.summary import Summary
 from judge.cli.render.dimension_tables import list_dimension_parts
 from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
-from judge.errors import RunIncomplete
-from judge.flags import TEXT_MISSING
 from judge.measure.measures import name_mean
-from judge.messages import Message
 from judge.pricing.costs import RunCost
 from judge.records import MIN_COVERAGE
 from judge.report import assessor_sentences, facts, selftest_sentences
@@ -99,17 +96,6 @@ def has_grades(result: RunResult) -> bool:
     summary = result.summary
     members = summary.panel.members if summary.panel else ()
     return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
-
-
-def explain_no_grades(summary: Summary) -> RunIncomplete:
-    """Return the error that replaces the tables of a run without a grade."""
-    return RunIncomplete(
-        "no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
-        count=summary.judgments,
-        advice=Message("add the missing texts to the dataset, and run it in another --out")
-        if set(summary.failures) == {TEXT_MISSING}
-        else Message("run the judge run command of this run again"),
-    )
 
 
 def _list_warnings(result: RunResult) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
+from judge.analysis.summary import LabelUse, SelfTestEntry, SelfTestFigures, Summary
 from judge.measure.resampling import measure_share
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import CHINESE, ENGLISH, build_text, build_texts
@@ -19,6 +19,7 @@ from judge.report.run_warnings import (
     warn_incomplete,
 )
 from judge.report.selftest_sentences import describe_selftests, warn_unreliable
+from tests.support.cases import check_each
 from tests.unit.report.summaries import BASE
 
 MEANS = {
@@ -168,3 +169,17 @@ def test_a_missing_self_test_is_told_with_the_command_and_what_a_similar_one_has
         "There is no self-test of openai:m0/graded with the options of this run; there is one with --base-url"
         " http://b/v1 (this run: http://a/v1) and --top-p unset (this run: 0.9). To add one, run " + command
     )
+
+
+@check_each(
+    ("labelled", "sentences"),
+    [(100, []), (96, ["tested"]), (95, ["tested", "missing"]), (0, ["tested", "missing"])],
+)
+def test_a_missing_self_test_does_not_matter_where_people_gave_nearly_all_grades(
+    labelled: int, sentences: list[str]
+) -> None:
+    tested, missing = SelfTestEntry("x", make_figures(54, 16, 36)), SelfTestEntry("y", None)
+    labels = LabelUse("labels.csv", labelled, 0, None)
+    summary = replace(add_selftests(tested, missing), pairs=100, labels=labels)
+    kinds = {"Self-test": "tested", "There is ": "missing"}
+    assert [kinds[text[:9]] for text in describe_selftests(ENGLISH, summary)] == sentences
