@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -173,7 +174,7 @@ def test_a_night_on_which_an_engine_fails_says_how_to_request_the_answers_again(
     project.freeze()
     project.answers["searxng"] = answer_some_oddly(Page(status=500, body="boom"), *range(10))
     record = project.run_night("2026-05-02")
-    (reason,) = record["reasons"]  # type: ignore[attr-defined]
+    (reason,) = cast("list[str]", record["reasons"])
     command = shlex.join(["judge", "nightly", str(project.toml), "--date", "2026-05-02"])
     assert reason.endswith(f"; to request the failed queries again: {command}")
     assert "searxng" not in str(record["remarks"])
