@@ -128,16 +128,16 @@ def advise_on_failed_pairs(failures: Iterable[Judgment]) -> str:
         )
     if CONTENT_FILTER in kinds:
         return Message(
-            "the same command asks again for the rest, except for {count:,} that a content filter refused:"
+            "run the same command again to get the rest, except for {count:,} that a content filter refused:"
             " for these use another model, or lower --min-coverage",
             count=counts[CONTENT_FILTER],
         )
     if kinds == {"bad_request"}:
         return Message(
-            "the same command asks again for the rest; if the server refuses these again, use another model,"
-            " or lower --min-coverage"
+            "run the same command again to get the rest; if the server refuses these again, use another"
+            " model, or lower --min-coverage"
         )
-    return Message("the same command asks again for the rest")
+    return Message("run the same command again to get the rest")
 
 
 def _describe_failures(judgments: Iterable[Judgment]) -> str:

@@ -181,7 +181,7 @@ def build_assessors(config: Config, *, needs_key: bool = True) -> list[Assessor]
     name, count = Counter(assessor.name for assessor in assessors).most_common(1)[0]
     if count > 1:
         raise SetupError(
-            "the panel holds {assessor!r} twice; its members differ in model or server", assessor=name
+            "the panel holds {assessor!r} twice; its members must differ in model or server", assessor=name
         )
     return assessors
 

@@ -131,7 +131,7 @@ class LabelLog:
         if earlier == decision:
             return
         if earlier is not None:
-            raise InputError("id {id!r} is another decision's", id=decision.id)
+            raise InputError("id {id!r} belongs to another label", id=decision.id)
         self._refuse_sealed(decision)
         self._append(asdict(decision))
         self._known[decision.id] = self._standing[decision.id] = decision
@@ -143,7 +143,7 @@ class LabelLog:
         """
         decision = self._known.get(decision_id)
         if decision is None:
-            raise InputError("there is no decision {id!r:.80}", id=decision_id)
+            raise InputError("there is no label with the id {id!r:.80}", id=decision_id)
         if decision_id in self._standing:
             self._refuse_sealed(decision)
             self._append({"undo": decision_id})

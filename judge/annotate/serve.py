@@ -176,7 +176,7 @@ def _describe_session(session: AnnotationSession, url: str, t: Translator) -> st
         first += t.translate_plural(
             ", {count:,} of them is labelled", ", {count:,} of them are labelled", session.labelled
         )
-    last = t("Press Ctrl-C to stop. Each label is saved at once; run the same command to continue.")
+    last = t("Press Ctrl-C to stop. Each label is saved at once; run the same command again to continue.")
     return f"{first}\n{url}\n{last}"
 
 

@@ -92,7 +92,8 @@ class BatchRunner:
                 if not is_covered and not in_batch:
                     raise LimitReached(
                         "the budget or --max-calls does not cover the {count:,} requests that are left, if"
-                        " each reply is as long as --max-tokens allows; raise it and run again",
+                        " each reply is as long as --max-tokens allows; raise it, then run the same command"
+                        " again",
                         count=len(waiting),
                     )
             ended = await self._list_ended(in_batch)
@@ -271,8 +272,8 @@ class BatchRunner:
             return False
         raise RunIncomplete(
             "the batch {batch} ended as {status!r} with {missing:,} of {requests:,} requests not"
-            " processed{reason}; the same command submits these again, and judges them in realtime without"
-            " --batch",
+            " processed{reason}; run the same command again to submit these again, or without --batch to"
+            " judge them in realtime",
             batch=status.id,
             status=status.status,
             missing=requests - replies,

@@ -158,8 +158,8 @@ class BatchClient:
             except RetryableError as error:
                 if asyncio.get_running_loop().time() - since >= limits.max_wait:
                     raise RunIncomplete(
-                        "no request about a batch to {endpoint} succeeded for {seconds:.0f} s, last"
-                        " error: {error}; the same command continues from here",
+                        "no request about a batch to {endpoint} succeeded for {seconds:.0f} s, last error:"
+                        " {error}; run the same command again to continue from here",
                         endpoint=self.client.model.endpoint,
                         seconds=limits.max_wait,
                         error=error,

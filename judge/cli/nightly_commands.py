@@ -113,8 +113,8 @@ def set_(
         )
     if backup := stores.find_backup(folder, pointer):
         print_message(
-            "the nights' verdicts are of a later assessor than the baseline's: before the next night, rename"
-            " {backup} to {store}",
+            "the verdicts that the nights share are of a newer assessor than the baseline: before the next"
+            " night, rename {backup} to {store}",
             backup=backup,
             store=backup.with_name("verdicts.sqlite"),
         )

@@ -183,7 +183,7 @@ class _StartupErrors:
         if self._pages < _MAX_PAGES and not (self._broken >= _MAX_BROKEN and is_enough):
             return None
         tls = _TLS_HINT if self._endpoint.startswith("http:") else ""
-        login = Message(", which may ask to log in first") if self._pages else ""
+        login = Message(", which may require a login") if self._pages else ""
         return Message(
             "{endpoint} does not answer as a model's server: {detail}; check --base-url{tls} and the"
             " network{login}",

@@ -68,7 +68,8 @@ class SpendLimit:
         """
         if self._max_calls is not None and self.calls >= self._max_calls:
             raise LimitReached(
-                "--max-calls {calls} is used up; run again for as many calls more, or raise it",
+                "--max-calls {calls} is used up; run the same command again for as many more calls, or raise"
+                " it",
                 calls=self._max_calls,
             )
         if self.budget is not None:
@@ -80,7 +81,8 @@ class SpendLimit:
             ceiling = self.budget * _ROUNDING
             if spent + self.highest_cost > ceiling or spent >= self.budget:
                 raise LimitReached(
-                    "--budget {budget:g} USD is used up; run again to spend as much more, or raise it",
+                    "--budget {budget:g} USD is used up; run the same command again to spend as much again,"
+                    " or raise it",
                     budget=self.budget,
                 )
             reserved = max(self._reserved + most, (self._in_flight + 1) * self.highest_cost)

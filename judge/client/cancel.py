@@ -12,7 +12,7 @@ from judge.errors import AccountError, Interrupted, JudgeError, RunIncomplete, S
 from judge.messages import Message
 
 #: The reason of a run that a signal cancels.
-_INTERRUPTED = Message("interrupted; all judgments are saved; run the same command to continue")
+_INTERRUPTED = Message("interrupted; all judgments are saved; run the same command again to continue")
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 

@@ -119,7 +119,7 @@ async def _request_missing(
         async with cancel_token.handle_signals():
             await _wait_until_done(asyncio.ensure_future(collector.collect(engines)), cancel_token)
     if isinstance(cancel_token.reason, Interrupted):
-        raise Interrupted("interrupted; all answers are saved; run the same command to continue")
+        raise Interrupted("interrupted; all answers are saved; run the same command again to continue")
     return collector.calls
 
 

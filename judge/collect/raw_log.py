@@ -299,8 +299,8 @@ def summarise_collection(
         counts = join_messages(failed, "{left}, {right}")
         problems.append(
             Message(
-                "no answer from {counts} of {queries:,} queries; {data} has the reason of each; run the"
-                " same command to request only these again",
+                "no answer from {counts} of {queries:,} queries; {data} has the reason of each; run the same"
+                " command again to request only these",
                 counts=counts,
                 queries=len(results.queries),
                 data=data,

@@ -117,7 +117,9 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
     elif spec in KNOWN:
         engine = KNOWN[spec]
     else:
-        listing = Message("; known are {names}", names=NameList([*KNOWN, "http:NAME", "langchain:CLASS"]))
+        listing = Message(
+            "; the known names are {names}", names=NameList([*KNOWN, "http:NAME", "langchain:CLASS"])
+        )
         raise InputError(
             "unknown engine {engine!r}{suggestion}",
             engine=spec,

@@ -216,7 +216,9 @@ def _describe_invalid(
     name = str(detail["loc"][0])
     if detail["type"] in _UNKNOWN:
         keys = [field.title or key for key, field in fields.items() if field.annotation is not ConfigSource]
-        listing = Message("; known are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
+        listing = (
+            Message("; the known names are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
+        )
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
     key = fields[name].title or name

@@ -27,7 +27,9 @@ def check_together(config: Config) -> None:
     """Raise InputError for options that contradict each other, or lack one that they need."""
     models = config.models
     if len(set(models)) < len(models):
-        raise InputError("a model is named twice in {names!r}; a panel's members differ", names=[*models])
+        raise InputError(
+            "a model is named twice in {names!r}; name each member of a panel once", names=[*models]
+        )
     if config.as_of is not None and not is_day(config.as_of):
         raise InputError("--as-of is {value!r}; it is a day such as 2026-05-01", value=config.as_of)
     if config.out is not None and Path(config.out).name in ("", ".."):

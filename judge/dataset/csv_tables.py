@@ -149,7 +149,7 @@ def make_header_error(
         place=location,
         missing=missing,
         columns=SeparatedNames(f"{cell!r:.60}" for cell in cells[:20]),
-        advice=advice or Message("Rename the right one"),
+        advice=advice or Message("Rename the columns that hold these"),
     )
 
 

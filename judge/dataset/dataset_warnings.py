@@ -152,8 +152,8 @@ class DatasetWarnings:
         for engine in engines:
             if gaps := self._gaps.get(engine):
                 yield Message(
-                    "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
-                    " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
+                    "engine {engine!r}: the ranks of lists skip numbers, first for query {query_id!r} (number"
+                    " of lists: {lists:,}); the results keep their order and get the ranks 1, 2, 3 …",
                     engine=engine,
                     lists=len(gaps),
                     query_id=gaps[0],

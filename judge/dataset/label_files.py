@@ -56,7 +56,8 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     labels = tuple(_drop_duplicates(filter(None, starmap(_parse_label, rows))))
     if not labels:
         raise InputError(
-            "{file}: contains no label; fill in the column 'grade', then run the command again", file=path
+            "{file}: contains no label; fill in the column 'grade', then run the same command again",
+            file=path,
         )
     return labels
 

@@ -102,9 +102,9 @@ class RowFormat:
     def advise_rename(self, missing: Iterable[str]) -> Message:
         """Return what to do about the `missing` fields of a file."""
         if not self.is_of_dataset:
-            return Message("Rename the right one (case and spaces matter)")
+            return Message("Rename the one that holds it (case and spaces matter)")
         return Message(
-            "Rename the right one (case and spaces matter), or say which one it is: {option}",
+            "Rename the one that holds it (case and spaces matter), or name it: {option}",
             option=OptionName(f"--columns {','.join(f'{field}=NAME' for field in missing)}"),
         )
 

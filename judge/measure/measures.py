@@ -342,8 +342,8 @@ def check_depth(measures: Iterable[Measure], depth: int) -> None:
     for measure in measures:
         if measure.choose_cutoff(depth) > depth:
             raise InputError(
-                "{measure} looks deeper than --depth {depth}, down to which snippets are judged; ask for"
-                " @{depth} at most, or judge deeper",
+                "{measure} needs more ranks than are judged (--depth {depth}); use @{depth} at most, or judge"
+                " more ranks",
                 measure=measure,
                 depth=depth,
             )

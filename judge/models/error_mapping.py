@@ -247,7 +247,10 @@ ERROR_RULES = (
         "auth",
         AccountError,
         statuses={511},
-        hint=Message("this network asks to log in first: open any page in a browser, then run again"),
+        hint=Message(
+            "this network requires a login: open any page in a browser to log in, then run the same"
+            " command again"
+        ),
     ),
     ErrorRule(
         "bad_parameter",

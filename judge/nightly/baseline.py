@@ -173,7 +173,7 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     if summary.coverage < _MIN_COVERAGE:
         return Message(
             "only {coverage:.2%} of its pairs are judged, and a baseline needs {least:.0%}; to judge the"
-            " rest, run the command of this run again",
+            " rest, run its judge run or judge nightly command again",
             coverage=summary.coverage,
             least=_MIN_COVERAGE,
         )
@@ -219,7 +219,11 @@ def _read_files(run: Path) -> dict[str, str]:
         file, problem = error.filename, explain_error(error)
     except UnicodeDecodeError as error:
         file, problem = run, Message("a file in it is not UTF-8 ({error})", error=explain_error(error))
-    raise InputError("{file}: {error}; the command of the run writes it again", file=file, error=problem)
+    raise InputError(
+        "{file}: {error}; to write it anew, run the judge run or judge nightly command of this folder again",
+        file=file,
+        error=problem,
+    )
 
 
 def read_pointer(nights: Path) -> BaselinePointer | None:

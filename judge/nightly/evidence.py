@@ -192,7 +192,7 @@ def collect_remarks(
     yield from unused_verdicts
     yield from evidence.remarks
     if evidence.query_drift and evidence.suspended:
-        yield Message("the regression test is suspended: this night reports no regression")
+        yield Message("the regression test was not run, so this night reports no regression")
     if check is None and any(row.outcome == "regression" for row in evidence.outcomes):
         yield Message(
             "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from"

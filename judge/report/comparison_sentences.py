@@ -317,12 +317,12 @@ def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[st
 def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
     """Return why the order by own lists differs from the order by the pool."""
     return t(
-        "Divided by its own list alone, {pair.worse} would come first ({pair.own}: {pair.worse}"
-        " {pair.alone[1]:.3f}, {pair.better} {pair.alone[0]:.3f}, on {queries} with a value of both): that"
-        " says how well a list is ordered, not what it holds, so the highest value is possible with one good"
-        " result on top. {pair.better} shows {pair.relevant[0]:.1f} relevant results a query and {pair.worse}"
-        " {pair.relevant[1]:.1f}; measured against what all engines found ({measure}), {pair.better} is"
-        " ahead, {pair.pooled[0]:.3f} to {pair.pooled[1]:.3f}{chance}.",
+        "If each list is compared with its own best order alone, {pair.worse} comes first ({pair.own}:"
+        " {pair.worse} {pair.alone[1]:.3f}, {pair.better} {pair.alone[0]:.3f}, on {queries} with a value of"
+        " both): this shows how well a list is ordered, not what it contains, and one good result on top is"
+        " enough for the highest value. {pair.better} shows {pair.relevant[0]:.1f} relevant results a query"
+        " and {pair.worse} {pair.relevant[1]:.1f}; measured against what all engines found ({measure}),"
+        " {pair.better} is ahead, {pair.pooled[0]:.3f} to {pair.pooled[1]:.3f}{chance}.",
         pair=reversal,
         measure=name_mean(reversal.measure),
         queries=count_queries(t, reversal.n),

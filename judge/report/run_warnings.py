@@ -229,7 +229,10 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int], *, waiting: b
     exceptions = t("; no_text needs the missing texts") if TEXT_MISSING in failures else ""
     if CONTENT_FILTER in failures or "no_quorum" in failures:  # a filter may have refused the members
         exceptions += t("; the refusals of a content filter are final")
-    return t(" The command that made the run asks again, only for these{exceptions}.", exceptions=exceptions)
+    return t(
+        " To judge only these, run the judge run command of this run again{exceptions}.",
+        exceptions=exceptions,
+    )
 
 
 def _describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:

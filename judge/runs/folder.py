@@ -19,9 +19,15 @@ from judge.json_text import dump_json
 from judge.messages import Message, join_messages
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
-_DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, without a call")
+_DAMAGED_FILE_ADVICE = Message(
+    "run the judge run or judge nightly command of this folder again, which writes"
+    " the file anew without a call"
+)
 #: What the user can do about a damaged file that a command reads before it begins, and does not replace.
-_REMOVE_FILE_ADVICE = Message("remove the file and run the command that made it again")
+_REMOVE_FILE_ADVICE = Message(
+    "remove the file, then run again the command that writes it (judge run, judge"
+    " nightly or judge baseline set)"
+)
 _PACKAGE = Path(__file__).resolve().parents[1]
 _READ_FIRST = {"config.json", "collected.json", "paid.json", "night.json", "baseline.json"}
 #: What code raises on a value of another type or shape than judge writes.
@@ -160,7 +166,8 @@ class RunFolder:
             begun, finished = ((self.path / name).exists() for name in ("config.json", "results.json"))
             if begun and not finished:
                 raise InputError(
-                    "{file}: {error}; the run is not finished: run the command that made it again",
+                    "{file}: {error}; the run is not finished: run its judge run or judge nightly command"
+                    " again",
                     file=path,
                     error=why,
                 ) from error

@@ -180,7 +180,7 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
     """Raise RunIncomplete when too many probes have no answer for a reason that is not the model's."""
     if judging.stopped is not None:
         raise RunIncomplete(
-            "the self-test stopped: {reason}; run the same command to continue", reason=judging.stopped
+            "the self-test stopped: {reason}; run the same command again to continue", reason=judging.stopped
         )
     failures = [
         judgment for judgment in judging.judgments if judgment.error and judgment.error not in ASSESSOR_ERRORS
@@ -188,7 +188,7 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
     if len(failures) > (1 - config.min_coverage) * len(judging.judgments):
         raise RunIncomplete(
             "{count:,} of {total:,} probes have no answer, the first because of {error!r}; run the same"
-            " command to ask again for these only",
+            " command again to ask for these only",
             count=len(failures),
             total=len(judging.judgments),
             error=ErrorKind(str(failures[0].error)),

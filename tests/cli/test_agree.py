@@ -795,7 +795,7 @@ def design(unfair_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     "path, value, expected",
     [
         (["measure"], "nDCG@3", "measure is 'nDCG@3', but nDCG@3 is not a sum over ranks"),
-        (["measure"], "P@5", "measure is 'P@5', but P@5 looks deeper"),
+        (["measure"], "P@5", "measure is 'P@5', but P@5 needs more ranks"),
         (["measure"], "P(rel=9)@3", "measure is 'P(rel=9)@3', but "),
         (["engines"], ["baidu", "baidu"], "engines is ('baidu', 'baidu')"),
         (["lists"], "x", "lists is 'x'"),

@@ -207,7 +207,7 @@ def test_requests_whose_replies_are_cut_off_are_not_paid_again(status: str, tmp_
         words = make_batch_words(tmp_path, server)
         result = run_judge(*words, "--attempts", "1", "--max-wait", "0")
         assert result.returncode == 3
-        assert "a file of replies ends within a line; the same command continues from here" in result.stderr
+        assert "a file of replies ends within a line; run the same command again to continue" in result.stderr
         rules.is_cut = False
         run_judge(*words)
         assert_submitted_once(server)
@@ -260,7 +260,7 @@ def test_a_batch_that_ends_without_replies_stops_the_run(status: str, tmp_path: 
         result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 3
         assert f"ended as '{status}' with 19 of 19 requests not processed" in result.stderr
-        assert "the same command submits these again" in result.stderr
+        assert "run the same command again to submit these again" in result.stderr
         server.rules = BatchRules()
         assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0
         assert [len(batch) for batch in server.batches] == [19, 18]
@@ -542,7 +542,7 @@ def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_p
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "1 of 20 judged, $0.0002; 19 are in batches, which continue at the server" in stderr
-        assert "interrupted; all judgments are saved; run the same command to continue" in stderr
+        assert "interrupted; all judgments are saved; run the same command again to continue" in stderr
         realtime = [word for word in make_batch_words(tmp_path, server) if word != "--batch"]
         result = run_judge(*realtime)
         assert result.returncode == 3

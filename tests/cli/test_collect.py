@@ -104,7 +104,7 @@ def test_failed_requests_are_reported_with_the_next_command(tmp_path: Path) -> N
         again = run_judge(*make_collect_words(tmp_path, server, "searxng"))
     assert result.returncode == 3, result.stderr
     assert "exa on 2 of 2 queries" in result.stderr
-    assert "run the same command to request only these again" in result.stderr
+    assert "run the same command again to request only these" in result.stderr
     assert "searxng: answered 2 of 2" in result.stdout
     assert again.returncode == 0, again.stderr
     assert "0 new calls" in again.stdout

@@ -169,7 +169,9 @@ def test_a_limit_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
         result = run_judge(*make_words(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
         assert len(server.requests) == 7
     assert result.returncode == 3
-    assert "23 of 30 unjudged: --max-calls 7 is used up; run again for as many calls more" in result.stderr
+    assert (
+        "23 of 30 unjudged: --max-calls 7 is used up; run the same command again for as many" in result.stderr
+    )
 
 
 def test_the_output_of_a_run_that_stopped_begins_with_the_reason(tmp_path: Path) -> None:
@@ -185,8 +187,8 @@ def test_the_output_of_a_run_that_stopped_begins_with_the_reason(tmp_path: Path)
     _, reason, missing, *others = output.read().splitlines()
     assert reason.startswith("judge: stopped with 23 of 30 unjudged: --max-calls 7 is used up")
     assert missing.startswith(
-        "23 of 30 judgments have no grade (coverage 23.3%): not judged yet (23). The command that"
-        " made the run asks again, only for these. They do not count"
+        "23 of 30 judgments have no grade (coverage 23.3%): not judged yet (23). To judge only"
+        " these, run the judge run command of this run again. They do not count"
     )
     assert not any("have no grade" in line for line in others)
     assert compared.stdout.startswith("23 of 30 judgments have no grade (coverage 23.3%): not judged yet")

@@ -177,7 +177,10 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         assert low < engine["measures"]["nDCG@10"]["mean"] < high
         assert result["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
         assert "40.00%" in completed.stderr
-        assert "asks again for the rest, except for 1 that a content filter refused" in completed.stderr
+        assert (
+            "run the same command again to get the rest, except for 1 that a content filter refused"
+            in completed.stderr
+        )
         # Failed pairs are judged again, others are not; the refusal of a filter is final.
         run_judge(*make_words(data, server), "--out", out, *SURE)
         assert len(server.requests) == 9
@@ -447,14 +450,17 @@ def test_the_message_about_a_broken_file_names_an_option_that_works(tmp_path: Pa
         for word in commands:
             refused = run_judge(word, out)
             assert refused.returncode == 2
-            assert "the judge run that made it writes it anew, without a call" in refused.stderr
+            assert "command of this folder again, which writes the file anew without a call" in refused.stderr
         assert run_judge(*words).returncode == 0
     assert (out / "results.json").read_text() == full_text
     # A run reads this file before it begins, and does not replace it.
     (out / "config.json").write_text('{"identity": {')
     refused = run_judge(*words)
     assert refused.returncode == 2
-    assert refused.stderr.endswith("; remove the file and run the command that made it again\n")
+    assert refused.stderr.endswith(
+        "; remove the file, then run again the command that writes it (judge run, judge nightly or judge"
+        " baseline set)\n"
+    )
     (out / "config.json").unlink()
     assert run_judge(*words).returncode == 0
 

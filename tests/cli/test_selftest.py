@@ -133,8 +133,8 @@ def test_replies_that_need_repair_or_cannot_be_read_are_counted(configure: Calla
     with LoopbackServer(assessors.reply_with_broken_json) as server:
         selftest = run_selftest(configure(server))
     assert str(selftest.incomplete) == (
-        "only 214 of 220 probes got a grade with the run prompt, less than --min-coverage 99%; the same"
-        " command asks again for the rest"
+        "only 214 of 220 probes got a grade with the run prompt, less than --min-coverage 99%; run the"
+        " same command again to get the rest"
     )
     figures = find_figures(selftest)
     assert read_counts(figures["obedient"]) == (104, 220)

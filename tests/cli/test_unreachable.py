@@ -209,9 +209,8 @@ def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
     with LoopbackServer(accept_the_first) as server:
         result = run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1)
     words = "HTTP 400: no, ***: messages[1] is odd"
-    assert f"(9 of 9 failed with 'bad_request': {words}); the same command asks again" in read_last_line(
-        result
-    )
+    advice = "run the same command again to get the rest"
+    assert f"(9 of 9 failed with 'bad_request': {words}); {advice}" in read_last_line(result)
     folder = tmp_path / "r" / "x"
     lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["detail"] for line in lines} == {"", words}

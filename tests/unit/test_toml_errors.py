@@ -65,7 +65,7 @@ def describe(text: str) -> str:
         ),
         ("columns = { snipet = 'text' }", "columns has the field 'snipet'; a field is one of "),
         ("measures = 5", 'measures is 5; it is a list of measures such as ["nDCG@10", "AP@10"]'),
-        ("measures = ['AP@50']", "measures: AP@50 looks deeper than depth = 10, down to which snippets are"),
+        ("measures = ['AP@50']", "measures: AP@50 needs more ranks than are judged (depth = 10); use @10 at"),
         ("measures = ['nope']", "measures: there is no measure 'nope'"),
         ("as_of = 2026-05-01T10:00:00", "as_of is 2026-05-01 10:00:00; it is a day such as"),
         ("prompts = 'nodir'", "prompts: nodir/zh/graded.jinja: no such prompt"),
@@ -211,9 +211,9 @@ def test_a_wrong_value_of_collecting_is_found_in_its_table(old: str, new: str, w
         ),
         (
             "data = 'd.jsonl'\nmeasures = ['AP@50']\ndepth = 20",
-            "measures: AP@50 looks deeper than depth = 20, down to which snippets are judged; ask for @20 at"
-            " most, or judge deeper",
-            "measures：AP@50 超出了摘要的评定深度 depth = 20；请最多使用 @20，或加大评定深度",
+            "measures: AP@50 needs more ranks than are judged (depth = 20); use @20 at most, or judge more"
+            " ranks",
+            "measures：AP@50 需要的名次超出了评定深度（depth = 20）；请最多使用 @20，或评定更多名次",
         ),
     ],
 )
@@ -295,11 +295,11 @@ def test_a_column_that_is_missing_can_be_named_in_the_file(folder: Path) -> None
     line = describe(f"{LOCAL}data = 'd.csv'\n[nightly]\ncanary_repeats = 0\n")
     assert line.endswith(
         "d.csv:1: the header lacks 'snippet'; its columns are 'query', 'engine', 'text'. Rename"
-        " the right one (case and spaces matter), or say which one it is: columns = {"
+        " the one that holds it (case and spaces matter), or name it: columns = {"
         ' snippet = "text", query = "q" }'
     )
     done = run_judge("run", folder / "d.csv", "-m", "lexical")
-    assert done.stderr.endswith("or say which one it is: --columns snippet=NAME\n")
+    assert done.stderr.endswith("or name it: --columns snippet=NAME\n")
 
 
 def test_a_run_that_ends_early_names_the_limit_where_it_is(folder: Path) -> None:
@@ -328,7 +328,9 @@ def test_a_translation_names_the_same_options_as_the_message(model: type[Any]) -
 def test_a_measure_of_the_file_is_beside_the_depth_of_the_command_line(folder: Path) -> None:
     toml = folder / "judge.toml"
     toml.write_text("measures = ['AP@50']\n", encoding="utf-8")
-    with pytest.raises(InputError, match=rf"^{toml}: measures: AP@50 looks deeper than --depth 5, down to"):
+    with pytest.raises(
+        InputError, match=rf"^{toml}: measures: AP@50 needs more ranks than are judged \(--depth 5\)"
+    ):
         run_input.choose_measures(Config.load(toml, depth=5))
 
 

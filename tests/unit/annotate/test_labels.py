@@ -69,9 +69,9 @@ def test_whoever_did_not_hear_the_answer_may_say_it_again(tmp_path: Path) -> Non
         log.add(make_decision(1))
         assert log.current == {}
         assert log.path.read_bytes().count(b"\n") == 2
-        with pytest.raises(InputError, match="another decision's"):
+        with pytest.raises(InputError, match="belongs to another label"):
             log.add(make_decision(1, 3))
-        with pytest.raises(InputError, match="no decision"):
+        with pytest.raises(InputError, match="there is no label with the id"):
             log.undo("f" * 16)
 
 

@@ -187,7 +187,7 @@ def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
     assert not limit.reserve()  # until one of both has ended
     for _ in range(2):
         limit.settle(make_answer(30), PRICE)
-    with pytest.raises(LimitReached, match="is used up; run again"):
+    with pytest.raises(LimitReached, match="is used up; run the same command again"):
         limit.reserve()
 
 

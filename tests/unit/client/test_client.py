@@ -129,7 +129,7 @@ def test_a_cancelled_call_counts_as_maybe_billed() -> None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(client.complete(make_prompt("tea"), permit), 1)
             # 20 spent, 20 set aside, none in flight
-            with pytest.raises(RunIncomplete, match="used up; run again"):
+            with pytest.raises(RunIncomplete, match="used up; run the same command again"):
                 client.spend_limit.reserve()
         assert client.limiter.in_flight == 0
         return log.calls
@@ -228,7 +228,7 @@ class SlowModel(ScriptedModel):
         (TimedOut("transport", "no answer within 60 s"), 60, 24, 65, "accepts requests and does not answer"),
         (
             NoResponse("transport", "HTTP 200: an HTML page titled 'Login'", is_page=True),
-            0.05, 16, 20, "and the network, which may ask to log in first",
+            0.05, 16, 20, "and the network, which may require a login",
         ),
         (NoResponse("transport", "Server disconnected"), 0.05, 16, 20, "disconnected; check --base-url"),
         (AccountError("auth", "who are you"), 0.5, 8, 1, "who are you"),

@@ -31,7 +31,7 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
     ("engine", "options", "expected"),
     [
         ("brvae", {}, r"^unknown engine 'brvae'; did you mean 'brave'\?$"),
-        ("gooogle", {}, "; known are searxng, brave, .*, http:NAME and langchain:CLASS$"),
+        ("gooogle", {}, "; the known names are searxng, brave, .*, http:NAME and langchain:CLASS$"),
         ("google", {}, "unknown engine 'google'"),
         ("http:mine", {}, r"in a table \[collect.engines.mine\]"),
         (

@@ -117,7 +117,7 @@ def test_a_missing_column_is_to_be_renamed_in_the_file(tmp_path: Path) -> None:
     lines.write_text('{"query": "tea", "text": "x", "grade": 1, "reason": "r"}\n', encoding="utf-8")
     # The option --columns is for the dataset.
     for path, missing in ((table, "lacks 'query'"), (lines, "field 'snippet' is missing")):
-        with pytest.raises(InputError, match=rf"{missing}.* Rename the right one \([^)]*\)$"):
+        with pytest.raises(InputError, match=rf"{missing}.* Rename the one that holds it \([^)]*\)$"):
             read_examples(path, GRADED, OPTIONS)
 
 

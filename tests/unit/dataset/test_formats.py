@@ -273,7 +273,7 @@ def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words:
         ),
         ("q.csv", "query\ntea\n", "queries only, get their results first: judge collect FILE --engine NAME"),
         ("q.csv", "query,topic\ntea,food\n", "texts of results, name it: --columns snippet=NAME. If"),
-        ("q.csv", "query,url\ntea,u\n", "lacks 'snippet'; its columns are 'query', 'url'. Rename the right"),
+        ("q.csv", "query,url\ntea,u\n", "lacks 'snippet'; its columns are 'query', 'url'. Rename the one"),
         ("q.csv", "query,text，url\ntea,green\n", "Separate the columns with half-width commas"),
         ("q.jsonl", '{"query": "tea"}\n', "q.jsonl:1: there is no field 'snippet', only 'query'"),
         ("q.txt", "tea\n", "q.txt: a .txt file can hold queries, but no results; get the results"),

@@ -440,7 +440,7 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         (
             '{"query": "q", "url": "u"}\n',
             "d.jsonl:1: field 'snippet' is missing; the row has the fields ['query', 'url']. Rename"
-            " the right one (case and spaces matter), or say which one it is: --columns"
+            " the one that holds it (case and spaces matter), or name it: --columns"
             " snippet=NAME",
         ),
         (
@@ -452,7 +452,7 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         (
             '{"Query": "q", "snippet": "s"}\n',
             "d.jsonl:1: field 'query' is missing; the row has the fields ['Query', 'snippet']. Rename"
-            " the right one (case and spaces matter), or say which one it is: --columns"
+            " the one that holds it (case and spaces matter), or name it: --columns"
             " query=NAME",
         ),
         ('{"query": null, "snippet": "s"}\n', "field 'query' is missing; every row needs the query's text"),
@@ -754,7 +754,7 @@ def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
     # One message for all engines, with the one that lacks most first.
     assert "number of queries that have no row of an engine, of 3: 'b' (2), 'c' (1); they" in text
     assert text.count("no row") == 1
-    assert "engine 'a': ranks skip numbers in lists, first for query 'q-" in text
+    assert "engine 'a': the ranks of lists skip numbers, first for query 'q-" in text
 
 
 def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:

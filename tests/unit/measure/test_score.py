@@ -234,7 +234,7 @@ def test_a_depth_beyond_all_lists_takes_no_memory_and_changes_no_value(grades: S
 
 
 def test_a_measure_may_not_look_deeper_than_was_judged() -> None:
-    with pytest.raises(InputError, match="P@20 looks deeper than --depth 10"):
+    with pytest.raises(InputError, match=r"P@20 needs more ranks than are judged \(--depth 10"):
         compute_value(make_one_list([1], "P@20"))
 
 

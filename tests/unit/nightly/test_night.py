@@ -386,7 +386,7 @@ def test_canaries_and_run_share_one_limit_of_calls(project: NightlyProject) -> N
     project.configure(RULES, "max_calls = 150")
     record = project.run_night(project.begin_day())
     assert (record["status"], project.calls) == ("incomplete", 150)
-    assert "max_calls = 150 is used up; run again" in record["reasons"][0]
+    assert "max_calls = 150 is used up; run the same command again" in record["reasons"][0]
     assert "--" not in record["reasons"][0]
 
 

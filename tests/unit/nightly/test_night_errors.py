@@ -98,7 +98,10 @@ def test_the_advice_about_a_damaged_file_helps(project: NightlyProject, name: st
     file.write_text(file.read_text()[:40])
     refused = run_judge("nightly", project.toml, "--date", day if name == "night.json" else "2026-06-01")
     assert refused.returncode == 2
-    assert refused.stderr.endswith("; remove the file and run the command that made it again\n")
+    assert refused.stderr.endswith(
+        "; remove the file, then run again the command that writes it (judge run, judge nightly or judge"
+        " baseline set)\n"
+    )
     file.unlink()
     if name == "night.json":
         assert project.run_night(day)["complete"]

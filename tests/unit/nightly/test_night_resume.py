@@ -125,7 +125,7 @@ def test_a_limit_is_named_as_in_judge_toml_in_both_languages(small_project: Nigh
     small_project.configure({"canary_repeats": 0}, "max_calls = 10")
     reason = next(iter(job.run_nightly(small_project.toml, small_project.begin_day()).record.reasons))
     assert reason.endswith(
-        "unjudged: max_calls = 10 is used up; run again for as many calls more, or raise it"
+        "unjudged: max_calls = 10 is used up; run the same command again for as many more calls, or raise it"
     )
     assert CHINESE(reason).endswith("max_calls = 10 已用完；再次执行可继续同样次数的调用，也可调高该值")
 

@@ -95,8 +95,8 @@ def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> No
         ({"imput": 1}, "unknown option 'imput'; did you mean 'input'?"),
         (
             {"currency": "CNY"},
-            "unknown option 'currency'; known are models, endpoint, input, output, cached, batch, as_of,"
-            " source",
+            "unknown option 'currency'; the known names are models, endpoint, input, output, cached, batch,"
+            " as_of, source",
         ),
     ],
 )

@@ -103,8 +103,8 @@ def test_ranks_that_do_not_count_the_results_are_refused(
         with pytest.raises(InputError) as refused:
             COMMANDS[name](run)
         assert str(refused.value).startswith(
-            f"{run}/results.json: query 'q0', engine 'engine0': result 1 has rank 2; the judge run that made"
-            " it writes it anew"
+            f"{run}/results.json: query 'q0', engine 'engine0': result 1 has rank 2; run the judge run or"
+            " judge nightly command of this folder again"
         ), name
 
 
@@ -114,4 +114,4 @@ def test_a_query_that_occurs_twice_is_refused(indented: bool, make_run: Callable
     edit_results(run, lambda queries: queries.append(queries[0]), indented=indented)
     with pytest.raises(InputError) as refused:
         judge.score(run)
-    assert str(refused.value).startswith(f"{run}/results.json: query 'q0' occurs twice; the judge run that")
+    assert str(refused.value).startswith(f"{run}/results.json: query 'q0' occurs twice; run the judge run or")
