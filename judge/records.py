@@ -279,11 +279,11 @@ def is_complete_reply(finish_reason: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The reply of a model: the final text only, without its reasoning.
+    """The reply of a model: the final text only, without its thinking.
 
     `finish_reason` is that of the server in lower case, `length` when the reply was cut or broken off.
     `model` is the model name that the server returned, `params` the parameters as sent, `usage` None when
-    the server did not return it; `reasoning` is True when the model returned reasoning, too. `logprobs` are
+    the server did not return it; `has_thinking` is True when the model returned thinking, too. `logprobs` are
     the log-probabilities as the server returned them.
     """
 
@@ -293,7 +293,7 @@ class Completion:
     params: Mapping[str, Any]
     usage: Usage | None = None
     request_id: str | None = None
-    reasoning: bool = False
+    has_thinking: bool = False
     logprobs: object = None
 
 

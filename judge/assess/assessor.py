@@ -171,7 +171,7 @@ class Assessor:
 
     def _describe_parse_error(self, error: ReplyParseError, completion: Completion) -> Failure:
         text = completion.text.strip()
-        thinking = (completion.reasoning and not text) or _UNENDED_THINKING.search(text) is not None
+        thinking = (completion.has_thinking and not text) or _UNENDED_THINKING.search(text) is not None
         advice = self._choose_advice(error.kind, completion, thinking=thinking)
         is_cut = thinking or completion.finish_reason == "length"
         detail = f"{error.detail} ({advice})" if is_cut else error.detail

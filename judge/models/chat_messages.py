@@ -17,7 +17,7 @@ from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt, Usage, is_complete_reply
 
 #: Types of content parts that are not the final answer.
-_REASONING = frozenset({"reasoning", "thinking"})
+_THINKING_PARTS = frozenset({"reasoning", "thinking"})
 #: A larger count of tokens is an error of the server, and more than an integer of SQLite holds.
 _MAX_TOKEN_COUNT = 2**53
 #: Makes the body of a request. `json.dumps` would make an encoder for each.
@@ -133,18 +133,18 @@ def read_chat_completion(
         params=params,
         usage=usage,
         request_id=redact(str(request_id), *secrets) if request_id else None,
-        reasoning=_has_reasoning(message) or bool(usage and usage.reasoning_tokens),
+        has_thinking=_has_thinking(message) or bool(usage and usage.reasoning_tokens),
         logprobs=choice.get("logprobs"),
     )
 
 
-def _has_reasoning(message: Mapping[str, Any]) -> bool:
-    """Return whether `message` holds reasoning beside its content, by the names that servers use."""
+def _has_thinking(message: Mapping[str, Any]) -> bool:
+    """Return whether `message` holds thinking beside its content, by the names that servers use."""
     if message.get("reasoning_content") or message.get("reasoning") or message.get("thinking"):
         return True
     content = message.get("content")
     return isinstance(content, list) and any(
-        isinstance(part, Mapping) and str(part.get("type")) in _REASONING for part in content
+        isinstance(part, Mapping) and str(part.get("type")) in _THINKING_PARTS for part in content
     )
 
 
@@ -185,11 +185,11 @@ def _check_end(finish_reason: str, refusal: str, usage: Usage | None) -> None:
 
 
 def extract_message_text(content: object) -> str:
-    """Return the text of a message's content (a string, None, or a list of parts), without reasoning."""
+    """Return the text of a message's content (a string, None, or a list of parts), without thinking."""
     if isinstance(content, list):
         return "".join(extract_message_text(part) for part in content)
     if isinstance(content, Mapping):
-        final = str(content.get("type", "text")) not in _REASONING
+        final = str(content.get("type", "text")) not in _THINKING_PARTS
         return content["text"] if final and isinstance(content.get("text"), str) else ""
     return content if isinstance(content, str) else ""
 

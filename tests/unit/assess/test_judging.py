@@ -150,7 +150,7 @@ MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000
         (ConstantModel('{"reason": "it', finish_reason="length"), 80, "raise --max-tokens (now 512)"),
         (ConstantModel("yes"), 80, "instead of a grade: add --scale binary"),
         (ConstantModel("", refusal="I cannot"), 80, "(refusal): 'I cannot'; use another model"),
-        (ConstantModel("", reasoning=True), 24, "5 requests in a row to openai:m have no answer"),
+        (ConstantModel("", has_thinking=True), 24, "5 requests in a row to openai:m have no answer"),
         (
             ConstantModel("<think>let me", finish_reason="length"),
             24,

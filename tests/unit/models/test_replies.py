@@ -181,7 +181,7 @@ def test_content_parts_are_joined_without_reasoning() -> None:
 def test_a_content_part_of_an_unknown_type_is_text(kind: object) -> None:
     choice = {"message": {"content": [{"type": kind, "text": "2"}]}, "finish_reason": "stop"}
     completion = read_chat_completion({"choices": [choice]}, {})
-    assert (completion.text, completion.reasoning) == ("2", False)
+    assert (completion.text, completion.has_thinking) == ("2", False)
 
 
 def find_finish_reason(finish_reason: object) -> str | None:
