@@ -187,7 +187,7 @@ class OpenAIBatchApi:
             with self._map_errors():
                 content = self._client.files.with_streaming_response.content
                 async with content(file_id, timeout=_FILE_TIMEOUT) as response:
-                    async for line in _split_lines(response.http_response.aiter_bytes()):
+                    async for line in split_lines(response.http_response.aiter_bytes()):
                         if (batch_line := self._read_line(line)) is not None:
                             yield batch_line
             if not _ends_whole(line):
@@ -286,18 +286,21 @@ class OpenAIBatchApi:
         )
 
 
-async def _split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the lines of a file without those that are longer than `MAX_BYTES`, and what follows the last."""
-    rest, is_too_long = b"", False
+    parts: list[bytes] = []  # of the line that has not ended
+    length = 0
     async for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines[1:] if is_too_long else lines:
-            if len(line) <= MAX_BYTES:
-                yield line
-        is_too_long = len(rest) > MAX_BYTES or (is_too_long and not lines)
-        if is_too_long:
-            rest = b""
-    yield rest
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            if length + len(end) <= MAX_BYTES:
+                yield b"".join([*parts, end])
+            parts, length = [], 0
+        parts.append(rest)
+        length += len(rest)
+        if length > MAX_BYTES:
+            parts.clear()
+    yield b"".join(parts)
 
 
 def _ends_whole(rest: bytes) -> bool:

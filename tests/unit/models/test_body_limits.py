@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import cache
 
 import pytest
@@ -14,9 +14,12 @@ from aiohttp import web
 
 from judge.errors import NoResponse
 from judge.models.body_limits import MAX_BYTES, BodyRefused, read_limited
+from judge.models.openai_sdk import split_lines
 from tests.support.cases import check_each
+from tests.support.fake_server import Reply
+from tests.support.scaling import MOST, measure_growth
 from tests.support.server_thread import ThreadedServer
-from tests.unit.models.adapter_calls import ask, open_at
+from tests.unit.models.adapter_calls import ask, open_at, serve_reply
 
 
 @cache
@@ -60,6 +63,8 @@ class Packed(ThreadedServer):
 def test_a_body_beyond_the_limit_ends_the_call(
     adapter: str, body: Callable[[], bytes], encoding: str, words: str
 ) -> None:
+    with serve_reply(Reply(text="")) as ready:
+        ask(open_at(adapter, ready))  # imports are slow, and are no part of a body, when memory is counted
     with Packed(body(), encoding) as server:
         model = open_at(adapter, server)  # type: ignore[arg-type]
         tracemalloc.start()
@@ -94,3 +99,36 @@ async def _read(packed: bytes, encoding: str | None) -> bytes:
             yield packed[start : start + 16_384]
 
     return b"".join([part async for part in read_limited(yield_chunks(), encoding)])
+
+
+def test_a_line_of_a_file_takes_time_in_proportion_to_its_length() -> None:
+    def make(blocks: int) -> list[bytes]:
+        return [b"x" * 2**14] * blocks
+
+    def split(blocks: Sequence[bytes]) -> None:
+        assert asyncio.run(_split(blocks)) == [b"".join(blocks)]
+
+    assert measure_growth(split, make, MAX_BYTES // 2**15) <= MOST
+
+
+async def _split(blocks: Sequence[bytes]) -> list[bytes]:
+    async def yield_blocks() -> AsyncIterator[bytes]:
+        for block in blocks:
+            yield block
+
+    return [line async for line in split_lines(yield_blocks())]
+
+
+@check_each(
+    ("blocks", "lines"),
+    [
+        ([], [b""]),
+        ([b"a\n", b"b"], [b"a", b"b"]),
+        ([b"a", b"b\n\nc", b"\n"], [b"ab", b"", b"c", b""]),
+        ([b"a\n", b"x" * MAX_BYTES, b"\n"], [b"a", b"x" * MAX_BYTES, b""]),
+        ([b"x" * MAX_BYTES, b"x\nb\n"], [b"b", b""]),
+        ([b"x" * MAX_BYTES, b"x", b"x" * MAX_BYTES, b"x"], [b""]),
+    ],
+)
+def test_lines_beyond_the_limit_are_left_out(blocks: Sequence[bytes], lines: Sequence[bytes]) -> None:
+    assert asyncio.run(_split(blocks)) == lines
