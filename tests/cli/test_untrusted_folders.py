@@ -40,6 +40,11 @@ from tests.unit.collect.engine_calls import collect_results, return_three, write
 from tests.unit.nightly.projects import RULES, freeze, make_calls_older, make_nightly_project
 
 TEXT = "do not touch\n"
+#: Files that a command replaces, and the lock of a process that has ended.
+_REPLACED = {
+    *("judgments.jsonl", "qrels.txt", "report.html", "results.json", "run.engine0.trec", "run.engine1.trec"),
+    *("scores.csv", "summary.json", "0123456789ab.lock"),
+}
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links need a privilege on Windows")
 
 
@@ -80,24 +85,26 @@ def plant_link(path: Path, victim: Path, *, hard: bool = False) -> None:
 @check_each("hard", [False, True])
 def test_no_command_on_a_run_writes_through_a_link(tmp_path: Path, hard: bool) -> None:
     names = list_files(make_run(tmp_path / "first").parent)
-    assert {"report.html", "agreement.json", "labels.csv", "me.jsonl", ".lock"} <= {
-        each.name for each in names
-    }
-    beside = [each.with_name(f".{each.name}.part") for each in names]
     lone = [Path(f"verdicts.sqlite-{each}") for each in ("wal", "shm", "journal")]
     lone.append(Path("verdicts.sqlite.locks/0123456789ab.lock"))
+    assert {"agreement.json", "labels.csv", "me.jsonl", ".lock", *_REPLACED} <= {
+        each.name for each in (*names, *lone)
+    }
+    beside = [each.with_name(f".{each.name}.part") for each in names]
     if hard:  # all other files are replaced
         names = [each for each in names if each.suffix in {".lock", ".sqlite"} or each.name == "me.jsonl"]
     victim = tmp_path / "victim"
     victim.write_text(TEXT, encoding="utf-8")
     os.utime(victim, (0, 0))  # the lock of a process that has ended
-    # A link may end a command, so that each is tested alone; those beside a file end none.
-    for number, links in enumerate([beside, *([name] for name in (*names, *lone))]):
+    # Links beside a file and in the place of one that is replaced end no command; each of the others may.
+    alone = [each for each in (*names, *lone) if each.name not in _REPLACED]
+    together = [*beside, *(each for each in (*names, *lone) if each.name in _REPLACED)]
+    for number, links in enumerate([together, *([name] for name in alone)]):
         folder = tmp_path / str(number)
         for link in links:
             (folder / "runs" / link).parent.mkdir(parents=True, exist_ok=True)
             plant_link(folder / "runs" / link, victim, hard=hard)
-        with nullcontext() if links == beside else suppress(JudgeError):
+        with nullcontext() if links == together else suppress(JudgeError):
             make_run(folder)
         assert victim.read_text(encoding="utf-8") == TEXT, links
 
