@@ -243,7 +243,7 @@ def test_an_expired_batch_whose_replies_are_stored_already_stops_no_run(tmp_path
     interrupt = SignalSender("retrieve", signal.SIGINT)
     with BatchServer(reply_with_grade, BatchRules(polls=10**9), on_step=interrupt) as server:
         interrupt.process = process = start_process(*make_batch_words(tmp_path, server))
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         with closing(sqlite3.connect(tmp_path / "one/verdicts.sqlite")) as store, store:
             keys = [(custom_id,) for custom_id in server.batches[0][:7]]
             assert store.executemany("DELETE FROM batch_requests WHERE key = ?", keys).rowcount == 7
@@ -306,7 +306,7 @@ def test_a_run_whose_requests_all_failed_leaves_those_of_another_run_in_the_batc
             return ("run", str(tmp_path / f"{name}.jsonl"), "-m", "openai:fake", *options)
 
         interrupt.process = process = start_process(*make_words("all"))
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         server.rules = BatchRules()
         result = run_judge(*make_words("first"))
         assert result.returncode == 3
@@ -512,7 +512,7 @@ def assert_survives_kill(step: str, tmp_path: Path) -> None:
     kill = SignalSender(step, signal.SIGKILL)
     with BatchServer(reply_with_grade, on_step=kill) as server:
         kill.process = process = start_process(*make_batch_words(tmp_path, server))
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         assert process.returncode == -signal.SIGKILL
         backdate(tmp_path)
         result = run_judge(*make_batch_words(tmp_path, server))
@@ -527,7 +527,7 @@ def test_a_signal_before_the_upload_leaves_no_batch(tmp_path: Path) -> None:
     interrupt = SignalSender("before upload", signal.SIGINT)
     with BatchServer(reply_with_grade, on_step=interrupt) as server:
         interrupt.process = process = start_process(*make_batch_words(tmp_path, server))
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=300)
         assert process.returncode == 130
         assert "in batches" not in stderr
         realtime = [word for word in make_batch_words(tmp_path, server) if word != "--batch"]
@@ -539,7 +539,7 @@ def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_p
     interrupt = SignalSender("retrieve", signal.SIGINT)
     with BatchServer(reply_with_grade, BatchRules(polls=10**9), on_step=interrupt) as server:
         interrupt.process = process = start_process(*make_batch_words(tmp_path, server))
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=300)
         assert process.returncode == 130
         assert "1 of 20 judged, $0.0002; 19 are in batches, which continue at the server" in stderr
         assert "interrupted; all judgments are saved; run the same command again to continue" in stderr

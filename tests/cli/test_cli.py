@@ -459,7 +459,7 @@ def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
 def test_the_exit_codes_of_unexpected_errors(what: str, code: int, expected: str) -> None:
     """A signal can interrupt a library, and a crash is not a regression; no message has a key."""
     result = subprocess.run(
-        [sys.executable, "-c", ENDING.format(what)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", ENDING.format(what)], capture_output=True, text=True, timeout=300, check=False
     )
     assert result.returncode == code
     assert expected in result.stderr

@@ -227,16 +227,25 @@ def test_what_is_wrong_is_said_before_a_call(given: list[str], expected: str, tm
 def test_a_killed_collection_repeats_no_finished_request(kills: int, tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
     journal = make_raw_log_path(tmp_path / "data.jsonl")
-    with EngineServer(lambda request: Page(make_results(request.query), delay=0.02)) as server:
-        for kill in range(1, kills + 1):
+    least = first_pending = 0
+
+    def answer(request: SearchRequest) -> Page:
+        # A process gets no answer after a few, so that it does not end before it is killed.
+        delay = 0.02 if len(server.searched) < first_pending else 3600.0
+        return Page(make_results(request.query), delay=delay)
+
+    with EngineServer(answer) as server:
+        for _ in range(kills):
+            least = len(server.searched) + 12
+            first_pending = least + 4
             process = start_process(*make_collect_words(tmp_path, server, "searxng", "tavily", rate=100.0))
-            wait_for_requests(lambda: len(server.searched), 12 * kill)
+            wait_for_requests(lambda: len(server.searched), least)
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
             assert not (tmp_path / "data.jsonl").exists()
         known = {(each.engine, each.query_id) for each in read_raw_log(journal)}
         server.read_pending()
-        before = len(server.searched)
+        before, first_pending = len(server.searched), 1000
         result = run_judge(*make_collect_words(tmp_path, server, "searxng", "tavily"))
     assert result.returncode == 0, result.stderr
     assert len(server.searched) - before == 80 - len(known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import sqlite3
@@ -256,7 +257,7 @@ def test_a_night_collects_what_it_judges_once(project: NightlyProject, tmp_path:
 
 def test_a_second_process_gets_the_id_of_the_running_one(server_project: NightlyProject) -> None:
     day = server_project.begin_day()
-    server_project.judge.delay = 0.3
+    server_project.judge.last = 0
     with subprocess.Popen(**make_nightly_arguments(server_project, day)) as first:
         while not (server_project.nights / ".lock-owner").exists():
             assert first.poll() is None
@@ -265,7 +266,7 @@ def test_a_second_process_gets_the_id_of_the_running_one(server_project: Nightly
             server_project.run_night(day)
         assert first.poll() is None
         first.kill()
-    server_project.judge.delay = 0.0
+    server_project.judge.last = math.inf
 
 
 @pytest.mark.parametrize(
@@ -277,8 +278,8 @@ def test_a_night_that_is_killed_ends_as_one_night(
 ) -> None:
     day = server_project.begin_day(edit=reword_snippets)
     before = server_project.calls
-    server_project.judge.delay = 0.1
     for requests in kills:
+        server_project.judge.last = before + requests - 1
         with subprocess.Popen(**make_nightly_arguments(server_project, day)) as child:
             deadline = time.monotonic() + 300
             while server_project.calls < before + requests:
@@ -287,7 +288,7 @@ def test_a_night_that_is_killed_ends_as_one_night(
                 time.sleep(0.01)
             child.kill()
         assert not (server_project.nights / day / "night.json").exists()
-    server_project.judge.delay = 0.0
+    server_project.judge.last = math.inf
     result = run_judge("nightly", server_project.toml, "--date", day)
     assert result.returncode == 0, result.stderr
     record = json.loads(server_project.read_file(day))

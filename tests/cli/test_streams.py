@@ -56,7 +56,7 @@ def run_process_on_stream(*words: object, stdout: int) -> tuple[int, str]:
     """Run `python -m judge` with `stdout` as its output; return its exit code and its standard error."""
     result = subprocess.run(
         [sys.executable, "-m", "judge", *map(str, words)],
-        stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=300, check=False,
     )  # fmt: skip
     return result.returncode, result.stderr
 
@@ -126,7 +126,7 @@ def test_a_stream_that_was_never_open_is_like_a_closed_pipe(demo: Path, closed: 
         ["sh", "-c", f'exec "$0" -m judge compare "$1" {closed}>&-', sys.executable, str(demo)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (result.returncode, result.stderr) == (0, "")

@@ -12,6 +12,7 @@ outage, and a night that is killed three times.
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -188,15 +189,18 @@ def run_night(project: NightlyProject, event: str) -> dict[str, Any]:
         worse=2.0 if event == "drop" else 0.0, edit=_add_outage if event == "outage" else None
     )
     if event == "killed":
-        project.judge.delay = 0.05
         for calls in (30, 120, 60):
             kill(project, day, project.calls + calls)
-        project.judge.delay = 0.0
+        project.judge.last = math.inf
     return project.run_night(day)
 
 
 def kill(project: NightlyProject, day: str, calls: int) -> None:
-    """Start the night in a process of its own and kill it as soon as the model got this many requests."""
+    """Start the night in a process of its own and kill it as soon as the model got this many requests.
+
+    The model does not answer the last of them, so that the night does not end before.
+    """
+    project.judge.last = calls - 1
     words = [sys.executable, "-m", "judge", "nightly", str(project.toml), "--date", day]
     environ = {**os.environ, "OPENAI_API_KEY": "sk-none"}
     with subprocess.Popen(words, env=environ, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as child:

@@ -1,4 +1,4 @@
-"""Virtual time: an event loop whose clock jumps to the next timer, so that tests do not wait."""
+"""Virtual time, so that tests do not wait: the clock of a loop jumps to the next timer, or is put forward."""
 
 from __future__ import annotations
 
@@ -53,6 +53,20 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if sys._getframe(1).f_globals["__name__"] == writer.__name__:
             self._clock.writes.add(future)
         return future
+
+
+class AdjustableLoop(asyncio.SelectorEventLoop):
+    """An event loop with sockets; `advance` puts its clock forward, so that a timeout ends without a wait."""
+
+    _ahead = 0.0
+
+    def time(self) -> float:
+        """Return the seconds of the clock."""
+        return super().time() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        """Put the clock forward by `seconds`; another thread calls it by `call_soon_threadsafe`."""
+        self._ahead += seconds
 
 
 def run(main: Coroutine[Any, Any, Result]) -> Result:

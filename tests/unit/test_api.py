@@ -202,7 +202,7 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
             time.sleep(0.01)
         cancel_token.cancel_from_thread(judge.Interrupted("enough"))
         with pytest.raises(judge.Interrupted, match="enough"):
-            running.result(timeout=60)
+            running.result(timeout=300)
         paid = len(server.requests)
         assert paid < 50  # a machine that is busy stops a little later
         server.make_reply = reply_with_grade

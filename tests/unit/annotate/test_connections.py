@@ -8,34 +8,43 @@ from typing import Any
 
 from judge.annotate.app import TimedConnection
 from tests.support.cases import check_each
+from tests.support.virtual_time import AdjustableLoop
 
 ANSWER = b"HTTP/1.1 200 OK\r\n"
 
 
 class Impatient(TimedConnection):
-    request_timeout = 0.2
+    request_timeout = 60.0
+
+
+async def pass_time(seconds: float) -> None:
+    """Put the clock forward, and let run what is due then."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, AdjustableLoop)
+    loop.advance(seconds)
+    for _ in range(2):  # what is due runs after what is ready now
+        await asyncio.sleep(0)
 
 
 async def serve_slowly(
     scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
 ) -> None:
-    """Reads the body, waits for longer than a request may take, and answers."""
+    """Reads the body, takes longer than a request may take, and answers."""
     while (await receive()).get("more_body"):
         pass
-    await asyncio.sleep(2 * Impatient.request_timeout)
+    await pass_time(2 * Impatient.request_timeout)
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
 
 
-async def serve_and_talk(
+async def _serve_and_talk(
     talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]],
 ) -> bytes:
-    """What `talk` gives, which is told how to reach a server."""
     import uvicorn
 
     loop = asyncio.get_running_loop()
     config = uvicorn.Config(
-        serve_slowly, http=Impatient, lifespan="off", log_config=None, timeout_keep_alive=60
+        serve_slowly, http=Impatient, lifespan="off", log_config=None, timeout_keep_alive=3600
     )
     config.load()
     state = uvicorn.Server(config).server_state
@@ -43,17 +52,30 @@ async def serve_and_talk(
     try:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         try:
-            return await asyncio.wait_for(talk(reader, writer), 60)
+            return await asyncio.wait_for(talk(reader, writer), 3600)
         finally:
             writer.close()
     finally:
         server.close()
 
 
-async def read_rest(reader: asyncio.StreamReader) -> bytes:
-    """All that comes until the connection ends, whichever way it does."""
+def serve_and_talk(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]) -> bytes:
+    """What `talk` gives, which is told how to reach a server."""
+    with asyncio.Runner(loop_factory=AdjustableLoop) as runner:
+        return runner.run(_serve_and_talk(talk))
+
+
+async def read_rest(reader: asyncio.StreamReader, keep_busy: Callable[[], None] = lambda: None) -> bytes:
+    """All that comes until the connection ends, whichever way it does, while time passes.
+
+    `keep_busy` is called ten times in `request_timeout`.
+    """
+    reading = asyncio.ensure_future(reader.read())
+    while not reading.done():
+        keep_busy()
+        await pass_time(Impatient.request_timeout / 10)
     try:
-        return await reader.read()
+        return await reading
     except ConnectionError:
         return b""
 
@@ -73,19 +95,15 @@ def test_half_a_request_ends_the_connection(half: bytes) -> None:
         writer.write(half)
         return await read_rest(reader)
 
-    assert asyncio.run(serve_and_talk(talk)) == b""
+    assert serve_and_talk(talk) == b""
 
 
 def test_a_byte_now_and_then_does_not_keep_a_connection() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-        ended = asyncio.ensure_future(read_rest(reader))
         writer.write(b"GET / HTTP/1.1\r\nX: ")
-        while not ended.done():
-            writer.write(b"x")
-            await asyncio.sleep(Impatient.request_timeout / 10)
-        return await ended
+        return await read_rest(reader, lambda: writer.write(b"x"))
 
-    assert asyncio.run(serve_and_talk(talk)) == b""
+    assert serve_and_talk(talk) == b""
 
 
 def test_a_request_that_arrived_is_answered_and_so_is_the_next() -> None:
@@ -97,6 +115,6 @@ def test_a_request_that_arrived_is_answered_and_so_is_the_next() -> None:
         # And then nothing: the connection that is kept for the next request ends, too.
         return answers + await read_rest(reader)
 
-    answers = asyncio.run(serve_and_talk(talk))
+    answers = serve_and_talk(talk)
     assert answers.count(ANSWER) == 2
     assert answers.endswith(b"ok")

@@ -37,7 +37,7 @@ VERSIONS = ASSESSOR.prompts.versions
 
 
 def make_chat_assessor(url: str, sampling: Sampling) -> Assessor:
-    model = open_openai("m", ServerAccess(url, {"OPENAI_API_KEY": "k"}, 5.0, 8), sampling)
+    model = open_openai("m", ServerAccess(url, {"OPENAI_API_KEY": "k"}, 60.0, 8), sampling)
     return Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
 
 

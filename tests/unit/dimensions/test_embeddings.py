@@ -29,7 +29,7 @@ def embed(request: ChatRequest) -> Reply:
 
 def make_endpoint(server: LoopbackServer) -> ServerAccess:
     keys = {"OPENAI_API_KEY": CANARY, "DASHSCOPE_API_KEY": CANARY}
-    return ServerAccess(server.dashscope_url, keys, timeout=5, concurrency=4)
+    return ServerAccess(server.dashscope_url, keys, timeout=60, concurrency=4)
 
 
 def test_lsa_equals_the_svd_of_scikit_learn() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def open_at(
     server: LoopbackServer,
     *,
     sampling: Sampling = SAMPLING,
-    timeout: float = 5.0,
+    timeout: float = 60.0,
     environ: Mapping[str, str] = KEYS,
 ) -> Model:
     """The adapter `kind` for a model called m at `server`."""
@@ -40,7 +40,9 @@ def open_at(
     return open_model(f"{kind}:m", ServerAccess(url, environ, timeout, concurrency=8), sampling)
 
 
-def ask(model: Model, *prompts: Prompt) -> list[Completion]:
+def ask(
+    model: Model, *prompts: Prompt, loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+) -> list[Completion]:
     """The answers to `prompts` (or to PROMPT), asked one after the other; the model is closed."""
 
     async def ask_all() -> list[Completion]:
@@ -49,7 +51,8 @@ def ask(model: Model, *prompts: Prompt) -> list[Completion]:
         finally:
             await model.aclose()
 
-    return asyncio.run(ask_all())
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        return runner.run(ask_all())
 
 
 async def ask_until_accepted(model: Model, prompt: Prompt) -> Completion:
@@ -74,7 +77,7 @@ def make_reply(case: Case) -> Reply:
         model = message.pop("_response_model", None)
         return Reply(message=message, finish_reason=case["finish_reason"], model=model)
     if case["shape"] == "timeout":
-        return Reply(text="too late", delay=2.0)
+        return Reply(text="too late", delay=3600.0)
     return Reply(status=case["status"], headers=case["headers"], body=case["body"])
 
 

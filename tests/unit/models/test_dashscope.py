@@ -91,7 +91,7 @@ def test_setup_says_what_is_missing() -> None:
     from judge.models.dashscope import DashScope
 
     with pytest.raises(SetupError, match="set DASHSCOPE_API_KEY"):
-        DashScope("qwen-plus", ServerAccess(None, {}, 5.0, 8), SAMPLING)
+        DashScope("qwen-plus", ServerAccess(None, {}, 60.0, 8), SAMPLING)
 
 
 def test_without_the_extra_it_says_what_to_install() -> None:
@@ -115,7 +115,7 @@ def test_no_warning_and_no_file_of_the_home_directory(
     config.write_text('base_url = "https://elsewhere.example"\nmax_retries = 5\n')
     monkeypatch.setenv("DASHSCOPE_CONFIG_PATH", str(config))
     # Warnings are errors here; without a workspace the SDK has one ready.
-    model = DashScope("qwen-plus", ServerAccess(None, {"DASHSCOPE_API_KEY": CANARY}, 5.0, 8), SAMPLING)
+    model = DashScope("qwen-plus", ServerAccess(None, {"DASHSCOPE_API_KEY": CANARY}, 60.0, 8), SAMPLING)
     assert model.endpoint == "https://dashscope.aliyuncs.com/api/v1"
     asyncio.run(model.aclose())
 
@@ -125,7 +125,7 @@ def test_the_environment_names_the_server() -> None:
 
     with serve_reply(Reply(text=GRADE)) as server:
         environ = {"DASHSCOPE_HTTP_BASE_URL": server.dashscope_url}
-        model = DashScope("m", ServerAccess(None, environ, 5.0, 8), SAMPLING)
+        model = DashScope("m", ServerAccess(None, environ, 60.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("dashscope:m", server.dashscope_url)
         ask(model)
         assert "Authorization" not in server.requests[0].headers

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from collections.abc import Callable
 
 import pytest
 
 from judge.errors import AccountError, CallError, NoResponse, RequestRejected, RetryableError, TimedOut
 from judge.records import Completion
 from tests.support.cases import check_each
-from tests.support.fake_server import LoopbackServer, Reply
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.support.server_thread import reserve_unused_address
+from tests.support.virtual_time import AdjustableLoop
 from tests.unit.models.adapter_calls import (
     ADAPTERS,
     CANARY,
@@ -57,10 +59,14 @@ def skip_foreign(adapter: str, case: Case) -> None:
         pytest.skip("not a shape of this wire")
 
 
-def get_failure(adapter: str, server: LoopbackServer, timeout: float = 60.0) -> CallError:
-    """The error of one call; a call that succeeds fails the test."""
+def get_failure(
+    adapter: str,
+    server: LoopbackServer,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+) -> CallError:
+    """The error of one call, whose timeout is 60 s; a call that succeeds fails the test."""
     with pytest.raises(CallError) as caught:
-        ask(open_at(adapter, server, timeout=timeout))
+        ask(open_at(adapter, server), loop_factory=loop_factory)
     return caught.value
 
 
@@ -71,8 +77,15 @@ def test_each_http_failure_is_named(adapter: str, case: Case) -> None:
     kind = FINER.get(case["shape"], case["expected"]["error"])
     if (adapter, case["shape"]) in LOST:
         kind = "transport"
-    with serve_reply(make_reply(case)) as server:
-        error = get_failure(adapter, server, timeout=0.3 if case["shape"] == "timeout" else 60.0)
+    loop = AdjustableLoop()
+
+    def answer(_: ChatRequest) -> Reply:
+        if case["shape"] == "timeout":
+            loop.call_soon_threadsafe(loop.advance, 60.0)
+        return make_reply(case)
+
+    with LoopbackServer(answer) as server:
+        error = get_failure(adapter, server, lambda: loop)
         assert error.kind == kind
         assert isinstance(error, CLASSES[kind])
         assert isinstance(error, TimedOut) == (case["shape"] == "timeout")
@@ -120,9 +133,9 @@ def test_a_broken_connection_may_have_been_billed(adapter: str, reply: Reply) ->
 
 @pytest.mark.parametrize("adapter", ["openai", "dashscope"])
 def test_a_server_that_is_not_there_bills_nothing(adapter: str) -> None:
-    with serve_reply(Reply()) as server:
-        pass
-    error = get_failure(adapter, server)
+    with serve_reply(Reply()) as server, reserve_unused_address() as where:
+        server.url = f"http://{where}"
+        error = get_failure(adapter, server)
     assert (error.kind, error.maybe_billed) == ("transport", False)
     assert server.url in error.detail
 
@@ -146,11 +159,9 @@ def test_retry_after_is_read(adapter: str, headers: dict[str, str], seconds: flo
 
 
 def test_retry_after_may_be_a_date_however_far() -> None:
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    with serve_reply(Reply(status=429, headers={"retry-after": soon}, body="{}")) as server:
-        wait = get_failure("openai", server).retry_after
-    assert wait is not None
-    assert 25 < wait <= 31
+    dates = {"date": "Wed, 21 Oct 2026 07:28:00 GMT", "retry-after": "Wed, 21 Oct 2026 07:28:30 GMT"}
+    with serve_reply(Reply(status=429, headers=dates, body="{}")) as server:
+        assert get_failure("openai", server).retry_after == 30
     with serve_reply(Reply(status=429, headers={"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"})) as server:
         wait = get_failure("openai", server).retry_after
     assert wait is not None

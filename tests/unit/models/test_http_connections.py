@@ -11,6 +11,8 @@ import pytest
 from judge.models.body_limits import BodyRefused
 from judge.models.http_connections import Http1Connections, HttpResponse, NotConnected
 from tests.support.cases import check_each
+from tests.support.server_thread import reserve_unused_address
+from tests.support.virtual_time import AdjustableLoop
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
 
@@ -52,7 +54,7 @@ def post(server: ByteServer, *bodies: bytes) -> list[HttpResponse]:
             f"http://127.0.0.1:{port}/v1/é", {"A": "b"}, ssl.create_default_context
         )
         try:
-            return [await connections.post(body, 10) for body in bodies]
+            return [await connections.post(body, 60) for body in bodies]
         finally:
             await connections.aclose()
             listening.close()
@@ -126,7 +128,7 @@ def test_a_response_that_is_not_whole_is_an_error(
 
 
 def test_a_request_that_is_given_up_closes_its_connection() -> None:
-    async def give_up() -> int:
+    async def give_up() -> None:
         closed = asyncio.Event()
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -137,7 +139,7 @@ def test_a_request_that_is_given_up_closes_its_connection() -> None:
             writer.close()
 
         listening = await asyncio.start_server(serve, "127.0.0.1", 0)
-        port: int = listening.sockets[0].getsockname()[1]
+        port = listening.sockets[0].getsockname()[1]
         connections = Http1Connections(f"http://127.0.0.1:{port}/", {}, ssl.create_default_context)
         assert (await connections.post(b"1", 60)).status == 200
         with pytest.raises(TimeoutError):  # the connection is there: to open one may take longer
@@ -145,12 +147,15 @@ def test_a_request_that_is_given_up_closes_its_connection() -> None:
         await asyncio.wait_for(closed.wait(), 60)
         await connections.aclose()
         listening.close()
-        return port
 
-    port = asyncio.run(give_up())
-    for address in (f"http://127.0.0.1:{port}/", f"https://{'x' * 64}.example/"):
-        with pytest.raises(NotConnected):
-            asyncio.run(Http1Connections(address, {}, ssl.create_default_context).post(b"1", 10))
+    asyncio.run(give_up())
+
+
+def test_a_connection_that_is_not_made_is_told_apart() -> None:
+    with reserve_unused_address() as where:
+        for address in (f"http://{where}/", f"https://{'x' * 64}.example/"):
+            with pytest.raises(NotConnected):
+                asyncio.run(Http1Connections(address, {}, ssl.create_default_context).post(b"1", 60))
 
 
 def test_a_server_without_tls_is_named() -> None:
@@ -163,7 +168,7 @@ def test_a_server_without_tls_is_named() -> None:
         port = listening.sockets[0].getsockname()[1]
         connections = Http1Connections(f"https://127.0.0.1:{port}/", {}, ssl.create_default_context)
         try:
-            await connections.post(b"1", 10)
+            await connections.post(b"1", 60)
         finally:
             listening.close()
 
@@ -174,10 +179,14 @@ def test_a_server_without_tls_is_named() -> None:
 
 def test_a_connection_that_is_not_made_in_time_sends_nothing() -> None:
     async def post_to_silence() -> None:
-        closed = asyncio.Event()
+        closed, loop = asyncio.Event(), asyncio.get_running_loop()
+        assert isinstance(loop, AdjustableLoop)
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.read()  # the greeting of TLS, which gets no reply, until the client closes
+            # The handshake has begun: asyncio closes no transport that ends before that.
+            await reader.readexactly(1)
+            loop.advance(30)
+            await reader.read()  # the rest of the greeting, which gets no reply, until the client closes
             writer.close()
             await writer.wait_closed()
             closed.set()
@@ -186,14 +195,13 @@ def test_a_connection_that_is_not_made_in_time_sends_nothing() -> None:
         port = listening.sockets[0].getsockname()[1]
         connections = Http1Connections(f"https://127.0.0.1:{port}/", {}, ssl.create_default_context)
         try:
-            # Long enough for the handshake to begin: asyncio closes no transport that ends before that.
-            await connections.post(b"1", 0.5)
+            await connections.post(b"1", 30)
         finally:
             await asyncio.wait_for(closed.wait(), 60)
             await connections.aclose()
             listening.close()
 
-    with pytest.raises(NotConnected) as caught:
-        asyncio.run(post_to_silence())
+    with pytest.raises(NotConnected) as caught, asyncio.Runner(loop_factory=AdjustableLoop) as runner:
+        runner.run(post_to_silence())
     assert isinstance(caught.value.__cause__, TimeoutError)
     assert str(caught.value.__cause__).endswith("timed out")

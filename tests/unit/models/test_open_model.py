@@ -79,7 +79,7 @@ def test_a_provider_with_the_api_of_openai_is_one_row() -> None:
     try:
         with serve_reply(Reply(text='{"grade": 2}')) as server:
             environ = {"MOON_BASE_URL": server.openai_url, "MOON_API_KEY": "moon-key-1", "OPENAI_ORG_ID": "o"}
-            model = open_model("moon:m", ServerAccess(None, environ, timeout=5, concurrency=1), SAMPLING)
+            model = open_model("moon:m", ServerAccess(None, environ, timeout=60, concurrency=1), SAMPLING)
             [answer] = ask(model)
             [request] = server.requests
     finally:

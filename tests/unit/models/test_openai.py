@@ -27,6 +27,8 @@ from judge.models.server import ServerAccess, build_thinking_params
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.support.server_thread import reserve_unused_address
+from tests.support.virtual_time import AdjustableLoop
 from tests.unit.models.adapter_calls import (
     CANARY,
     PROMPT,
@@ -175,7 +177,7 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
 
     message = "response_format.type json_schema is not supported"
     with serve_refusal(message, lambda request: format_of(request) == "json_schema") as server:
-        model = open_openai("m", ServerAccess(server.openai_url, {}, 5.0, 8), SAMPLING)
+        model = open_openai("m", ServerAccess(server.openai_url, {}, 60.0, 8), SAMPLING)
         answers = asyncio.run(ask_all(model))
         assert len(server.requests) <= 16
     assert {answer.params["response_format"]["type"] for answer in answers} == {"json_object"}
@@ -191,7 +193,9 @@ def test_one_call_is_one_request_and_the_caller_repeats_it_without_a_rejected_pa
 
     message = "response_format.type json_schema is not supported"
     with serve_refusal(message, lambda request: format_of(request) == "json_schema") as server:
-        output = asyncio.run(ask_all(open_openai("m", ServerAccess(server.openai_url, {}, 5.0, 8), SAMPLING)))
+        output = asyncio.run(
+            ask_all(open_openai("m", ServerAccess(server.openai_url, {}, 60.0, 8), SAMPLING))
+        )
         assert output == ["unsupported", GRADE]
         assert len(server.requests) == 2
 
@@ -333,7 +337,7 @@ def test_text_that_is_no_unicode_is_this_pairs_own_failure() -> None:
 
 def test_extra_parameters_win() -> None:
     with serve_reply(Reply(text=GRADE)) as server:
-        access = ServerAccess(server.openai_url, {}, 5.0, 8)
+        access = ServerAccess(server.openai_url, {}, 60.0, 8)
         ask(open_openai("m", access, SAMPLING, extra={"reasoning_effort": "low", "temperature": 1}))
         [requests] = server.requests
     assert requests.body is not None
@@ -342,22 +346,22 @@ def test_extra_parameters_win() -> None:
 
 def test_setup_says_what_is_missing() -> None:
     with pytest.raises(SetupError, match=r"set OPENAI_API_KEY"):
-        open_openai("gpt", ServerAccess(None, {}, 5.0, 8), SAMPLING)
+        open_openai("gpt", ServerAccess(None, {}, 60.0, 8), SAMPLING)
     with pytest.raises(SetupError, match=r"OPENAI_API_KEY contains characters"):
-        open_openai("gpt", ServerAccess(None, {"OPENAI_API_KEY": "“sk-1”"}, 5.0, 8), SAMPLING)
+        open_openai("gpt", ServerAccess(None, {"OPENAI_API_KEY": "“sk-1”"}, 60.0, 8), SAMPLING)
     for address in ("api.openai.com/v1", "https://", "http://host:port/v1"):
         with pytest.raises(SetupError, match="is not the address of a server"):
-            open_openai("gpt", ServerAccess(address, {}, 5.0, 8), SAMPLING)
+            open_openai("gpt", ServerAccess(address, {}, 60.0, 8), SAMPLING)
 
 
 def test_the_environment_names_the_server_and_no_password_gets_into_an_address() -> None:
     with serve_reply(Reply(text=GRADE)) as server:
         environ = {"OPENAI_BASE_URL": f"{server.openai_url}/"}
-        model = open_openai("m", ServerAccess(None, environ, 5.0, 8), SAMPLING)
+        model = open_openai("m", ServerAccess(None, environ, 60.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("openai:m", server.openai_url)
         ask(model)
     with pytest.raises(SetupError) as refused:
-        open_openai("m", ServerAccess("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
+        open_openai("m", ServerAccess("http://user:secret@10.0.0.1/v1?k=secret", {}, 60.0, 8), SAMPLING)
     assert "secret" not in str(refused.value)
 
 
@@ -366,7 +370,7 @@ def test_batches_name_the_account_to_openai_alone(service: Service, organization
     environ = {service.key_variable: "key-0123456789", "OPENAI_ORG_ID": "org-mine"}
 
     async def list_headers() -> Mapping[str, object]:
-        server = ServerAccess(None, environ, 5.0, 2).open_server(service)
+        server = ServerAccess(None, environ, 60.0, 2).open_server(service)
         async with open_client(server, 1_000) as client:
             return client.default_headers
 
@@ -380,17 +384,21 @@ def test_batches_name_the_account_to_openai_alone(service: Service, organization
     [
         (None, ConnectionFailed, "connection refused"),
         (Reply(reset=True), NoResponse, "Connection reset"),
-        (Reply(text="{}", delay=2.0), TimedOut, "no answer within 0.5 s"),
+        (Reply(text="{}", delay=3600.0), TimedOut, "no answer within 60 s"),
     ],
 )
 def test_a_request_about_a_batch_says_why_it_has_no_answer(
     reply: Reply | None, error: type[CallError], words: str
 ) -> None:
-    with serve_reply(Reply()) as closed:
-        pass
-    with serve_reply(reply or Reply()) as server:
-        url = server.openai_url if reply else closed.openai_url
-        access = ServerAccess(url, {"OPENAI_API_KEY": "key-0123456789"}, 0.5, 2)
+    def answer(_: ChatRequest) -> Reply:
+        if error is TimedOut:
+            loop.call_soon_threadsafe(loop.advance, 60.0)
+        return reply or Reply()
+
+    loop = AdjustableLoop()
+    with LoopbackServer(answer) as server, reserve_unused_address() as where:
+        url = server.openai_url if reply else f"http://{where}/v1"
+        access = ServerAccess(url, {"OPENAI_API_KEY": "key-0123456789"}, 60.0, 2)
         api = OpenAIBatchApi("m", access.open_server(OPENAI), Negotiation({}, ("text",)))
 
         async def retrieve() -> None:
@@ -398,4 +406,5 @@ def test_a_request_about_a_batch_says_why_it_has_no_answer(
                 await api.retrieve("batch")
             await api.aclose()
 
-        asyncio.run(retrieve())
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(retrieve())

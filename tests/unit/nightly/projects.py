@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import sqlite3
 from collections import Counter
@@ -48,14 +49,15 @@ _EXPECTED = {
 class Judge:
     """The judge behind the server: what it is called, how often it flips, and what is wrong with it.
 
-    `swapped` is the share of snippets to which it gives another grade than it used to, `delay` seconds a
-    reply takes, `mumbles` whether its replies hold no verdict, `down` whether the server is.
+    `swapped` is the share of snippets to which it gives another grade than it used to, `last` the number of
+    the last request that gets a reply, `mumbles` whether its replies hold no verdict, `down` whether the
+    server is.
     """
 
     served: str = "fake"
     flips: float = 0.02
     swapped: float = 0.0
-    delay: float = 0.0
+    last: float = math.inf
     mumbles: bool = False
     down: bool = False
 
@@ -71,7 +73,8 @@ class Judge:
         if _draw_chance("flip", request.prompt, request.attempt) < self.flips:
             grade = _step_beside(grade, shown, request.attempt)
         text = "hm" if self.mumbles else json.dumps({"reason": f"it is {grade}", "grade": grade})
-        return Reply(text=text, delay=self.delay, model=self.served, usage=Usage(100, 0, 10))
+        delay = 3600.0 if request.number > self.last else 0.0
+        return Reply(text=text, delay=delay, model=self.served, usage=Usage(100, 0, 10))
 
 
 def _draw_chance(*parts: object) -> float:

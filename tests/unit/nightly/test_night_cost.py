@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -212,9 +213,9 @@ def test_an_assessor_that_drifted_shares_nothing_of_a_night_that_was_cut_short(
 
 
 def kill(project: NightlyProject, day: str, calls: int) -> None:
-    """Starts the night of `day` as a process and kills it after this many calls."""
-    before, delay = project.calls, project.judge.delay
-    project.judge.delay = 0.3
+    """Starts the night of `day` as a process and kills it after this many calls, the last without a reply."""
+    before = project.calls
+    project.judge.last = before + calls - 1
     with subprocess.Popen(**make_nightly_arguments(project, day)) as child:
         deadline = time.monotonic() + 300
         while project.calls < before + calls:
@@ -222,7 +223,7 @@ def kill(project: NightlyProject, day: str, calls: int) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         child.kill()
-    project.judge.delay = delay
+    project.judge.last = math.inf
 
 
 def test_canaries_that_another_assessor_began_are_asked_anew(served_project: NightlyProject) -> None:
