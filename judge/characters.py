@@ -98,6 +98,8 @@ def split_lines(text: str, width: int) -> list[str]:
 
 def count_columns(text: str) -> int:
     """Return the columns that a text takes on a terminal; a wide character takes two."""
+    if text.isascii():
+        return len(text)
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 

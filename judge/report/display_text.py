@@ -212,9 +212,9 @@ def shorten_middle(text: str, limit: int, first: int | None = None) -> str:
 
     Its beginning takes `first` columns, else half.
     """
-    widths = [count_columns(char) for char in text]
-    if sum(widths) <= limit:
+    if count_columns(text) <= limit:
         return text
+    widths = [count_columns(char) for char in text]
     head = bisect_right(list(accumulate(widths)), limit // 2 if first is None else first)
     tail = bisect_right(list(accumulate(widths[::-1])), limit - 1 - sum(widths[:head]))
     return f"{text[:head]}…{text[len(text) - tail :]}"

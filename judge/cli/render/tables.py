@@ -41,13 +41,10 @@ def _measure_width(table: Table, console: Console) -> int:
 
 
 def _split_columns(table: Table, console: Console) -> Iterator[Table]:
-    """Yield tables with as many columns as fit into the terminal, each with the names.
+    """Yield tables with as many columns of `table`, which is too wide, as fit, each with the names.
 
     The interval of a mean and its number of queries stay beside it.
     """
-    if _measure_width(table, console) <= console.width:
-        yield table
-        return
     names, *others = table.columns
     groups: list[list[Column]] = []
     for column in others:
@@ -89,7 +86,12 @@ def print_parts(parts: Iterable[Part], console: Console | None = None) -> None:
     for part in parts:
         if isinstance(part, tuple):
             whole, *others = part
-            print_parts([whole] if _measure_width(whole, console) <= console.width else others, console)
+            if _measure_width(whole, console) <= console.width:
+                console.print(whole, crop=False)
+            else:
+                print_parts(others, console)
+        elif isinstance(part, Table) and _measure_width(part, console) <= console.width:
+            console.print(part, crop=False)
         elif isinstance(part, Table):
             for table in _split_columns(part, console):
                 if (needed := _measure_width(table, console)) > console.width:
