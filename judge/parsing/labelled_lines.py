@@ -187,13 +187,15 @@ def _parse_lines(text: str, scale: Scale) -> _Statement | None:
 
 def _list_lines(text: str, scale: Scale) -> list[str]:
     """Return the lines with text, without bullets; a label that stands alone has the line behind it."""
-    alone = rf"(?i)[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale.name)})[\]】]?\s{{0,4}}:?"
+    alone = re.compile(rf"(?i)[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale.name)})[\]】]?\s{{0,4}}:?")
     lines: list[str] = []
     for raw_line in _ROW.sub(r"\1: \2", _BEFORE_TABLE.sub(r"\1\n", text)).splitlines():
         line = _BULLET.sub("", raw_line.replace("**", "").replace("__", ""), count=1).strip()
-        if lines and line.strip(AROUND + "-=#") and re.fullmatch(alone, flatten(lines[-1])):
+        if not line.strip(AROUND + "-=#"):
+            continue
+        if lines and alone.fullmatch(flatten(lines[-1])):
             lines[-1] = lines[-1].rstrip(" :：") + ": " + line
-        elif line.strip(AROUND + "-=#"):
+        else:
             lines.append(line)
     return lines
 

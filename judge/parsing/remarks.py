@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from judge.parsing.prefilter import DIGITS, GRADES, FilteredPattern, compile_filtered
 from judge.parsing.tolerant_json import simplify_prose
 from judge.parsing.vocabulary import ANSWER_WORDS, AROUND, EXAMPLE_WORDS, PARTY_WORDS
 from judge.records import Scale
@@ -96,9 +97,14 @@ _IS_ONLY, _IS_FORMAT = re.compile(_ONLY), re.compile(_FORMAT)
 _ORIGIN_WORDS = re.compile(
     "|".join(("[0-9]", PARTY_WORDS, EXAMPLE_WORDS, _ORIGIN, _FORMAT, _ONLY, _ANSWER, _TEXT, _FUNCTION))
 )
-_ROUNDS_VALUE, _ROUNDING = re.compile(_ROUNDS), re.compile(_ROUNDED)
+_ROUNDS_WORDS = "round|truncat|nearest|ceil|取整|位|舍|去尾|保留整数"
+_ROUNDS_VALUE = compile_filtered(_ROUNDS, _ROUNDS_WORDS)
+_ROUNDING = compile_filtered(
+    _ROUNDED,
+    f"{_ROUNDS_WORDS}|0.|1.|2.|3.|approx|roughly|more or less|estimated|mean|average|about|around|nearly|almost|近似|约|左右",
+)
 _ROUNDING_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _ANSWER, _TEXT, _FUNCTION)))
-_HAS_FRACTION = re.compile(_FRACTION)
+_HAS_FRACTION = compile_filtered(_FRACTION, "0.|1.|2.|3.")
 _FRACTION_WORDS = re.compile("|".join((_ROUNDED, _CALCULATED, _MORE_OR_LESS, _CHANGED, _ANSWER, _FUNCTION)))
 _IS_AMOUNT, _IS_OFFSET = re.compile(_AMOUNT), re.compile(_MORE_OR_LESS)
 _IS_FALSE, _IS_DENIED, _IS_SAID, _IS_SELF = map(re.compile, (_FALSE, _NOT, _SAYS, r"\b(?:i|my)\b|我"))
@@ -111,14 +117,15 @@ _REFUSAL = re.compile(
     r"|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)"
 )
 #: What declines to judge the pair further on in the prose: "The text is sensitive, so I cannot grade it."
-_CANNOT_GRADE = re.compile(
+_CANNOT_GRADE = compile_filtered(
     r"\b(?:cannot|can not|can['’]?t|unable to|not able to|impossible to|not possible to|refuse to|decline to) (?:\w+ly )?"
     r"(?:(?:grade|evaluate|assess|judge|rate|score) (?:it|this|that|(?:the|this|that) (?:snippet|pair|content|text|result))"
     r"|(?:give|assign|provide|determine) an? (?:grade|score|rating|verdict))(?=\W*(?:$|[.,;!\n]))"
     r"|(?:^|[,。;!\s我]|内容|摘要)(?:故|因此|所以|也)?(?:无法|不能|没办法|难以|拒绝|不便|不予)(?:对(?:此|其|该?摘要))?(?:给出|[做作]出|进行)?"
     r"(?:评[估定级分价判]|判[定断]|打分|等级|确定)(?=\W*(?:$|[。,;!\n]))"
     r"|(?m:^|[.] )\W{0,4}(?:it )?(?:is )?(?:(?:un|not )able to|impossible to|can(?:not| not|['’]t) be) (?:determine|judge|grade|assess|evaluate)d?(?=\W*(?:$|[.\n]))"
-    r"|\b(?:insufficient|not enough|lack the) information(?: to (?:grade|judge|assess|evaluate|rate)(?: it| this)?)?(?=\W*(?:$|[.\n]))"
+    r"|\b(?:insufficient|not enough|lack the) information(?: to (?:grade|judge|assess|evaluate|rate)(?: it| this)?)?(?=\W*(?:$|[.\n]))",
+    "cannot|can not|can't|can’t|cant|unable|not able|possible|refuse|decline|enough|sufficient|lack|不予|不便|不能|拒绝|无法|没办法|难以",
 )
 #: What a reply may say that it cannot do before it grades what the snippet shows.
 _CANNOT_OPEN = re.compile(
@@ -201,27 +208,30 @@ _NO_CHANGE = re.compile(
     r"|\bno (?:further |other )?(?:changes?|corrections?|edits?|revisions?|updates?)(?: (?:is|are))? (?:needed|required|necessary)"
 )
 #: The query, the snippet or the reference once more, whose numbers are no values.
-_INPUT = re.compile(
+_INPUT = compile_filtered(
     r"(?m)(?:\bquery|\buser|\bsnippet|\bpage|\btitle|查询|用户|摘要|网页|标题)(?:[^\n.。:\"“”]{0,24}:?"
     r"|[^\n.。:\"“”]{0,24}\W)\s?[\"“](?![,:}])[^\"“”\n]{1,200}[\"”]|^\W{0,4}(?:query|查询)\s?:[^\n]{1,120}$"
-    r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}"
+    r"|\buser (?:searche[sd]|asks|asked|looks?) for [^.\n]{1,80}|(?:\breference(?: answer)?|参考答案)\s?(?:is|:|[是为])\s?[^.。,\n]{1,40}",
+    "query|user|snippet|page|title|reference|查询|用户|摘要|网页|标题|参考答案",
+    '"|“|query|user|查询|reference|参考答案',
 )
-#: What is in each match of `_INPUT`.
-_INPUT_WORDS = re.compile('["“]|query|user|查询|reference|参考')
 #: A grade that the snippet tries to get, and that the reply says to ignore it.
-_IGNORED_DEMAND = re.compile(
+_IGNORED_DEMAND = compile_filtered(
     rf"(?:{PARTY_WORDS}|\b(?:instruct|inject|attack)\w*|指令|注入)[^,;:.。\n0-9]{{0,20}}?(?:\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|wants?|wanted|says?"
     r"|said|tells?|told|asks?|asked|demands?|demanded|instruct(?:s|ed)?|orders?|ordered)(?: \w+){0,3}? to\b|\b(?:demand(?:s|ed)?|asks? for|asked for)\b|试图|企图|要求|想要?|诱导|强制|命令)"
     r"(?:(?!\b(?:but|so|i|we|is|yet)\b)[^,;:.。\n0-9我但])"
     r"{1,30}(?:[0-9]\s?[分级]?|yes|no|[是否])[\"'”」]?(?:,? (?:which|but)|[,;.。]?)\s?(?:(?:this|that|it)(?: (?:is|was))? |(?:and )?(?:i|we) (?:have )?|[我已均])"
     r"{0,2}(?:(?:ignor|disregard|dismiss)(?:e|ed|ing)?\b|(?:do|did|will) not (?:follow|obey|heed)\b|忽略了?|无视|不予?(?:理会|采纳|执行|听从))"
-    r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))"
+    r"(?: (?:that|this|it|the (?:instruction|request|demand|attempt)))?(?=\s?(?:[,;.。!\n]|$))",
+    "ignor|disregard|dismiss|not follow|not obey|not heed|忽略|无视|理会|采纳|执行|听从",
+    f"{DIGITS}|yes|no|是|否",
 )
-_IGNORED = re.compile("ignor|disregard|dismiss|not [foh]|忽略|无视|不予?[理采执听]")
 #: A grade that would be too high or too low.
-TOO_HIGH_OR_LOW = re.compile(
+TOO_HIGH_OR_LOW = compile_filtered(
     r"(?:\b(?:an?|grade|score|of|it|giving) ){0,3}[给评判打]?为?(?<![0-9.])(?P<value>[0-3])\s?(?:(?:would be|is"
-    r"|seems) (?:(?:far|much|clearly|a bit) )?too (?:high|low|generous|harsh|strict|lenient|kind)\b|[分级]?[则会就也]?(?:[太偏]|过于?)[高低宽严])"
+    r"|seems) (?:(?:far|much|clearly|a bit) )?too (?:high|low|generous|harsh|strict|lenient|kind)\b|[分级]?[则会就也]?(?:[太偏]|过于?)[高低宽严])",
+    GRADES,
+    "too|太|偏|过",
 )
 
 
@@ -280,15 +290,15 @@ def has_correction(text: str, grade: int, scale: Scale) -> bool:
 
 def drop_input(flat: str) -> str:
     """Return simplified prose without what it repeats of the query, the snippet and the reference."""
-    return _INPUT.sub(" ", flat) if _INPUT_WORDS.search(flat) else flat
+    return _INPUT.sub(" ", flat)
 
 
 def drop_ignored_demands(flat: str, replacement: str | Callable[[re.Match[str]], str] = " ") -> str:
     """Return simplified prose without the grades that the snippet demands, and that the reply says to ignore."""
-    return _IGNORED_DEMAND.sub(replacement, flat) if _IGNORED.search(flat) else flat
+    return _IGNORED_DEMAND.sub(replacement, flat)
 
 
-def _has_remark(flat: str, words: re.Pattern[str] | None, *needed: re.Pattern[str]) -> bool:
+def _has_remark(flat: str, words: re.Pattern[str] | None, *needed: re.Pattern[str] | FilteredPattern) -> bool:
     """Return True when a sentence of simplified prose consists of `words`, if given, and each of `needed` matches it."""
     return needed[0].search(flat) is not None and any(
         all(pattern.search(sentence) for pattern in needed)

@@ -127,10 +127,14 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
 
 def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     """Raise ReplyParseError when another member, a list or a question makes `grade` uncertain."""
-    for member in _QUOTED_MEMBER.finditer(flat):
-        stated = member["key"], member["value"].partition("</")[0].strip(QUOTES), grade, scale
-        if states_another(*stated) or is_other_scale(*stated):
-            raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
+    members = {
+        (match["key"], match["value"].partition("</")[0].strip(QUOTES))
+        for match in _QUOTED_MEMBER.finditer(flat)
+    }
+    if any(
+        states_another(*member, grade, scale) or is_other_scale(*member, grade, scale) for member in members
+    ):
+        raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
     beside = (match["value"] for form in _VALUES_BESIDE for match in form.finditer(flat))
     if any(find_value(text, scale) not in (None, grade) for text in beside):
         raise ReplyParseError("ambiguous", "the answer has another value than its object")

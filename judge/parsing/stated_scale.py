@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from judge.parsing.prefilter import compile_filtered
 from judge.parsing.tolerant_json import flatten, simplify_prose
 from judge.records import Scale
 
@@ -40,10 +41,9 @@ _SCALE = (
 _RANGE_IN_BRACKETS = rf"\s?{_RANGE}{_UNITS}?\s?[)\],;]"
 #: A scale with what its grades mean: "Scale: 0 = irrelevant, 3 = perfect".
 _LEGEND = r"(?:(?:(?:grad|scor|rat)(?:e|ing) )?scale(?: used)?|量表|评分标准)\s?[:=](?:[^\n()\]]|\([^\n()]{0,40}\)){1,120}"
-_MENTION = re.compile(rf"(?m)[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?")
-#: Every mention holds one of these.
-_MENTION_WORDS = re.compile(
-    "scale|point|range|max|highest|[0-9t] of|满分|总分|最高|范围|区间|[分级]制|[0-9][分级]"
+_MENTION = compile_filtered(
+    rf"(?m)[(\[]?\s?(?:\b(?:on|using|with|by) (?:an? |the )?)?(?:{_SCALE})(?:\s?[)\]])?",
+    "scale|point|range|max|of |best|highest|top|满分|最高|范围|区间|制|分|级",
 )
 #: A mention that begins the text or a sentence.
 _LEADING_MENTION = re.compile(
@@ -116,8 +116,6 @@ def is_other_scale(key: str, value: str, grade: int, scale: Scale) -> bool:
 
 def drop_own_scale(flat: str, scale: Scale) -> str:
     """Return simplified prose without the mentions of the scale that is asked for."""
-    if not _MENTION_WORDS.search(flat):
-        return flat
     return _MENTION.sub(lambda match: match[0] if _is_other(match[0], scale) else " ", flat)
 
 
