@@ -104,7 +104,7 @@ _DISOWNS = re.compile(
 )  # fmt: skip
 #: The subject and verb of a sentence about the object; some verbs say where it comes from.
 _ABOUT_OBJECT = re.compile(
-    rf"(?i)\A\W*(?:(?:please )?note(?: that)?|请?注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
+    rf"(?i)\A\W*+(?:(?:please )?note(?: that)?|请?注意|说明)?\W*+(?:{_THAT}|json|object|答案|对象"
     r"|结果)(?:(?! (?:that|which|what|because) )[^.。!?\n]){0,30}?(?:(?P<origin>\b(?:comes?|came|belongs?|appears?|stands?|sits?|stems?|originates?"
     r"|reproduces?|repeats?|copie[sd]|quote[sd]?|taken|found|pasted)\b|[取摘引抄转来出]自|属于|由"
     r"|是(?=[^。]{1,12}[给写做说供成评打标贴发][了出来的]{0,3}的))|\b(?:is|was|are|were|has)\b|['’]s\b|(?<=that is)(?! (?:what|how|why|all)\b)"

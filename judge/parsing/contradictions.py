@@ -25,7 +25,6 @@ from judge.parsing.vocabulary import (
     AROUND,
     KEYS,
     REASON_LABELS,
-    SPELLED_GRADES,
     build_label_pattern,
     find_value,
     is_contrary,
@@ -295,9 +294,9 @@ def _find_values(flat: str, scale: Scale) -> set[int | None]:
     bare = {
         match["value"] for form in _compile_bare_value_patterns(scale.name) for match in form.finditer(flat)
     }
-    values = {find_value(SPELLED_GRADES.get(text, text), scale) for text in bare} - {None}
+    values = {find_value(text, scale) for text in bare} - {None}
     help_words = _HELP_WORDS if scale.name == "binary" else {}
-    values |= {help_words.get(text, find_value(SPELLED_GRADES.get(text, text), scale)) for text in labelled}
+    values |= {help_words.get(text, find_value(text, scale)) for text in labelled}
     if _UNCERTAIN.search(flat):
         values.add(None)
     if scale.name == "binary":

@@ -40,7 +40,7 @@ _COMMA = (
 )
 #: What separates a value from a comment on it.
 _COMMENT = re.compile(
-    rf"(?i)\s?[(;]|\s[-–—]+\s|\s?[-–—]{{2,}}\s?(?=[^\W0-9])|\.\s(?!\s{{0,4}}[0-9])|。|\s(?=because|since|as\b)|{_COMMA}"
+    rf"(?i)\s?[(;]|\s[-–—]+\s|\s?(?<![-–—])[-–—]{{2,}}+\s?(?=[^\W0-9])|\.\s(?!\s{{0,4}}[0-9])|。|\s(?=because|since|as\b)|{_COMMA}"
 )
 _REASON_ON_LINE = re.compile(
     rf"(?im)(?<=[0-3０-３分级是否so])(?!(?<=^[0-3]) reasons)[^\S\n]+(?=(?:{REASON_LABELS})\s?[:：=])"
@@ -67,6 +67,8 @@ _VALUE_FIRST = re.compile(
 _DESCRIBED = re.compile(
     r"(?i)\W{0,4}(?:relevance|相关[性度])\W{0,4}:(?!.*\b(?:zero|one|two|three)\b)(?:[^\d:]{12,}|[\u4e00-\u9fff,。]{6,})"
 )
+#: Brackets around the value of a label, in front of a comment on it: "[2] (partly)".
+_IN_BRACKETS = re.compile(r"\A[(\[【]\s?([^\s()\[\]【】]{1,8})\s?[)\]】](?=\W|\Z)")
 #: A line of the rubric, which some replies repeat: "2: useful part of the answer".
 _LISTED_GRADE = re.compile(r"(?m)^\W{0,6}([0-3])\s?[分级]?\s?[:=–—-]")
 _ABOUT_SNIPPET = re.compile(
@@ -205,7 +207,7 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
     match = _compile_label_pattern(scale.name).match(line)
     if match is None or _DESCRIBED.fullmatch(line):
         return None
-    value, *comment = _COMMENT.split(line[match.end() :], maxsplit=1)
+    value, *comment = _COMMENT.split(_IN_BRACKETS.sub(r"\1", line[match.end() :]), maxsplit=1)
     return value, "".join(comment)
 
 
@@ -231,6 +233,7 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
     """Return the value of an answer that is one, or that begins or ends with a sentence that states one."""
     own = drop_own_scale(flat, scale)
     bare = own.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
+    bare = re.sub(r"\A\(\s?([^()]{1,8})\)(?=[.。!]?\Z)", r"\1", bare)
     label = rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z)"
     short = re.sub(label, "", bare, flags=re.IGNORECASE)
     head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")

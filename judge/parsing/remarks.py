@@ -52,7 +52,7 @@ _ROUNDED = (
     r"|近似|大?约|左右"
 )
 _CALCULATED = (
-    r"\b(?:i|after|gives?|really|actually|exact(?:ly)?|precise(?:ly)?|correct(?:ly)?|right|strictly|speaking|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
+    r"\b(?:i|after|gives?(?! the \w+ results\b)|really|actually|exact(?:ly)?|precise(?:ly)?|correct(?:ly)?|right|strictly|speaking|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
     r"|整数?|向[上下]|[分级取]|[给了到后]"
 )
 #: A fraction that counts nothing.
@@ -72,9 +72,9 @@ _CHANGED = (
 #: What makes an answer none, or leaves a doubt.
 _FALSE = (
     r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
-    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tb[cd]|to be confirmed|void|preliminary|pending|questionable|debatable"
+    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tb[cd]|to be confirmed|void|preliminary|(?:pending|(?:to be|needs|awaiting|subject to)(?= ))(?: (?:\w+ )?(?:review|confirmation|approval|verification|confirmed|reviewed|verified))?|questionable|debatable"
     r"|test(?:ing)?|(?:a|random|wild|best) guess|guessed|random choice|made (?:this|it) up|no basis|undetermined|borderline|un(?:sure|certain)|not (?:\w+ )?(?:sure|certain)|(?:hard|difficult) to (?:say|tell)|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|猜测?|[乱瞎]|很?难[定说]|随便"
-    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|算了|理论上|草稿|测试|[待未]定|待复核|初步|编的|[手笔口]误|不太?确定|没把握"
+    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|算了|理论上|草稿|测试|[待未]定|[待需](?:人工)?(?:复核|审核|确认|核实|审查)|初步|编的|[手笔口]误|不太?确定|没把握"
     r"|暂[定时]|存疑|疑问|怀疑|商榷|两可|玩笑"
 )
 _NOT, _SAYS = (
@@ -146,7 +146,8 @@ _STARTS_CORRECTION = (
     r"|sorry|apologies|or|instead|lower|raise|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use|or rather"
     r"|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)|thinking again|then again|second thoughts?"
     r"|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|additional|external|one)\b)|不(?:[,对]|是(?!\s?[0-9]|广告|登[录陆]页|报错|关键词|导航|完整))|等等|等一下|抱歉|更准确"
-    r"|准确地说|订正|改[为成]"
+    r"|准确地说|订正|改[为成]|s/[^\s/]{1,12}/"
+    r"|(?:[0-9][分级]?|yes|no|[是否])\s?\?"
 )
 #: What a sentence is about that begins with "actually" and corrects: the answer, or what a grade means.
 _OF_ANSWER = (

@@ -184,7 +184,8 @@ def _parse_word(word: str, scale: Scale) -> int | None:
     if scale.name == "binary":
         return _WORDS.get(word.casefold(), {"1": 1, "0": 0}.get(word))
     digit = _GRADE.fullmatch(word)
-    return int(digit[1]) if digit and int(digit[1]) <= scale.top else None
+    grade = digit[1] if digit else SPELLED_GRADES.get(word.casefold().removesuffix("分").removesuffix("级"))
+    return int(grade) if grade and int(grade) <= scale.top else None
 
 
 def find_value(text: str, scale: Scale) -> int | None:
@@ -240,7 +241,11 @@ def build_label_pattern(scale_name: ScaleName | None) -> str:
 
     None stands for the labels of both scales.
     """
-    labels = _GRADE_LABELS[scale_name] if scale_name else "|".join(_GRADE_LABELS.values())
+    labels = "|".join(_GRADE_LABELS.values())
+    if scale_name:
+        # "Result: 2" is an answer, "Result: 2 pages" and "Result 2" are none.
+        value = ANY_WORD if scale_name == "binary" else "[0-9]"
+        labels = rf"{_GRADE_LABELS[scale_name]}|result(?=\s{{0,4}}[:=]\W{{0,8}}(?:{value})\W{{0,4}}\Z)"
     return (
         rf"(?:{labels})(?: (?:score|grade|rating|level|label|verdict)|等级|评分|分数|得分|级别"
         rf"|结果)?(?: (?:for|of) (?:this|the) (?:snippet|pair|result))?"

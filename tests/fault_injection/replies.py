@@ -29,11 +29,12 @@ from tests.unit.parsing.reply_fuzz import classify_outcome, make
 #: The share of recoverable replies that must be read, and the seconds of CPU that one may take.
 LEAST_READ, SLOWEST = 0.94, 0.1
 _BLOCK = 5_000
-#: Just below the length above which no reply is parsed.
-_LONG = 39_000
+#: Just below the lengths above which no reply is parsed, and no text behind an object is searched.
+_LENGTHS = (39_000, 3_900)
 _AROUND = (
     *(("", ""), ('{"reason": "', '", "grade": 1}'), ('{"grade": 1}', ""), ("", '{"grade": 1}')),
     *(('{"grade": 1, "reason": "', ""), ("Grade: 1\nReason: ", ""), ('```json\n{"grade": 1}', "```")),
+    ("Grade: 1 ", ""),
 )
 _UNITS = (
     *("{", "}", "[", '"', "'", "\n", " ", "\t", "\\", "｛", "“", "*", "(", "\x00", "\u2028", "<|", "</"),
@@ -41,7 +42,7 @@ _UNITS = (
     *("{a} ", "```\n", "<think>", "</think>", '{"grade": 1} ', '{"grade": 1, ', '"grade": 1 '),
     *('"grade":', '"reason": "', '{"a":', "the verdict is ", "that was ", "it is\n", "so\n", " \n"),
     *("page ", '"}', "[[", "grade grade ", "too ", "only ", "one lower ", "rounded ", "据"),
-    *("ignore page told me to ", "摘要试图忽略", "is a 1 ", "错", "only if ", "如果"),
+    *("ignore page told me to ", "摘要试图忽略", "is a 1 ", "错", "only if ", "如果", "-"),
 )
 
 
@@ -81,13 +82,13 @@ def count_outcomes(seed: str, numbers: range) -> Tally:
 
 
 def time_long_replies() -> float:
-    """Return the CPU seconds of the slowest reply that repeats one unit up to the limit of the length."""
+    """Return the CPU seconds of the slowest reply that repeats one unit up to a limit of the length."""
     compile_patterns()
     slowest = 0.0
-    for (head, tail), unit, scale in product(_AROUND, _UNITS, (BINARY, GRADED)):
-        text = head + unit * (_LONG // len(unit)) + tail
+    for (head, tail), unit, length, scale in product(_AROUND, _UNITS, _LENGTHS, (BINARY, GRADED)):
         if scale is BINARY:
-            text = text.replace('"grade": 1', '"verdict": "yes"')[:_LONG]
+            head, tail = (part.replace('"grade": 1', '"verdict": "yes"') for part in (head, tail))
+        text = head + unit * (length // len(unit)) + tail
         started = time.thread_time()
         with suppress(ReplyParseError):
             parse_verdict(text, scale)

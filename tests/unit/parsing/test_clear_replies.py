@@ -420,6 +420,9 @@ def test_prose_that_says_the_verdict_again_is_harmless_on_both_sides() -> None:
         ('{"reason": "r", "grade": 2}\nAverage of three runs: 1.67', GRADED, None),
         ('{"reason": "r", "grade": 2}\n三次平均：1.67', GRADED, None),
         ('{"reason": "r", "grade": 2}\nError: wrong snippet.', GRADED, None),
+        ('{"reason": "r", "grade": 2}\nIt gives the averaged results.', GRADED, 2),
+        ('{"reason": "r", "grade": 2}\nThis gives the rounded grade.', GRADED, None),
+        ('{"reason": "r", "grade": 2}\nThe averaged results of three runs.', GRADED, None),
     ],
 )
 def test_forms_of_other_models_are_read_or_refused(text: str, scale: Scale, grade: int | None) -> None:

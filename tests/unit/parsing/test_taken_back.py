@@ -298,3 +298,25 @@ def test_a_sentence_with_another_subject_keeps_the_answer(sentence: str) -> None
 
 def test_an_abbreviation_that_leads_to_an_object_makes_it_an_example() -> None:
     assert parse_grade(f"E.g.\n\n{GRADE}") is None
+
+
+@check_each(
+    "doubt",
+    [
+        *("Pending review.", "Pending human review.", "To be reviewed.", "Needs confirmation.", "Not final."),
+        *("待审核。", "待人工复核。", "需确认。", "s/2/1/", "s/yes/no/", "2?", "yes?", "是？"),
+    ],
+)
+def test_an_answer_with_a_doubt_behind_it_is_no_answer(doubt: str) -> None:
+    for gap in ("\n", " "):
+        assert parse_grade(f"{GRADE}{gap}{doubt}") is None
+        assert parse_grade(f"{VERDICT}{gap}{doubt}", BINARY) is None
+    assert parse_grade(f"Grade: 2\n{doubt}") is None
+
+
+@check_each(
+    "sentence",
+    ["The loan is pending review.", "Orders need confirmation.", "贷款待审核的说明。", "Use s/a/b/."],
+)
+def test_a_doubt_about_something_else_refuses_no_answer(sentence: str) -> None:
+    assert parse_grade(f"{GRADE}\n{sentence}") == 2

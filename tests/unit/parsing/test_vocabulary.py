@@ -91,6 +91,8 @@ def test_what_is_not_on_the_scale_is_no_grade(value: str) -> None:
         *(("Verdict: **Yes**", 1), ("### Verdict: Yes", 1), ("判定:不相关", 0), ("**判定：否**", 0)),
         *(("结论：是", 1), ("最终判定：相关", 1), ("```\nyes\n```", 1), ("Final answer: no", 0)),
         *(("yes<|im_end|>", 1), ("<answer>no</answer>", 0), ("判断结果：相关", 1), ("### Yes", 1)),
+        *(("(no)", 0), ("（是）", 1), ("Result: no", 0), ("Verdict: [no]", 0), ("判定：（否）", 0)),
+        *(("$\\boxed{no}$", 0), ("So the answer is $\\boxed{no}$.", 0)),
     ],
 )
 def test_bare_verdicts(text: str, grade: int) -> None:
@@ -102,7 +104,10 @@ def test_bare_verdicts(text: str, grade: int) -> None:
     "text",
     [
         *("2", "2.", "２", "**2**", "2分", "Grade: 2", "等级：2", "评分：2分", "##final score: 2"),
-        *("Grade (0-3): 2", '"2"', "grade = 2", "2.0", "```\n2\n```"),
+        *("Grade (0-3): 2", '"2"', "grade = 2", "2.0", "```\n2\n```", "(2)", "（2）", "(2分)。"),
+        *("Result: 2", "**Result:** 2.", "Grade: [2]", "Grade: (2)", "等级：【2】", "Two", "二"),
+        *("等级：二", "等级：两分", "评分：二级。", "Grade: two", "The answer is $\\boxed{2}$."),
+        *("It gives signs. The answer is $\\boxed{2}$.", "只给出部分。答案是 $\\boxed{2}$。"),
     ],
 )
 def test_bare_grades(text: str) -> None:
@@ -132,7 +137,8 @@ def test_a_bare_value_that_its_reason_denies_is_refused(text: str) -> None:
         *("I think yes", "yes because it fits", "Yes, but no", "no way", "yes\nno", "是 否"),
         *("是/否", "不相关但有用", "know", "The snippet is relevant.", "Error 503", "null", "[]"),
         *('["yes"]', "yes" + " " * 400 + "no", "~~yes~~", "是否", "Verdict 是否"),
-        *("Verdict 是 = No", "判定 是 = 否"),
+        *("Verdict 是 = No", "判定 是 = 否", "Result: no results", "Result: no match", "(no) results"),
+        *("(yes)(no)", "[no]", "(yes?)", "Result: yes?", 'The page says "\\boxed{yes}".'),
     ],
 )
 def test_words_in_prose_are_not_read(text: str) -> None:
@@ -141,7 +147,31 @@ def test_words_in_prose_are_not_read(text: str) -> None:
 
 @check_each(
     "text",
-    ["10", "4", "-1", "+1", "2 or 3", "1-2", "1/3", "Grade: 12", "Score: 3/5", "I say 2", "2 3", "#3", "# 3"],
+    [
+        *("10", "4", "-1", "+1", "2 or 3", "1-2", "1/3", "Grade: 12", "Score: 3/5", "I say 2", "2 3", "#3"),
+        *(
+            "# 3",
+            "[2]",
+            "【2】",
+            "(2",
+            "(2)(3)",
+            "(1) or (2)",
+            "(2) The snippet gives the date.",
+            "2?",
+            "(2)?",
+        ),
+        *(
+            "Result: 2 of 3 relevant",
+            "Result: 2 results",
+            "Result: 2 (results found)",
+            "Results: 2",
+            "Result 2",
+        ),
+        *("Search result: 2", "Result: 2?", "Grade: [0-3]", "Grade: [2] or [3]", "Grade: [2][3]", "s/2/1/"),
+        *("Grade: (1) on topic, (2) no dates", "The snippet says \\boxed{2}", "\\boxed{2} or \\boxed{3}"),
+        *("The page's answer is $\\boxed{2}$.", "等级：二或三", "等级：二十", "等级：第二", "等级：一般"),
+        *("二选一", "Grade: two or three", "Grade: twenty"),
+    ],
 )
 def test_numbers_in_prose_are_not_read(text: str) -> None:
     assert get_refusal(text, GRADED) in ("malformed", "not_a_grade")
