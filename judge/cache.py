@@ -11,7 +11,7 @@ import json
 import platform
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO
@@ -24,8 +24,6 @@ _MAX_FILES = 24
 _CHUNK = 1 << 20
 #: Hex digits of a hash and a line feed: the last line of a file.
 _CHECKSUM_LENGTH = 65
-#: Of whole files. It takes about half the time of SHA-256.
-_new_hash = partial(hashlib.blake2b, digest_size=32)
 #: Distributions that the lines of a file depend on.
 _LIBRARIES = "search-judge selectolax openpyxl pyarrow jinja2 numpy scipy pydantic msgspec".split()
 
@@ -92,7 +90,7 @@ class FileCache:
 
 def _hash_bytes(file: IO[bytes], size: int) -> str:
     """Return the hash of the next `size` bytes."""
-    digest = _new_hash()
+    digest = hashlib.sha256()
     while chunk := file.read(max(0, min(size, _CHUNK))):
         digest.update(chunk)
         size -= len(chunk)
@@ -100,7 +98,7 @@ def _hash_bytes(file: IO[bytes], size: int) -> str:
 
 
 def _add_checksum(lines: Iterable[str | bytes]) -> Iterator[bytes]:
-    digest = _new_hash()
+    digest = hashlib.sha256()
     for line in lines:
         content = line if isinstance(line, bytes) else line.encode()
         digest.update(content)
@@ -131,6 +129,6 @@ def _hash_code() -> str:
 
 
 def hash_file(path: Path, *, follow: bool = False) -> str:
-    """Return the BLAKE2b hash of the content of a regular file; a link is followed only with `follow`."""
+    """Return the SHA-256 hash of the content of a regular file; a link is followed only with `follow`."""
     with open_for_read(path, follow=follow) as file:
         return _hash_bytes(file, path.stat().st_size)
