@@ -53,8 +53,9 @@ _STABLE = (
 )
 # A run is found faster by its first character.
 _UNSTABLE = re.compile(f"[^{_STABLE}][^{_STABLE}]*")
-# A pattern that begins with plain characters is found fast.
-_BREAK_IN_CHINESE = re.compile(r"(?: \n(?<=[㐀-鿿，、] \n)|\n(?<=[㐀-鿿，、]\n)) ?(?=[㐀-鿿])")
+# A pattern that begins with one plain character is found fast.
+_BREAK_IN_CHINESE = re.compile(r"\n(?<=[㐀-鿿，、]\n) ?(?=[㐀-鿿])")
+_BLANK_AND_BREAK_IN_CHINESE = re.compile(r" \n(?<=[㐀-鿿，、] \n) ?(?=[㐀-鿿])")
 
 
 def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
@@ -214,7 +215,11 @@ def _has_match(pattern: InjectionPattern, text: str) -> bool:
 
 def _join_lines(text: str) -> str:
     """Return the text on one line, without a blank where Chinese goes on."""
-    return _BREAK_IN_CHINESE.sub("", text).replace("\n", " ") if "\n" in text else text
+    if "\n" not in text:
+        return text
+    if " \n" in text:
+        text = _BLANK_AND_BREAK_IN_CHINESE.sub("", text)
+    return _BREAK_IN_CHINESE.sub("", text).replace("\n", " ")
 
 
 def _urges_a_grade(text: str) -> bool:
