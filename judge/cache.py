@@ -12,7 +12,7 @@ import platform
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import IO
 
@@ -117,14 +117,15 @@ def make_key(*parts: object, is_computed: bool = True) -> str:
 
 @cache
 def _hash_code() -> str:
-    """Return a hash of the files of judge, and of the versions of the libraries that it computes with."""
+    """Return a hash of the files of judge, and of the metadata of the libraries that it computes with."""
     digest = hashlib.sha256(platform.python_version().encode())
     for path in sorted(Path(__file__).parent.rglob("*")):
         if path.suffix != ".pyc" and path.is_file():
             digest.update(path.read_bytes())
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):
-            digest.update(f"\n{library} {version(library)}".encode())
+            # The version is in the metadata, which take long to parse.
+            digest.update(f"\n{library} {distribution(library).read_text('METADATA')}".encode())
     return digest.hexdigest()
 
 
