@@ -347,6 +347,7 @@ def test_cleaning_never_fails_and_leaves_nothing_hidden(text: str) -> None:
     assert not TOKENS.search(shown.text)
     assert not TOKENS.search(unicodedata.normalize("NFKC", shown.text))
     assert shown.raw_text == text
+    assert (shown.raw is None) == (shown.text == text)
     once = clean.clean_query(text)
     assert clean.clean_query(once) == once
 

@@ -54,6 +54,12 @@ def test_folding_in_runs_is_folding_between_chinese_marks(text: str) -> None:
     assert injection._fold_lookalikes(text) == "".join(parts).translate(injection_patterns.LOOKALIKES)
 
 
+@given(st.text("中，、a \n"))
+def test_lines_are_joined_as_one_pattern_joins_those_of_chinese(text: str) -> None:
+    joined = re.sub(r"(?<=[㐀-鿿，、]) ?\n ?(?=[㐀-鿿])", "", text)
+    assert injection._join_lines(text) == joined.replace("\n", " ")
+
+
 def test_a_stable_character_folds_to_itself_behind_any_other() -> None:
     stable = [char for char in map(chr, range(sys.maxunicode)) if not injection._UNSTABLE.match(char)]
     assert len(stable) > 27_000
