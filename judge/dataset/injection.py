@@ -55,7 +55,7 @@ _STABLE = (
 _UNSTABLE = re.compile(f"[^{_STABLE}][^{_STABLE}]*")
 # A pattern that begins with one plain character is found fast.
 _BREAK_IN_CHINESE = re.compile(r"\n(?<=[㐀-鿿，、]\n) ?(?=[㐀-鿿])")
-_BLANK_AND_BREAK_IN_CHINESE = re.compile(r" \n(?<=[㐀-鿿，、] \n) ?(?=[㐀-鿿])")
+_BLANK_AND_BREAK_IN_CHINESE = r" \n(?<=[㐀-鿿，、] \n) ?(?=[㐀-鿿])"
 
 
 def detect_injection(raw: str, cleaned: str) -> tuple[str, ...]:
@@ -218,7 +218,7 @@ def _join_lines(text: str) -> str:
     if "\n" not in text:
         return text
     if " \n" in text:
-        text = _BLANK_AND_BREAK_IN_CHINESE.sub("", text)
+        text = compile_pattern(_BLANK_AND_BREAK_IN_CHINESE).sub("", text)
     return _BREAK_IN_CHINESE.sub("", text).replace("\n", " ")
 
 
