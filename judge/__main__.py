@@ -17,9 +17,9 @@ def start() -> NoReturn:
         gc.set_threshold(200_000)
 
         from judge.cli.main import main
-        from judge.config.environment import use_one_thread_for_matrices
+        from judge.config.environment import save_cpu_time
 
-        use_one_thread_for_matrices()
+        save_cpu_time()
         code = main()
     except KeyboardInterrupt:
         code = 128 + SIGINT

@@ -37,12 +37,14 @@ def quiet_deepeval() -> None:
         os.environ.setdefault(name, value)
 
 
-def use_one_thread_for_matrices() -> None:
-    """Set the variable that numpy's OpenBLAS reads when it is imported, unless the user has set it.
+def save_cpu_time() -> None:
+    """Set what numpy's OpenBLAS and pydantic read when they are imported, unless the user has set it.
 
     The matrices of judge have few columns: further threads mostly wait, and take 2 to 3 times the CPU time.
+    To find plugins, pydantic reads the metadata of every installed distribution.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def set_up_ray_in_environment(*, is_local: bool) -> None:
