@@ -203,16 +203,21 @@ def agree_label_files(
     depth: int,
     names: Iterable[str] | None = None,
     labels_scale: ScaleName | None = None,
+    *,
+    is_complete: bool = False,
 ) -> LabelAgreement:
     """Return how far two files of grades agree, and what that means for the engines of the TREC `runs`.
 
-    `labels_scale` is that of `labels`. Raises InputError when a file cannot be read, or the two files of
+    `labels_scale` is that of `labels`. With `is_complete`, a query that an engine has no row for is an empty
+    list. Raises InputError when a file cannot be read, or the two files of
     grades have no query in common.
     """
     given, people = load_label_file(assessor), load_label_file(labels, labels_scale)
     warnings = [*given.warnings, *people.warnings]
     lists = trec.read_trec_rankings(runs, warnings.append) if runs else ()
-    loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
+    measures = resolve_measures(names, depth)
+    loaded, assumed = run_from_labels(given, people, lists, depth, measures, is_complete=is_complete)
+    warnings += loaded.data.warnings
     shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
     unmatched = tuple(key for key in people.grades if key not in shared)
     people = replace(people, grades=shared, unmatched=unmatched, warnings=tuple(warnings))

@@ -7,15 +7,17 @@ The names of the fields are the keys of the file. A field is None where the valu
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, product
 from typing import Literal
 
 import numpy as np
 
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import SCHEMA_VERSION
+from judge.dataset.dataset_warnings import describe_missing_rows
 from judge.dataset.labels import LabelSet, select_labellable, select_unknown_texts
 from judge.errors import InputError
 from judge.flags import SHOWN_AS_EXAMPLE
@@ -270,12 +272,19 @@ _GRADED = ""
 
 
 def run_from_labels(
-    assessor: LabelSet, people: LabelSet, runs: Iterable[Ranking], depth: int, measures: Sequence[Measure]
+    assessor: LabelSet,
+    people: LabelSet,
+    runs: Iterable[Ranking],
+    depth: int,
+    measures: Sequence[Measure],
+    *,
+    is_complete: bool = False,
 ) -> tuple[JudgedRun, agreement.GradesByPair]:
     """Return a run as if `assessor` had judged the lists of `runs` down to `depth`, and ungraded documents.
 
-    The pool is what either side graded. A document that an engine returned and neither side graded has
-    grade 0 in the second value, as in trec_eval. Raises InputError when the two share no query.
+    With `is_complete`, a query that an engine has no row for is an empty list; a warning counts these
+    queries. The pool is what either side graded. A document that an engine returned and neither side graded
+    has grade 0 in the second value, as in trec_eval. Raises InputError when the two share no query.
     """
     query_ids = {query_id for query_id, _ in assessor.grades} & {query_id for query_id, _ in people.grades}
     if not query_ids:
@@ -290,6 +299,13 @@ def run_from_labels(
         for ranking in runs
         if ranking.query_id in query_ids
     ]
+    engines = tuple(sorted({ranking.engine for ranking in lists}))
+    listed = {(ranking.engine, ranking.query_id) for ranking in lists}
+    missing = [key for key in product(engines, sorted(query_ids)) if key not in listed]
+    counts = Counter(engine for engine, _ in missing)
+    remarks = describe_missing_rows(counts, len(query_ids), is_complete=is_complete)
+    if is_complete:
+        lists += [_make_ranking(engine, query_id, ()) for engine, query_id in missing]
     queries = {query_id: Query(query_id, query_id, query_id, "en") for query_id in sorted(query_ids)}
     snippets_by_key = {key: Snippet(key[1], docno=key[1]) for key in graded}
     everything = lists + [
@@ -297,7 +313,7 @@ def run_from_labels(
         for query_id, keys in groupby(graded, key=lambda key: key[0])
     ]
     run = JudgedRun(
-        Dataset(queries, tuple(everything), tuple(sorted({ranking.engine for ranking in lists}))),
+        Dataset(queries, tuple(everything), engines, tuple(remarks)),
         Pool(
             max(depth, *(len(ranking.snippets) for ranking in everything)),
             sum(len(ranking.snippets) for ranking in lists),

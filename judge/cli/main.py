@@ -19,7 +19,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from judge.cli import nightly_commands, run_commands, saved_run_commands
+from judge.cli import label_commands, nightly_commands, run_commands, saved_run_commands
 from judge.cli.options import CommandGroup, GroupedCommand, UsageError, print_usage_error
 from judge.cli.terminal import apply_language_option, guard_stream, print_error, use_locale_language
 from judge.config.environment import copy_environment, replace_environment
@@ -93,10 +93,10 @@ _COMMANDS = (
     run_commands.collect,
     saved_run_commands.score,
     saved_run_commands.compare,
-    saved_run_commands.agree,
+    label_commands.agree,
     run_commands.sidebyside,
     saved_run_commands.align,
-    saved_run_commands.annotate,
+    label_commands.annotate,
     saved_run_commands.report,
     saved_run_commands.measures,
     saved_run_commands.show,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from judge.characters import make_natural_key
 from judge.dataset import clean
@@ -137,18 +137,7 @@ class DatasetWarnings:
         """Yield what the lists of engines lack: queries, all engines in one message, or ranks."""
         engines = sorted(self.engines, key=make_natural_key)
         missing = {engine: self.queries - self._answered[engine] for engine in engines}
-        most_first = sorted(filter(missing.get, missing), key=lambda engine: -missing[engine])
-        if most_first:
-            yield Message(
-                "number of queries that have no row of an engine, of {queries:,}: {engines}; with the option"
-                " complete, they count as empty lists, which score 0"
-                if self._is_complete
-                else "number of queries that have no row of an engine, of {queries:,}: {engines}; they are"
-                " left out for this engine. If the engine returned no results for them, run again with"
-                " the option complete: they then count as empty lists, which score 0",
-                queries=self.queries,
-                engines=SeparatedNames(f"{engine!r} ({missing[engine]:,})" for engine in most_first),
-            )
+        yield from describe_missing_rows(missing, self.queries, is_complete=self._is_complete)
         for engine in engines:
             if gaps := self._gaps.get(engine):
                 yield Message(
@@ -158,6 +147,22 @@ class DatasetWarnings:
                     lists=len(gaps),
                     query_id=gaps[0],
                 )
+
+
+def describe_missing_rows(missing: Mapping[str, int], queries: int, *, is_complete: bool) -> Iterator[str]:
+    """Yield for how many of `queries` engines have no row, if any; with `is_complete`, they are empty."""
+    most_first = sorted(filter(missing.get, missing), key=lambda engine: -missing[engine])
+    if most_first:
+        yield Message(
+            "number of queries that have no row of an engine, of {queries:,}: {engines}; with the option"
+            " complete, they count as empty lists, which score 0"
+            if is_complete
+            else "number of queries that have no row of an engine, of {queries:,}: {engines}; they are left"
+            " out for this engine. If the engine returned no results for them, run again with the option"
+            " complete: they then count as empty lists, which score 0",
+            queries=queries,
+            engines=SeparatedNames(f"{engine!r} ({missing[engine]:,})" for engine in most_first),
+        )
 
 
 class PoolWarnings:

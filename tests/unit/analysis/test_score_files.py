@@ -165,6 +165,20 @@ def test_results_below_the_depth_don_t_count(tmp_path: Path) -> None:
     assert shallow["orders"]["nDCG"]["people"]["e"] == 0 < deep["orders"]["nDCG"]["people"]["e"]
 
 
+def test_topics_without_a_row_of_an_engine_are_left_out_or_empty_lists(tmp_path: Path) -> None:
+    gpt, human = (write_qrels(tmp_path, name, {"q": {"a": 3}, "r": {"a": 2}}) for name in ("gpt", "human"))
+    runs = [run_file(tmp_path, "one", "q a 1 9", "r a 1 9"), run_file(tmp_path, "two", "q a 1 9")]
+    shared, complete = (
+        agree_label_files(gpt, human, runs, 10, ["P@1"], is_complete=is_complete)
+        for is_complete in (False, True)
+    )
+    # By trec_eval -c, topic r of the run two has P@1 = 0.
+    assert shared.orders["P@1"].people == {"one": 1, "two": 1}
+    assert complete.orders["P@1"].people == complete.orders["P@1"].assessor == {"one": 1, "two": 0.5}
+    counts = "number of queries that have no row of an engine, of 2: 'two' (1);"
+    assert [text.startswith(counts) for text in (*shared.warnings, *complete.warnings)] == [True, True]
+
+
 def test_topics_without_labels_are_left_out(tmp_path: Path) -> None:
     both = {"q": {"a": 3}, "r": {"a": 0}}
     lines = ("q a 1 9", "r b 1 9")

@@ -1,0 +1,289 @@
+"""The commands about labels of people: annotate and agree."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from judge.cli.options import JsonOption, OpenOption, RunFolderArgument, make_option
+from judge.cli.terminal import print_json, print_message, t
+from judge.errors import InputError
+
+if TYPE_CHECKING:
+    from judge.analysis.label_agreement import LabelAgreement
+    from judge.analysis.pair_plan import DrawSize
+    from judge.analysis.planned_order import PlannedComparison
+    from judge.records import ScaleName
+
+
+def annotate(
+    run: RunFolderArgument,
+    plan: Annotated[
+        Path | None,
+        make_option("Pairs to label: the file of judge agree --plan or --plan-pairs (default: 50 queries)."),
+    ] = None,
+    who: Annotated[str, make_option("Name of the person who labels; each has a separate file.")] = "me",
+    host: Annotated[
+        str, make_option("Address to listen on; with another one, other machines reach the page.")
+    ] = "127.0.0.1",
+    port: Annotated[int, make_option("Port to listen on; 0: any free port.", min=0, max=65535)] = 8765,
+    token: Annotated[
+        str | None,
+        make_option("Secret in the page's address (default: a random one, which process lists do not show)."),
+    ] = None,
+    opens: OpenOption = False,
+) -> None:
+    """Label pairs on a page that hides grades, for judge agree. Needs search-judge[web]."""
+    from judge.annotate import serve
+
+    address = serve.ServerAddress(host, port, *([token] if token else []))
+    serve.annotate(run, plan, who, address, typer.echo, t, opens=opens)
+
+
+def agree(
+    run: Annotated[
+        Path,
+        typer.Argument(help="Run folder, or a file with an assessor's grades (qrels).", show_default=False),
+    ],
+    more: Annotated[
+        list[str] | None, typer.Argument(help="After --engines or --run: more of them.", show_default=False)
+    ] = None,
+    qrels_files: Annotated[
+        list[Path] | None,
+        make_option("People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).", "--qrels"),
+    ] = None,
+    plan: Annotated[
+        list[str] | None,
+        make_option(
+            "Draw N queries at random and write a file for people to label. With --qrels: the file of"
+            " --plan-pairs that the labels are for; repeatable."
+        ),
+    ] = None,
+    plan_pairs: Annotated[
+        int | None,
+        make_option("Draw N pairs that decide the order of --engines, and write a file for people to label."),
+    ] = None,
+    half_width: Annotated[
+        float | None,
+        make_option("Instead of --plan-pairs: draw as many pairs as an interval of ± this width needs."),
+    ] = None,
+    engines: Annotated[
+        list[str] | None, make_option("Engines to compare: the best with each other one (default: all).")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        make_option("With --plan-pairs: how often you draw and look at the result (default 1).", min=1),
+    ] = None,
+    seed: Annotated[int | None, make_option("Seed of the draw (default 0).")] = None,
+    out: Annotated[Path | None, make_option("File of the plan (default: RUN/labels.csv).")] = None,
+    labels_scale: Annotated[
+        str | None, make_option("Scale of the labels: graded or binary (default: detected).")
+    ] = None,
+    measure: Annotated[
+        str | None,
+        make_option("Measure to show (default: the first), or to draw pairs for (default: sDCG@10)."),
+    ] = None,
+    trec_runs: Annotated[
+        list[Path] | None,
+        make_option("Without a run folder: TREC runs of engines; more of them can follow.", "--run"),
+    ] = None,
+    depth: Annotated[
+        int | None, make_option("Without a run folder: number of ranks that count (default 10).", min=1)
+    ] = None,
+    complete: Annotated[
+        bool,
+        make_option(
+            "Without a run folder: count a query without a row of an engine as an empty list, which scores 0,"
+            " as trec_eval -c does; without this option, the query is left out for all engines.",
+            "--complete",
+        ),
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Compare the assessor with people's labels.
+
+    Shows what its errors do to the scores of the engines. --plan draws the queries to label, --plan-pairs
+    single pairs.
+    """
+    from judge.analysis.pair_plan import DrawSize
+
+    if trec_runs:
+        trec_runs, more = [*trec_runs, *map(Path, more or ())], None
+    names = [*(engines or ()), *(more or ())]
+    if (trec_runs or depth is not None or complete) and not run.is_file():
+        raise InputError(
+            "--run, --depth and --complete are for two files of grades; {run} is a run folder", run=run
+        )
+    if not qrels_files:
+        size = DrawSize(plan_pairs, half_width, seed or 0, rounds or 1)
+        _draw_for_labelling(run, plan, size, names, measure, out)
+        return
+    if names or any(option is not None for option in (seed, out, plan_pairs, half_width, rounds)):
+        raise InputError(
+            "--seed, --out, --engines and --rounds are for --plan and --plan-pairs, which draw"
+            " what people label; omit them, or omit --qrels"
+        )
+    scale = cast("ScaleName | None", labels_scale)
+    result = _compare_labels(run, qrels_files, plan, measure, trec_runs, depth, scale, is_complete=complete)
+    if json:
+        print_json(result)
+    else:
+        _print_comparison(result, run, measure)
+
+
+def _print_comparison(result: LabelAgreement | PlannedComparison, run: Path, measure: str | None) -> None:
+    from judge.analysis.planned_order import PlannedComparison
+    from judge.cli.render import agreement_tables, order_tables
+    from judge.cli.render.tables import print_parts
+    from judge.runs.folder import translate_run_errors
+
+    with translate_run_errors(run):
+        if isinstance(result, PlannedComparison):
+            print_parts(order_tables.list_decision_parts(result))
+        else:
+            print_parts(agreement_tables.list_agreement_parts(result, run, measure))
+
+
+def _compare_labels(
+    run: Path,
+    qrels_files: Sequence[Path],
+    plan: Sequence[str] | None,
+    measure: str | None,
+    trec_runs: Sequence[Path] | None,
+    depth: int | None,
+    scale: ScaleName | None,
+    *,
+    is_complete: bool,
+) -> LabelAgreement | PlannedComparison:
+    """Compare the labels of a file with a run, with a file of grades, or by the files of a `plan`."""
+    from judge import api
+
+    qrels, *others = qrels_files
+    if others:  # the last one would count
+        raise InputError(
+            "--qrels takes one file, and there are {count}; put all labels in one", count=len(qrels_files)
+        )
+    if not plan:
+        if not run.is_file():
+            return api.agree(run, qrels, scale)
+        measures = [measure] if measure else None
+        return api.agree_label_files(
+            run, qrels, trec_runs or [], depth or 10, measures, scale, is_complete=is_complete
+        )
+    if measure or run.is_file():
+        raise InputError(
+            "--qrels with --plan takes a run folder and the measure of the plan; leave out --measure,"
+            " --run and --depth"
+        )
+    return api.decide_order(run, qrels, plan, scale)
+
+
+def _draw_for_labelling(
+    run: Path,
+    plan: Sequence[str] | None,
+    size: DrawSize,
+    engines: Sequence[str],
+    measure: str | None,
+    out: Path | None,
+) -> None:
+    draws_pairs = size.labels is not None or size.half_width is not None
+    if bool(plan) == draws_pairs or (size.labels is not None and size.half_width is not None):
+        raise InputError(
+            "give --qrels FILE with people's labels, or one of --plan N, --plan-pairs N and --half-width W to"
+            " draw queries or pairs for labelling; these three exclude each other"
+        )
+    if not plan:
+        _plan_pairs(run, engines, measure, size, out)
+        return
+    if engines or size.rounds > 1:
+        raise InputError(
+            "--engines and --rounds are for --plan-pairs and --half-width; omit them with --plan"
+        )
+    if len(plan) > 1 or not re.fullmatch(r"-?[0-9]{1,9}", plan[0]):
+        raise InputError(
+            "--plan is {value!r}; without --qrels it is the number of queries to draw", value=" ".join(plan)
+        )
+    _plan_labels(run, int(plan[0]), size.seed, out)
+
+
+def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
+    """Draw queries for people to label, write them to a file, and print what to do with it."""
+    from judge.measure.ppi import MIN_LABELLED
+    from judge.report.display_text import count_pairs, count_queries
+    from judge.runs.labelling_plan import plan_labels
+
+    plan = plan_labels(run, count, seed, out)
+    size = count_queries(t, plan.count)
+    more = ""
+    if plan.reserve:
+        more = t(
+            " + {plan.reserve:,} in reserve ({pairs})",
+            plan=plan,
+            pairs=count_pairs(t, plan.reserve_pairs),
+        )
+    pairs = t("{size} ({pairs}){more}", size=size, pairs=count_pairs(t, plan.pairs), more=more)
+    _print_labelling(run, plan.path, pairs)
+    if plan.count < MIN_LABELLED:
+        print_message(
+            "Fewer than {least} labelled queries measure agreement, but do not correct the scores of"
+            " engines.",
+            least=MIN_LABELLED,
+        )
+    if plan.reserve:
+        print_message(
+            "Label in the order of the file. The reserve replaces queries without a value: by the assessor's"
+            " grades, {plan.measure} has no value on {plan.without} of {plan.queries}, because nothing in the"
+            " pool is relevant, or an engine failed or has no row. With all {total} labelled, {size} have a"
+            " value with a probability of 95% or more. You can stop when {plan.count} have a value.",
+            total=plan.count + plan.reserve,
+            size=size,
+            plan=plan,
+        )
+
+
+def _print_labelling(run: Path, path: Path, pairs: str, *plan: str) -> None:
+    """Print which `pairs` of a run are in the file at `path`, and the commands, the first one with `plan`."""
+    from judge.runs.folder import RunFolder
+    from judge.runs.load import load_summary
+
+    is_binary = load_summary(RunFolder(run)).scale == "binary"
+    print_message(
+        "{path}: {pairs}; fill in the column 'grade' with {grades}, then: {command}",
+        path=path,
+        pairs=pairs,
+        grades=t("yes or no") if is_binary else t("0 to 3"),
+        command=shlex.join(["judge", "agree", str(run), "--qrels", str(path), *plan]),
+    )
+    print_message(
+        "Or label on a page: {command}",
+        command=shlex.join(["judge", "annotate", str(run), "--plan", str(path)]),
+    )
+
+
+def _plan_pairs(
+    run: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
+) -> None:
+    """Draw pairs for people to label, write them to a file, and print what to do with it."""
+    from judge.report.display_text import count_pairs, count_queries
+    from judge.runs.labelling_plan import make_design_path, plan_pair_labels
+
+    path, plan = plan_pair_labels(run, engines, measure, size, out)
+    queries = count_queries(t, len({query_id for query_id, _ in plan.drawn}))
+    pairs = t("{pairs} of {queries}", pairs=count_pairs(t, plan.labels), queries=queries)
+    _print_labelling(run, path, pairs, "--plan", str(path))
+    print_message(
+        "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"
+        " ±{plan.half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to people"
+        " who label.",
+        best=plan.engines[0],
+        others=t(", ").join(plan.engines[1:]),
+        design=make_design_path(path),
+        plan=plan,
+    )
+    if plan.labels == len(plan.units):
+        print_message("These are all pairs whose grade can change the order.")
