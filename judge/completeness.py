@@ -59,7 +59,10 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
             message = Message("stopped before all controls were judged: {reason}", reason=judging.stopped)
         return _make_incomplete(judging.stopped, message)
     if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
-        return RunIncomplete("there is nothing to judge: the dataset holds engine errors and no result")
+        return RunIncomplete(
+            "there is nothing to judge: the dataset has errors of engines and no result;"
+            " collect the results again"
+        )
     for member in members:
         if member.judged < least * of_assessor:
             failures = [failure for failure in judging.failures if failure.assessor == member.name]

@@ -131,7 +131,8 @@ def _prepare(
     measures = run_input.choose_measures(config)
     pooled = run_input.load_pooled_dataset(config, rows)
     _check_engine_prices(config, pooled)
-    labels = run_input.load_run_labels(config, pooled)
+    with config.source.name_keys_in_errors():
+        labels = run_input.load_run_labels(config, pooled)
     assessors = factory.build_assessors(config, needs_key=needs_key)
     folder, identity = run_identity.choose_run_folder(config, pooled, assessors, labels)
     store_file = run_identity.choose_store_path(config)

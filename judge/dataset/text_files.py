@@ -180,7 +180,7 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
             else Message("{place}, line {line}", place=location, line=error.lineno)
         )
         raise InputError(
-            "{where}: is not JSON: {error}, column {column}: {text!r}",
+            "{where}: is not JSON: {error} (column {column}): {text!r}",
             where=where,
             error=Message(error.msg),
             column=error.colno,

@@ -214,8 +214,8 @@ def _parse_run_line(location: str, line: str) -> tuple[str, str, tuple[float, in
     parts = line.split()
     if len(parts) != 6:
         raise InputError(
-            "{place}: has {columns} columns; a run has six: topic Q0 docno rank score tag. For a dataset in"
-            " another form, leave out --topics, --docs and --run",
+            "{place}: the number of columns is {columns}; a TREC run has six: topic Q0 docno rank score tag."
+            " For a dataset in another form, leave out --topics, --docs and --run",
             place=location,
             columns=len(parts),
         )

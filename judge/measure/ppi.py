@@ -242,7 +242,7 @@ def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -
     queries = set(query_ids)
     if not 1 <= count <= len(queries):
         raise InputError(
-            "cannot draw a plan of {count} queries: the run has {queries} to label",
+            "cannot draw a plan of {count} queries: the run has {queries} to label; draw 1 to {queries}",
             count=count,
             queries=len(queries),
         )

@@ -152,7 +152,7 @@ def test_the_wrong_winner_of_own_lists_is_explained(tmp_path: Path) -> None:
     map_of = {engine: row["measures"]["AP@5"]["mean"] for engine, row in result["engines"].items()}
     assert map_of == pytest.approx({"A": 0.822, "B": 0.200}, abs=5e-4)
     for text in (completed.stdout, run_judge("compare", out).stdout):
-        (why,) = (line for line in text.splitlines() if "B would come first" in line)
+        (why,) = (line for line in text.splitlines() if "B comes first" in line)
         assert "(nDCG(own)@5: B 1.000, A 0.876, on 2 queries with a value of both)" in why
         assert "A shows 4.5 relevant results a query and B 1.0" in why
         assert "A is ahead, 0.852 to 0.280" in why

@@ -225,9 +225,14 @@ def test_labels_of_another_scale_name_the_option(tmp_path: Path) -> None:
         every = judge_with_labels(data, server, tmp_path / "plain")
         labels = tmp_path / "labels.csv"
         labels.write_text(f"query_id,snippet_id,grade\n{every[0]['query_id']},{every[0]['snippet_id']},yes\n")
-        result = run_judge(*make_words(data, server), "--out", tmp_path / "out", "--qrels", labels)
-    assert result.returncode == 2
+        words = (*make_words(data, server), "--out", tmp_path / "out")
+        result = run_judge(*words, "--qrels", labels)
+        toml = tmp_path / "judge.toml"
+        toml.write_text(f'qrels = "{labels}"\n')
+        by_file = run_judge(*words, "--config", toml)
+    assert result.returncode == by_file.returncode == 2
     assert "the labels are binary (0-1) and the run is graded (0-3); add --scale binary" in result.stderr
+    assert 'add scale = "binary"' in by_file.stderr
 
 
 def test_with_complete_a_topic_that_a_run_lacks_is_0_as_in_trec_eval(tmp_path: Path) -> None:
