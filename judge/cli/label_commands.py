@@ -281,7 +281,7 @@ def _plan_pairs(
         " ±{plan.half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to people"
         " who label.",
         best=plan.engines[0],
-        others=t(", ").join(plan.engines[1:]),
+        others=t.list_names(plan.engines[1:]),
         design=make_design_path(path),
         plan=plan,
     )

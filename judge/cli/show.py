@@ -171,7 +171,7 @@ def _format_judgments(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
         outcome = _describe_outcome(judgment.grade, judgment.error, judgment.verdict)
         style = _STYLES.get(judgment.grade, "")
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
-        flags = [escape_hidden(_explain(flag, FLAGS)) for flag in judgment.flags]
+        flags = [escape_hidden(_explain(flag, FLAGS)) for flag in judgment.flags if flag != judgment.error]
         marks = f"  [{t.list_names(flags)}]" if flags else ""
         reason = escape_line(judgment.reason or t(judgment.detail))
         other = judgment.judged_snippet_id

@@ -158,7 +158,7 @@ def _list_obstacles(
         if len(engines) > 4:
             more = len(engines) - 3
             engines = [
-                t("{names} and {more} more", names=t(", ").join(engines[:3]), more=more, total=len(engines))
+                t("{names} and {more} more", names=t.list_names(engines[:3]), more=more, total=len(engines))
             ]
         if engines:
             yield t(_OBSTACLES[obstacle].en, names=t.join(engines))

@@ -157,13 +157,15 @@ class RunFolder:
                     yield f"{path}:{number}", line
         except OSError as error:
             why = explain_error(error)
-            if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
+            begun, finished = ((self.path / name).exists() for name in ("config.json", "results.json"))
+            is_lost = finished and error.errno == errno.ENOENT
+            # ELOOP and others: it is a link or no regular file.
+            if is_lost or error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):
                 raise make_damage_error("{place}: {error}", place=path, error=why) from error
             if self.path.is_file():
                 raise InputError(
                     "{file}: is a file; name the folder that contains it", file=self.path
                 ) from error
-            begun, finished = ((self.path / name).exists() for name in ("config.json", "results.json"))
             if begun and not finished:
                 raise InputError(
                     "{file}: {error}; the run is not finished: run its judge run or judge nightly command"

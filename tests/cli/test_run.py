@@ -454,6 +454,9 @@ def test_the_message_about_a_broken_file_names_an_option_that_works(tmp_path: Pa
             assert "command of this folder again, which writes the file anew without a call" in refused.stderr
         assert run_judge(*words).returncode == 0
     assert (out / "results.json").read_text() == full_text
+    (out / "judgments.jsonl").unlink()
+    assert "which writes the file anew without a call" in run_judge("score", out).stderr
+    assert run_judge(*words).returncode == 0
     # A run reads this file before it begins, and does not replace it.
     (out / "config.json").write_text('{"identity": {')
     refused = run_judge(*words)

@@ -69,7 +69,7 @@ def describe_orders(agreement: LabelAgreement, measure: str) -> Iterator[str]:
     if orders.left_out:
         yield t(
             "without an order, because too few queries have a value by both: {names}",
-            names=t(", ").join(orders.left_out[:_MOST_NAMES]) + _count_more(orders.left_out),
+            names=t.list_names(orders.left_out[:_MOST_NAMES]) + _count_more(orders.left_out),
         )
     if orders.tau.value is None:
         why = explain_missing(t, orders.tau)

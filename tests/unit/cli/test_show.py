@@ -37,8 +37,9 @@ def test_no_name_text_or_flag_reaches_the_terminal_as_an_order() -> None:
     assert not any(ord(char) < 32 for char in shown if char != "\n")
 
 
-def print_judgment(reason: str, flags: list[str]) -> list[str]:
+def print_judgment(reason: str, flags: list[str], **values: object) -> list[str]:
     judgment = {"repeat": 1, "grade": 3, "verdict": "yes", "reason": reason, "error": None, "flags": flags}
+    judgment |= values
     snippet = {"rank": 1, "snippet_id": "s", "document": "d", "title": "t", "url": "u", "snippet": "text"}
     answer: dict[str, Any] = {"scores": {}, "error": None, "snippets": [{**snippet, "judgments": [judgment]}]}
     entry = {"query_id": "q", "query": "query", "lang": "en", "engines": {"bing": answer}}
@@ -74,6 +75,12 @@ def test_flags_are_explained_and_an_unknown_one_stands_alone() -> None:
     assert lines[-1] == (
         "     3 yes  why  [instruction (addresses the assessor), served_by:m2 (served by another model), new]"
     )
+
+
+def test_an_error_that_is_a_flag_stands_there_once() -> None:
+    lines = print_judgment("", ["no_text", "text_cut"], grade=None, verdict=None, error="no_text")
+    flag = "[text_cut (nothing to read before the length limit: unjudged)]"
+    assert lines[-1] == f"     failed: no_text (the text is missing)    {flag}"
 
 
 def test_joiners_that_scripts_need_stay_and_hidden_characters_are_escaped() -> None:
