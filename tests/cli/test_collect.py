@@ -190,7 +190,7 @@ def test_why_an_engine_failed_is_told_in_chinese_and_the_next_command_can_be_pas
         ["服务器出错：响应中没有 'results'（results）；其开头为 {}"] * 2,
         ["服务器出错：响应为空"] * 2,
         [
-            "访问被拒绝：HTTP 403：no（其 settings.yml 的 search.formats 须包含 json，并须让该地址通过限流）",
+            "访问被拒绝：HTTP 403：no（其 settings.yml 的 search.formats 须包含 json，且限流器须放行该地址）",
             "访问被拒绝：HTTP 403：no（请检查密钥及其权限）",
         ],
     ]

@@ -431,7 +431,7 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
         "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 20, significant=sure
     )
     text = explain_reversal(ENGLISH, reversal)
-    assert "B would come first (nDCG(own)@5: B 1.000, A 0.876, on 20 queries with a value of both)" in text
+    assert "B comes first (nDCG(own)@5: B 1.000, A 0.876, on 20 queries with a value of both)" in text
     end = "." if sure else " (which may be chance)."
     assert f"(nDCG@5), A is ahead, 0.852 to 0.280{end}" in text
     assert "A shows 4.5 relevant results a query and B 1.0; measured against what all" in text
