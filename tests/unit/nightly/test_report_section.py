@@ -49,7 +49,8 @@ def test_the_band_stays_however_the_report_is_written_again(project: NightlyProj
     assert result.record.status == "regression"
     (line,) = (line for line in result.lines if line.startswith("report: not written: "))
     assert "summary.json" in line
-    assert line.endswith(f"? (to let the night write its files again, remove {folder / 'night.json'})")
+    advice = f"to let the night write its files again, remove {folder / 'night.json'}"
+    assert line.endswith(f" again, which writes the file anew without a call ({advice})")
     calls = project.calls
     (folder / "night.json").unlink()
     job.run_nightly(project.toml, worse)
