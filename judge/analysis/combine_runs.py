@@ -213,9 +213,7 @@ def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
     (name, first), *others = ((name, run.data.queries) for name, run in runs.items())
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
     if not shared:
-        raise InputError(
-            "{runs} share no query_id; runs are compared on the queries that all have", runs=NameList(runs)
-        )
+        raise InputError("{runs} share no query_id; name runs of the same queries", runs=NameList(runs))
     for other, queries in others:
         for id_, query in shared.items():
             if queries[id_].text != query.text:

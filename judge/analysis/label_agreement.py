@@ -289,7 +289,7 @@ def run_from_labels(
     query_ids = {query_id for query_id, _ in assessor.grades} & {query_id for query_id, _ in people.grades}
     if not query_ids:
         raise InputError(
-            "{assessor} and {people} have no query in common: nothing to compare",
+            "{assessor} and {people} have no query in common; name two files about the same queries",
             assessor=assessor.source,
             people=people.source,
         )

@@ -168,7 +168,7 @@ def _order_engines(
     defined: Bools = answered & ~np.isnan(value).any(axis=0)
     if defined.sum() < 2:
         raise InputError(
-            "fewer than 2 queries have a list and a grade from each of {engines}",
+            "fewer than 2 queries have a list and a grade from each of {engines}; judge more queries",
             engines=NameList(map(repr, chosen)),
         )
     means = dict(zip(scores.engines, value[:, defined].mean(1).tolist(), strict=True))

@@ -121,7 +121,8 @@ def select_judged_pool(run: JudgedRun) -> JudgedPool:
     mixed = tuple(pairs for pairs in pool.pairs if len(set(map(pool.is_relevant, pairs))) > 1)
     if len(mixed) < _MIN_QUERIES:
         raise InputError(
-            "{count} of {queries} queries have relevant and other snippets; an alignment needs {least}",
+            "{count} of {queries} queries have relevant and other snippets, and an alignment needs {least};"
+            " judge more queries",
             count=len(mixed),
             queries=len(run.data.queries),
             least=_MIN_QUERIES,

@@ -631,7 +631,7 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
     sizes = f"plan.csv: 20 queries (40 pairs) + {more} in reserve ({2 * more} pairs); fill in the column"
     assert sizes in text
     assert "Fewer than 20" not in text
-    why = "nothing in the pool is relevant, or an engine failed or has no row"
+    why = "nothing in the pool has a relevant grade, or an engine failed or has no row"
     assert f"nDCG@10 has no value on 12 of 60, because {why}. With all" in text
     planned = read_plan(tmp_path / "plan.csv")
     drawn = list(dict.fromkeys(row["query_id"] for row in planned))
