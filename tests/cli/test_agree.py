@@ -564,7 +564,7 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     [
         ("people", "q1 0 b good", "people:2: field 'grade' is 'good'"),
         ("assessor", "q1 0 b", "assessor:2: is 'q1 0 b'; labels are"),
-        ("run", "q1 Q0 b 2 9", "run:2: has 5 columns"),
+        ("run", "q1 Q0 b 2 9", "run:2: the number of columns is 5"),
         ("run", "q1 Q0 b 2 high e", "run:2: field 'rank' is '2' and 'score' 'high'"),
         ("run", "q1 Q0 b 2 nan e", "run:2: field 'score' is 'nan', not a number"),
         ("run", "q1 Q0 a 2 1 e", "run:2: document 'a' of topic 'q1' is also at"),
