@@ -12,7 +12,6 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from numbers import Number
 from pathlib import Path
 
@@ -32,8 +31,7 @@ ONLY_ENGINE = "engine"
 _MAX_RANK = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedRow(LocatedRow):
+class ParsedRow(LocatedRow, frozen=True, array_like=True):
     """One result of the input, or one answer of an engine without results.
 
     `number` is its number among the rows, `query` its text as given. `snippet` is None for a row without one;

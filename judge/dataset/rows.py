@@ -11,6 +11,8 @@ from math import isfinite
 from numbers import Real
 from typing import Any, TypeVar
 
+import msgspec
+
 from judge.dataset.validation import parse_text
 from judge.errors import InputError
 from judge.messages import Message, OptionName, SeparatedNames
@@ -37,8 +39,7 @@ _CONTEXT_SEPARATOR = "|"
 _SOURCED_TEXT = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedRow:
+class LocatedRow(msgspec.Struct, frozen=True):
     """A row with its `location` for messages, such as `file:line`.
 
     `columns` maps fields to their names in the file where these differ.
@@ -56,8 +57,7 @@ class LocatedRow:
         return Message("{place}: field {name!r}", place=self.location, name=self.find_column(name))
 
 
-@dataclass(frozen=True, slots=True)
-class InputRow(LocatedRow):
+class InputRow(LocatedRow, frozen=True):
     """One result of the input, with untyped values; `extra` are columns that are no fields.
 
     A row without `snippet` in `values` is about the request to the engine: with an `error` the engine failed,
@@ -66,7 +66,7 @@ class InputRow(LocatedRow):
     """
 
     values: Mapping[str, Any]
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
     is_of_sheet: bool = False
 
     def parse(self, name: str, parse_value: Callable[[str, str, object], Parsed]) -> Parsed:
