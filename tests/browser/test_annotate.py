@@ -17,6 +17,7 @@ from judge.runs.load import load_run
 from tests.support.browser import find_violations, make_file_url, open_page
 from tests.support.command_line import run_judge
 from tests.support.factories import write_rows
+from tests.support.server_thread import reserve_unused_address
 from tests.unit.annotate.serving import LabelServer, judge_queries, serve_in_thread, start_serving
 
 if TYPE_CHECKING:
@@ -59,27 +60,29 @@ def read_labels(run: Path, who: str) -> list[tuple[str, str]]:
 
 
 def test_twenty_pairs_by_keyboard_through_a_kill_to_agreement(browser: Browser, run: Path) -> None:
-    with start_serving(run, "--who", "ann") as server:
-        port = server.port
-        with open_page(browser, server.url, locale="en-GB") as it:
-            seen = label(it.page, 0, 9)
-            expect(it.page.locator("#saved")).to_have_text("saved")
-            assert it.console_errors == []
-            server.kill()
-            # The tenth meets no server: it says so, and keeps the label.
-            tenth = it.page.inner_text("#snippet")
-            it.page.keyboard.press(read_grade(it.page))
-            expect(it.page.locator("#alert")).to_contain_text("Not saved")
-            expect(it.page.locator("#saved")).to_have_text("NOT SAVED")
-            with start_serving(run, "--who", "ann", "--port", port) as again:
-                # Every start has a token of its own: the kept label waits for the new address, in this tab.
-                expect(it.page.locator("#trouble")).to_contain_text(
-                    "open the address that judge annotate printed"
-                )
-                it.page.goto(again.url)
-                wait_until_ready(it.page, 10)
-                expect(it.page.locator("#alert")).to_be_hidden()
-                seen += [tenth, *label(it.page, 10, 13)]
+    with (
+        reserve_unused_address() as where,  # for both servers
+        start_serving(run, "--who", "ann", "--port", where.rpartition(":")[2]) as server,
+        open_page(browser, server.url, locale="en-GB") as it,
+    ):
+        seen = label(it.page, 0, 9)
+        expect(it.page.locator("#saved")).to_have_text("saved")
+        assert it.console_errors == []
+        server.kill()
+        # The tenth meets no server: it says so, and keeps the label.
+        tenth = it.page.inner_text("#snippet")
+        it.page.keyboard.press(read_grade(it.page))
+        expect(it.page.locator("#alert")).to_contain_text("Not saved")
+        expect(it.page.locator("#saved")).to_have_text("NOT SAVED")
+        with start_serving(run, "--who", "ann", "--port", server.port) as again:
+            # Every start has a token of its own: the kept label waits for the new address, in this tab.
+            expect(it.page.locator("#trouble")).to_contain_text(
+                "open the address that judge annotate printed"
+            )
+            it.page.goto(again.url)
+            wait_until_ready(it.page, 10)
+            expect(it.page.locator("#alert")).to_be_hidden()
+            seen += [tenth, *label(it.page, 10, 13)]
     with start_serving(run, "--who", "ann") as server, open_page(browser, server.url, locale="en-GB") as it:
         assert server.greeting.endswith("13 of them are labelled")
         finish(it.page, seen)
@@ -270,20 +273,22 @@ def test_two_tabs_on_one_pair_overwrite_nothing_unseen(browser: Browser, run: Pa
 
 
 def test_another_person_s_server_does_not_get_a_label_that_was_kept(browser: Browser, run: Path) -> None:
-    with start_serving(run, "--who", "first") as server:
-        port = server.port
-        with open_page(browser, server.url, locale="en") as it:
+    with (
+        reserve_unused_address() as where,  # for both servers
+        start_serving(run, "--who", "first", "--port", where.rpartition(":")[2]) as server,
+        open_page(browser, server.url, locale="en") as it,
+    ):
+        wait_until_ready(it.page, 0)
+        server.kill()
+        it.page.keyboard.press("3")
+        expect(it.page.locator("#alert")).to_be_visible()
+        with start_serving(run, "--who", "second", "--port", server.port) as other:
+            expect(it.page.locator("#trouble")).to_contain_text("open the address")
+            it.page.goto(other.url)
+            expect(it.page.locator("#trouble")).to_contain_text("second's")
+            it.page.click("#drop")
             wait_until_ready(it.page, 0)
-            server.kill()
-            it.page.keyboard.press("3")
-            expect(it.page.locator("#alert")).to_be_visible()
-            with start_serving(run, "--who", "second", "--port", port) as other:
-                expect(it.page.locator("#trouble")).to_contain_text("open the address")
-                it.page.goto(other.url)
-                expect(it.page.locator("#trouble")).to_contain_text("second's")
-                it.page.click("#drop")
-                wait_until_ready(it.page, 0)
-                assert other.ask("/state")[1]["labelled"] == 0
+            assert other.ask("/state")[1]["labelled"] == 0
 
 
 HOSTILE = [

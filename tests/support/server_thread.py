@@ -69,7 +69,11 @@ class ThreadedServer:
 
 @contextmanager
 def reserve_unused_address() -> Iterator[str]:
-    """Yield an address that refuses connections; no other process gets its port before the block ends."""
+    """Yield an address that refuses connections; no other process gets its port before the block ends.
+
+    A server of the test can listen there, and another one after it.
+    """
     with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{bound.getsockname()[1]}"
