@@ -240,10 +240,10 @@ def test_the_rest_of_an_expired_batch_is_submitted_again(tmp_path: Path) -> None
 
 def test_an_expired_batch_whose_replies_are_stored_already_stops_no_run(tmp_path: Path) -> None:
     """A process that is killed may have stored the replies, and not that the other requests have none."""
-    interrupt = SignalSender("retrieve", signal.SIGINT)
-    with BatchServer(reply_with_grade, BatchRules(polls=10**9), on_step=interrupt) as server:
-        interrupt.process = process = start_process(*make_batch_words(tmp_path, server))
-        process.communicate(timeout=300)
+    refusals = {"before retrieve": Reply(status=403, text="no")}
+    with BatchServer(reply_with_grade, on_step=refusals.get) as server:
+        assert run_judge(*make_batch_words(tmp_path, server)).returncode == 3
+        refusals.clear()
         with closing(sqlite3.connect(tmp_path / "one/verdicts.sqlite")) as store, store:
             keys = [(custom_id,) for custom_id in server.batches[0][:7]]
             assert store.executemany("DELETE FROM batch_requests WHERE key = ?", keys).rowcount == 7
@@ -298,16 +298,15 @@ def test_a_run_whose_requests_all_failed_leaves_those_of_another_run_in_the_batc
 
     for name, queries in (("all", 2), ("first", 1)):
         write_rows(tmp_path / f"{name}.jsonl", make_rows(queries, 2, 10))
-    interrupt = SignalSender("retrieve", signal.SIGINT)
-    with BatchServer(fail_first_query, BatchRules(polls=10**9), on_step=interrupt) as server:
+    refusals = {"before retrieve": Reply(status=403, text="no")}
+    with BatchServer(fail_first_query, on_step=refusals.get) as server:
 
         def make_words(name: str) -> tuple[str, ...]:
             options = ("--base-url", server.openai_url, "--batch", "--out", str(tmp_path / "runs" / name))
             return ("run", str(tmp_path / f"{name}.jsonl"), "-m", "openai:fake", *options)
 
-        interrupt.process = process = start_process(*make_words("all"))
-        process.communicate(timeout=300)
-        server.rules = BatchRules()
+        assert run_judge(*make_words("all")).returncode == 3
+        refusals.clear()
         result = run_judge(*make_words("first"))
         assert result.returncode == 3
         assert "all 19 requests of the batch batch_" in result.stderr

@@ -309,13 +309,11 @@ def test_what_is_no_run_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
-def test_without_the_web_extra_it_says_what_to_install(run: Path, missing: str) -> None:
-    script = (
-        f"import sys; sys.modules[{missing!r}] = None\n"
-        f"sys.argv = ['judge', 'annotate', {str(run)!r}]\n"
-        "from judge.cli.main import main; sys.exit(main())"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+def test_without_the_web_extra_it_says_what_to_install(
+    run: Path, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    done = run_judge("annotate", run)
     assert done.returncode == 2
     assert done.stderr == (
         f"judge: judge annotate needs {missing}: pip install 'search-judge[web]' (in a clone: uv sync"
