@@ -188,7 +188,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     folder = RunFolder(_to_path("run", run))
     path = _to_path("qrels", qrels)
     loaded = load_run_without_labels(folder)
-    labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
+    labels = load_labels(path, loaded.dataset, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, labels), grades=load_summary(folder).grades)
@@ -217,8 +217,8 @@ def agree_label_files(
     lists = trec.read_trec_rankings(runs, warnings.append) if runs else ()
     measures = resolve_measures(names, depth)
     loaded, assumed = run_from_labels(given, people, lists, depth, measures, is_complete=is_complete)
-    warnings += loaded.data.warnings
-    shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
+    warnings += loaded.dataset.warnings
+    shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.dataset.queries}
     unmatched = tuple(key for key in people.grades if key not in shared)
     people = replace(people, grades=shared, unmatched=unmatched, warnings=tuple(warnings))
     return compare_with_labels(loaded, people, assumed)
@@ -324,7 +324,7 @@ def decide_order(
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = load_run_without_labels(folder)
     designs = [read_design(file, loaded) for file in files]
-    labels = load_labels(path, loaded.data, loaded.pool, loaded.spec.scale, labels_scale)
+    labels = load_labels(path, loaded.dataset, loaded.pool, loaded.spec.scale, labels_scale)
     with translate_run_errors(folder.path):
         order = replace(decide_planned_order(loaded, designs, labels), grades=load_summary(folder).grades)
     write_record(folder, "labelled_order.json", order)
@@ -349,7 +349,7 @@ def _analyse_again(folder: RunFolder, names: Sequence[str], against: str | None)
         measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
         pairs = None
         if against is not None:
-            pairs = {frozenset((against, engine)) for engine in run.data.engines if engine != against}
+            pairs = {frozenset((against, engine)) for engine in run.dataset.engines if engine != against}
         return analyse_run(replace(run, spec=replace(run.spec, measures=measures)), pairs)[1]
 
 

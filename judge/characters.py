@@ -90,8 +90,8 @@ def _list_unbroken(text: str, width: int) -> Iterator[tuple[int, str]]:
             start += len(part)
 
 
-def split_lines(text: str, width: int) -> list[str]:
-    """Return the lines of a text, broken at `find_line_breaks`."""
+def wrap_lines(text: str, width: int) -> list[str]:
+    """Return the lines of a text that is broken at `find_line_breaks`."""
     breaks = find_line_breaks(text, width)
     return [text[start:end].rstrip() for start, end in zip([0, *breaks], [*breaks, None], strict=True)]
 

@@ -96,19 +96,19 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
     The engines of the comparison are sorted by name. Raises InputError when one is not in the run.
     """
     for engine in (a, b):
-        if engine not in run.data.engines:
+        if engine not in run.dataset.engines:
             raise InputError(
                 "engine {engine!r} is not in the run; it has {names}",
                 engine=engine,
-                names=NameList(run.data.engines),
+                names=NameList(run.dataset.engines),
             )
     if a == b:
         raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
     a, b = sorted((a, b))
-    rankings = {ranking.key: ranking for ranking in run.data.rankings if ranking.error is None}
+    rankings = {ranking.key: ranking for ranking in run.dataset.rankings if ranking.error is None}
     equal = []
     to_ask: dict[tuple[str, str], Pair] = {}
-    for query_id, query in run.data.queries.items():
+    for query_id, query in run.dataset.queries.items():
         first, second = rankings.get((a, query_id)), rankings.get((b, query_id))
         if first is None or second is None:
             continue
@@ -144,7 +144,7 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: Asker) -> Dim
         agrees = first == (first > second) - (first < second)
         shown, answer = ((plan.a, plan.b), one) if agrees else ((plan.b, plan.a), two)
         text = f"A = {shown[0]} / B = {shown[1]} – {answer.reason.strip()}"
-        notes.append(make_note(run.data.queries[query_id], winner, text))
+        notes.append(make_note(run.dataset.queries[query_id], winner, text))
     notes.sort(key=lambda note: -abs(preferences[note.query_id]))
     values: dict[ListKey, QueryValues] = {}
     for query_id, value in preferences.items():

@@ -105,7 +105,7 @@ def run(
         incomplete.args = (config.source.name_keys_in(incomplete.message),)
     return replace(
         result,
-        warnings=(*judged_run.data.warnings, *judging.warnings, *warnings),
+        warnings=(*judged_run.dataset.warnings, *judging.warnings, *warnings),
         calls_made=spend_limit.calls,
         incomplete=incomplete,
     )

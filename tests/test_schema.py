@@ -65,7 +65,7 @@ def test_an_agreement_of_version_1_keeps_every_value() -> None:
 def test_records_that_stay_in_the_folder_are_those_of_a_run_in_memory(run: Path) -> None:
     finished_run.rescore(run, save=True)  # results.json as judge writes it, a query a line
     loaded, stored_run = load_run(RunFolder(run)), load_run(RunFolder(run), in_memory=False)
-    assert stored_run.data == loaded.data
+    assert stored_run.dataset == loaded.dataset
     assert stored_run.pool == loaded.pool
     assert stored_run.judgments == loaded.judgments
     assert (stored_run.judgments[-1], stored_run.judgments[:2]) == (

@@ -37,7 +37,7 @@ _MOST_DECIDING = 10
 
 def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
     """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
-    data, pool, spec = run.data, run.pool, run.spec
+    data, pool, spec = run.dataset, run.pool, run.spec
     measures = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
     results, columns = run.tabulate(with_tokens=True)
     with_own_lists = score_columns(results, columns, measures, spec.scale)

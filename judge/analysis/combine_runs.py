@@ -99,11 +99,11 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     rankings = [
         replace(ranking, engine=names[name, ranking.engine])
         for name, run in runs.items()
-        for ranking in run.data.rankings
+        for ranking in run.dataset.rankings
         if ranking.query_id in queries
     ]
     first, engines = next(iter(runs.values())), tuple(sorted({ranking.engine for ranking in rankings}))
-    data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
+    data = Dataset(queries, tuple(rankings), engines, dates=any(run.dataset.dates for run in runs.values()))
     data, pooled = pool_dataset(data, first.pool.depth)
     repeats = min(run.spec.repeats for run in runs.values())
     judgments = _select_judgments(runs, queries, repeats)
@@ -210,7 +210,7 @@ def _choose_measures(
 
 
 def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
-    (name, first), *others = ((name, run.data.queries) for name, run in runs.items())
+    (name, first), *others = ((name, run.dataset.queries) for name, run in runs.items())
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
     if not shared:
         raise InputError("{runs} share no query_id; name runs of the same queries", runs=NameList(runs))
@@ -226,7 +226,7 @@ def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
                     other_query=queries[id_].text,
                     other=other,
                 )
-    extras = {id_: [set(run.data.queries[id_].extra.items()) for run in runs.values()] for id_ in shared}
+    extras = {id_: [set(run.dataset.queries[id_].extra.items()) for run in runs.values()] for id_ in shared}
     return {
         id_: replace(query, extra=dict(sorted(set.intersection(*extras[id_]))))
         for id_, query in shared.items()
@@ -235,11 +235,11 @@ def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
 
 def _name_engines(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
     """Return the name of each (run, engine): its own name, with the run's where two runs have it."""
-    times = Counter(engine for run in runs.values() for engine in run.data.engines)
+    times = Counter(engine for run in runs.values() for engine in run.dataset.engines)
     labels = {engine for engine, count in times.items() if count == 1}
     names = {}
     for name, run in runs.items():
-        for engine in run.data.engines:
+        for engine in run.dataset.engines:
             label = engine
             while times[engine] > 1 and (label == engine or label in labels):
                 label += f" ({name})"
@@ -371,7 +371,7 @@ def _count_regraded(judgments: JudgmentsByRun) -> tuple[int, int, int]:
 def _write_notes(
     runs: Mapping[str, JudgedRun], queries: int, repeats: int, judgments: JudgmentsByRun, unequal: str
 ) -> Iterator[str]:
-    counts = {name: len(run.data.queries) for name, run in runs.items()}
+    counts = {name: len(run.dataset.queries) for name, run in runs.items()}
     if any(count != queries for count in counts.values()):
         by_run = SeparatedNames(f"{name} {count:,}" for name, count in counts.items())
         yield Message(

@@ -49,7 +49,7 @@ class JudgedRun:
     `members` are the judgments of each member of a panel, empty without a panel.
     """
 
-    data: Dataset
+    dataset: Dataset
     pool: Pool
     judgments: Sequence[Judgment]
     spec: RunSpec
@@ -59,14 +59,14 @@ class JudgedRun:
     @property
     def lists(self) -> dict[ListKey, Sequence[Snippet]]:
         """The results of engines that did not fail, down to the depth, by (engine, query_id)."""
-        depth, rankings = self.pool.depth, self.data.rankings
+        depth, rankings = self.pool.depth, self.dataset.rankings
         return {ranking.key: ranking.snippets[:depth] for ranking in rankings if ranking.error is None}
 
     def tabulate(self, *, with_tokens: bool = False) -> tuple[ResultColumns, JudgmentColumns]:
         """Return the results and the judgments in columns."""
-        results = tabulate_results(self.data.rankings, self.pool.depth, with_tokens=with_tokens)
+        results = tabulate_results(self.dataset.rankings, self.pool.depth, with_tokens=with_tokens)
         if self.spec.labels and self.spec.labels.unreturned:
-            names = list_unreturned(self.data)
+            names = list_unreturned(self.dataset)
             counts = np.array([len(names[query_id]) for query_id in results.queries])
             results = replace(results, unreturned=counts)
         return results, tabulate_judgments(self.judgments, results)

@@ -149,7 +149,9 @@ def compare_with_labels(
         labelled_queries=len(partly),
         wholly_labelled_queries=len(fully),
         queries_to_label=len(labelled.labellable),
-        queries_without_text=len({ranking.query_id for ranking in run.data.rankings} - labelled.labellable),
+        queries_without_text=len(
+            {ranking.query_id for ranking in run.dataset.rankings} - labelled.labellable
+        ),
         engines=engines,
         widest_gap=gap,
         orders=orders,
@@ -167,7 +169,7 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
     0 and "" when no measure compares engines.
     """
     measures = [measure for measure in run.spec.measures if measure.compares_engines]
-    if not (measures and run.data.engines):
+    if not (measures and run.dataset.engines):
         return 0, ""
     queries = {pair.query.id for pair in select_labellable(run.pool)}
     scores = _score_judgments(run, run.judgments, run.spec.scale, measures).select(queries=queries)
@@ -197,11 +199,11 @@ def _estimate_bias(
     run: JudgedRun, people: _PeopleGrades, typical: agreement.GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
-    ours, theirs, scale, engines = typical, people.compared, run.spec.scale, run.data.engines
+    ours, theirs, scale, engines = typical, people.compared, run.spec.scale, run.dataset.engines
     if people.scale.top != scale.top:
         ours = agreement.convert_to_relevance(typical, scale)
         theirs = agreement.convert_to_relevance(people.compared, people.scale)
-    owners, results = agreement.pair_results(engines, run.data.rankings, run.pool.depth, theirs, ours)
+    owners, results = agreement.pair_results(engines, run.dataset.rankings, run.pool.depth, theirs, ours)
     return estimate_engine_bias(engines, owners, results), find_widest_gap(engines, owners, results)
 
 
@@ -213,7 +215,7 @@ def _compare_orders(
     measures = [
         measure for measure in run.spec.measures if measure.compares_engines and (measure.rel or 0) <= top
     ]
-    if not (measures and labelled_queries.partly and run.data.engines):
+    if not (measures and labelled_queries.partly and run.dataset.engines):
         return {}, {}
     by_people, by_assessor = _score_sides(run, people, measures)
     both, fully = (by_people, by_assessor), labelled_queries.fully
@@ -246,8 +248,8 @@ def _score_sides(run: JudgedRun, people: _PeopleGrades, measures: Sequence[Measu
 def _score_judgments(
     run: JudgedRun, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]
 ) -> Scores:
-    scores = score_rankings(run.data.rankings, judgments, measures, scale, depth=run.pool.depth)
-    return scores.select(engines=run.data.engines)
+    scores = score_rankings(run.dataset.rankings, judgments, measures, scale, depth=run.pool.depth)
+    return scores.select(engines=run.dataset.engines)
 
 
 def _calibrate_scores(

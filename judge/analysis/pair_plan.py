@@ -154,13 +154,13 @@ def _order_engines(
     run: JudgedRun, names: Sequence[str], measure: Measure
 ) -> tuple[tuple[str, ...], tuple[float, ...], tuple[str, ...]]:
     """Return the engines, best first by the assessor, their means, and the queries of all of them."""
-    chosen = tuple(dict.fromkeys(names)) or run.data.engines
-    unknown = [name for name in chosen if name not in run.data.engines]
+    chosen = tuple(dict.fromkeys(names)) or run.dataset.engines
+    unknown = [name for name in chosen if name not in run.dataset.engines]
     if unknown or len(chosen) < 2:
         raise InputError(
             "--engines is {names}; name two or more engines of the run: {engines}",
             names=NameList(map(repr, chosen)),
-            engines=NameList(map(repr, run.data.engines)),
+            engines=NameList(map(repr, run.dataset.engines)),
         )
     scores = score_run(run, [measure]).select(engines=chosen)
     value = scores.average_repeats()[..., 0]
@@ -195,11 +195,11 @@ def _weigh_pairs(
 
     They are in the order of the draw: by query, so that people read each query once.
     """
-    longest = max((len(ranking.snippets) for ranking in run.data.rankings), default=0)
+    longest = max((len(ranking.snippets) for ranking in run.dataset.rankings), default=0)
     of_rank = pair_sampling.compute_rank_weights(measure, run.pool.depth, longest)
     among = {pair.key for pair in pairs}
     weights: dict[PairKey, Floats] = {}
-    for ranking in run.data.rankings:
+    for ranking in run.dataset.rankings:
         if ranking.engine in engines:
             for snippet_id, weight in zip(list_firsts(ranking), of_rank, strict=False):
                 key = ranking.query_id, snippet_id
@@ -229,7 +229,7 @@ def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:
             )
 
     engines, scale = plan.engines, run.spec.scale
-    fits = len(set(engines)) == len(engines) >= 2 and set(engines) <= set(run.data.engines)
+    fits = len(set(engines)) == len(engines) >= 2 and set(engines) <= set(run.dataset.engines)
     check("engines", engines, fits, Message("it must name two or more engines of the run, each once"))
     try:
         measure = parse_measure(plan.measure)
@@ -279,7 +279,7 @@ def _hash_lists(run: JudgedRun, engines: Sequence[str], measure: Measure) -> str
     cutoff = measure.choose_cutoff(run.pool.depth)
     lists = sorted(
         (ranking.engine, ranking.query_id, ranking.error is not None, list_firsts(ranking)[:cutoff])
-        for ranking in run.data.rankings
+        for ranking in run.dataset.rankings
         if ranking.engine in engines
     )
     return hashlib.sha256(json.dumps(lists).encode()).hexdigest()[:16]

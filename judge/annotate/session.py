@@ -205,9 +205,11 @@ class AnnotationSession:
     @cached_property
     def _answered(self) -> frozenset[str]:
         """The queries to which every engine gave an answer."""
-        rankings = self.loaded.data.rankings
+        rankings = self.loaded.dataset.rankings
         counts = Counter(ranking.query_id for ranking in rankings if ranking.error is None)
-        return frozenset(query for query, count in counts.items() if count == len(self.loaded.data.engines))
+        return frozenset(
+            query for query, count in counts.items() if count == len(self.loaded.dataset.engines)
+        )
 
     def _count_queries_with_value(self) -> int:
         """Return on how many queries every measure has a value for all engines, by the labels up to now.

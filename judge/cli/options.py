@@ -20,7 +20,7 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from judge.characters import count_columns, split_lines
+from judge.characters import count_columns, wrap_lines
 from judge.cli.terminal import print_error, t
 from judge.config.option_record import GROUPS, Option
 from judge.errors import InputError
@@ -244,7 +244,7 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
     formatter.write_usage(context.command_path, pieces, t("Usage: "))
     for paragraph in split_paragraphs(command.help):
         formatter.write_paragraph()
-        for line in split_lines(t(paragraph), formatter.width - _GAP):
+        for line in wrap_lines(t(paragraph), formatter.width - _GAP):
             formatter.write(f"{'':{_GAP}}{line}\n")
     sections: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *GROUPS, "Options")}
     for param in command.get_params(context):
@@ -270,7 +270,7 @@ def _write_section(formatter: Any, heading: str, rows: list[tuple[str, str]]) ->
         if count_columns(name) > column:
             formatter.write(f"{'':{_GAP}}{name}\n")
             name = ""
-        for line in split_lines(text, max(formatter.width - column - 2 * _GAP, 10)):
+        for line in wrap_lines(text, max(formatter.width - column - 2 * _GAP, 10)):
             space = column + _GAP - count_columns(name)
             formatter.write(f"{'':{_GAP}}{name}{'':{space}}{line}\n")
             name = ""

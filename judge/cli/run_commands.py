@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judge.characters import split_lines
+from judge.characters import wrap_lines
 from judge.cli.options import RunFolderArgument, list_typed_options, make_option, takes_options
 from judge.cli.terminal import (
     make_progress_listener,
@@ -131,7 +131,7 @@ def _list_toml_lines() -> Iterator[str]:
 
 
 def _format_comment(text: str) -> Iterator[str]:
-    return (f"## {line}" for line in split_lines(text, _COMMENT_WIDTH))
+    return (f"## {line}" for line in wrap_lines(text, _COMMENT_WIDTH))
 
 
 def _format_option(model: type[Any], name: str, option: Option, *, table: str = "") -> Iterator[str]:

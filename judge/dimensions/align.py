@@ -124,7 +124,7 @@ def select_judged_pool(run: JudgedRun) -> JudgedPool:
             "{count} of {queries} queries have relevant and other snippets, and an alignment needs {least};"
             " judge more queries",
             count=len(mixed),
-            queries=len(run.data.queries),
+            queries=len(run.dataset.queries),
             least=_MIN_QUERIES,
         )
     return replace(pool, pairs=mixed)

@@ -98,8 +98,8 @@ def _select_lists(dataset: Dataset) -> list[Ranking]:
 
 def measure_answers(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the grade of the answer from each list. An empty list, and an empty answer, is missing."""
-    lists = _select_lists(run.data)
-    queries = run.data.queries
+    lists = _select_lists(run.dataset)
+    queries = run.dataset.queries
     to_answer = {}
     for ranking in lists:
         if ranking.snippets:
@@ -130,7 +130,7 @@ def measure_answers(run: JudgedRun, options: DimensionOptions) -> DimensionResul
         queries=len(queries),
     )
     worst = [note for _, note in notes[:_MAX_NOTES]]
-    result = summarise_dimension(values, run.data.engines, (remark,), worst, {_SCORE: (-1.0, 1.0)})
+    result = summarise_dimension(values, run.dataset.engines, (remark,), worst, {_SCORE: (-1.0, 1.0)})
     return _add_correlations(run, result)
 
 
@@ -142,7 +142,7 @@ def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResul
     for engine, means in result.summary.engines.items():
         pairs = [
             (answer, score)
-            for query_id in run.data.queries
+            for query_id in run.dataset.queries
             if (answer := result.values.get((engine, query_id), {}).get(_SCORE)) is not None
             and (score := scores.get((engine, query_id))) is not None
         ]

@@ -59,13 +59,13 @@ def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> Di
     }
     texts = {name: text for name, text in texts.items() if text}
     if embed is None or len(texts) < 2:
-        return summarise_dimension({}, run.data.engines)
+        return summarise_dimension({}, run.dataset.engines)
     try:
         vectors = embed(list(texts.values()))
     except InputError as error:
         if options.diversity_embeddings != "lsa":
             raise
-        return summarise_dimension({}, run.data.engines, (error.message,))
+        return summarise_dimension({}, run.dataset.engines, (error.message,))
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     units = dict(zip(texts, vectors, strict=True))
     nowhere = np.full(vectors.shape[1], np.nan)
@@ -139,30 +139,30 @@ def _summarise_with_mmr(
     measure = next((measure for measure in run.spec.measures if measure.compares_engines), None)
     if measure and similarities:
         rankings = []
-        for ranking in run.data.rankings:
+        for ranking in run.dataset.rankings:
             if ranking.key in similarities:
                 order = order_by_mmr(similarities[ranking.key])
                 snippets = tuple(ranking.snippets[index] for index in order)
                 documents = tuple(ranking.documents[index] for index in order)
                 rankings.append(replace(ranking, snippets=snippets, documents=documents))
-        data = replace(run.data, rankings=tuple(rankings))
-        scores, name = score_lists(replace(run, data=data), measure), f"MMR {measure}"
+        data = replace(run.dataset, rankings=tuple(rankings))
+        scores, name = score_lists(replace(run, dataset=data), measure), f"MMR {measure}"
         values = {key: {**row, name: scores[key]} for key, row in values.items()}
         ranges = {**ranges, name: (0.0, find_largest_value(measure, run.spec.scale, run.pool.depth))}
-    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges, pairs=pairs)
+    return summarise_dimension(values, run.dataset.engines, remarks, ranges=ranges, pairs=pairs)
 
 
 def _compare_engines(run: JudgedRun) -> Iterator[EnginePair]:
     """Yield the mean RBO of the lists of every two engines, over the queries where neither is empty."""
     lists = {
         ranking.key: tuple(dict.fromkeys(ranking.documents))
-        for ranking in run.data.rankings
+        for ranking in run.dataset.rankings
         if ranking.documents
     }
-    for a, b in combinations(run.data.engines, 2):
+    for a, b in combinations(run.dataset.engines, 2):
         values = [
             rbo(lists[a, query_id], lists[b, query_id])
-            for query_id in run.data.queries
+            for query_id in run.dataset.queries
             if (a, query_id) in lists and (b, query_id) in lists
         ]
         yield EnginePair(a, b, f"RBO@{run.pool.depth}", average_values(values, 0.0, 1.0))

@@ -43,7 +43,7 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
             "no grade of this run has probabilities; those of one decision model have, such as"
             " -m decision:openai:NAME, but not those of a panel"
         )
-        return summarise_dimension({}, run.data.engines, (remark,))
+        return summarise_dimension({}, run.dataset.engines, (remark,))
     measures = [
         measure
         for measure in run.spec.measures
@@ -51,11 +51,11 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
     ]
     measures = measures or [Measure("sDCG", depth)]
     values: dict[ListKey, dict[str, float | None]] = defaultdict(dict)
-    rankings = [ranking for ranking in run.data.rankings if ranking.error is None]
+    rankings = [ranking for ranking in run.dataset.rankings if ranking.error is None]
     for measure in measures:
         gains = compute_gains(measure, scale)
         expected = {key: float(share @ gains) for key, share in shares.items()}
-        divisors = dict.fromkeys(run.data.queries, 1.0)
+        divisors = dict.fromkeys(run.dataset.queries, 1.0)
         if measure.name == "nDCG":
             divisors = _sum_ideals(run, expected, measure)
         for ranking in rankings:
@@ -69,7 +69,7 @@ def measure_expected_gains(run: JudgedRun, _: object) -> DimensionResult:
         ids = [snippet.id for snippet in ranking.snippets[:depth]]
         known = [certain[key] for snippet_id in ids if (key := (ranking.query_id, snippet_id)) in certain]
         values[ranking.key][name] = sum(known) / len(known) if known else None
-    return summarise_dimension(values, run.data.engines, ranges=ranges)
+    return summarise_dimension(values, run.dataset.engines, ranges=ranges)
 
 
 def _average_shares(run: JudgedRun) -> tuple[dict[PairKey, Floats], dict[PairKey, float]]:
@@ -108,7 +108,7 @@ def _sum_ideals(run: JudgedRun, expected: Mapping[PairKey, float], measure: Meas
     """Return the DCG of the best order of the documents of each query that has an nDCG."""
     best: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     relevant = {judgment.query_id for judgment in run.judgments if judgment.grade}
-    for ranking in run.data.rankings:
+    for ranking in run.dataset.rankings:
         for snippet, document in zip(ranking.snippets, ranking.documents, strict=False):
             gain = expected.get((ranking.query_id, snippet.id), np.nan)
             of_query = best[ranking.query_id]

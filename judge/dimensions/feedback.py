@@ -26,7 +26,7 @@ def measure_feedback(run: JudgedRun, options: DimensionOptions) -> DimensionResu
     values: dict[ListKey, dict[str, float | None]] = {key: {} for key in run.lists}
     feedback = options.feedback or Feedback({})
     remarks = [_measure_kind(run, kind, labels, values) for kind, labels in feedback.labels.items()]
-    return summarise_dimension(values, run.data.engines, (*feedback.warnings, *remarks))
+    return summarise_dimension(values, run.dataset.engines, (*feedback.warnings, *remarks))
 
 
 def _measure_kind(
@@ -37,7 +37,7 @@ def _measure_kind(
 ) -> Message:
     """Add the values of a kind of feedback to `values`; return how far the verdicts agree with it."""
     try:
-        matched = match_labels(labels, run.data, run.pool)
+        matched = match_labels(labels, run.dataset, run.pool)
     except InputError as error:
         return Message("{name}: {value}", name=_NAMES[kind], value=error.message)
     depth, least = run.pool.depth, run.spec.scale.relevant_from

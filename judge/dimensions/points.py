@@ -110,7 +110,7 @@ def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult
     grades = {**empty, **compute_median_grades(run.judgments)}
     relevant = _select_relevant(run, grades)
     to_list = {}
-    for query in run.data.queries.values():
+    for query in run.dataset.queries.values():
         lines = show_snippets(pair.snippet for pair in relevant[query.id][:_MAX_SHOWN])
         to_list[query.id] = make_question_pair(query, lines or ["-"])
     points = {query_id: answer.points for query_id, answer in options.ask(LIST_POINTS, to_list).items()}
@@ -143,7 +143,7 @@ def measure_points(run: JudgedRun, options: DimensionOptions) -> DimensionResult
             ]
             values[engine, query_id] = measure_recall(of_query, row, pools[query_id], run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)
-    return summarise_dimension(values, run.data.engines, remarks, notes)
+    return summarise_dimension(values, run.dataset.engines, remarks, notes)
 
 
 def measure_recall(
@@ -180,7 +180,7 @@ def _stack_levels(points: Sequence[Point], rows: Sequence[Levels | None]) -> Flo
 
 def _select_relevant(run: JudgedRun, grades: GradesByPair) -> dict[str, list[Pair]]:
     """Return the relevant pairs of each query, the best grade first."""
-    relevant: dict[str, list[Pair]] = {query_id: [] for query_id in run.data.queries}
+    relevant: dict[str, list[Pair]] = {query_id: [] for query_id in run.dataset.queries}
     for pair in sorted(run.pool.pairs, key=lambda pair: -grades.get(pair.key, 0)):
         if grades.get(pair.key, 0) >= run.spec.scale.relevant_from:
             relevant[pair.query.id].append(pair)
@@ -207,14 +207,15 @@ def _describe_uncovered(
     }
     most_first = sorted(filter(missing.get, missing), key=lambda query_id: -len(missing[query_id]))
     notes = [
-        make_note(run.data.queries[query_id], None, "; ".join(missing[query_id])) for query_id in most_first
+        make_note(run.dataset.queries[query_id], None, "; ".join(missing[query_id]))
+        for query_id in most_first
     ]
     listed = Message(
         "The model listed {points:,} information points for {queries:,} of {of:,} queries, {vital:,} of them"
         " vital; vital points that no result states in full: {uncovered:,}.",
         points=sum(map(len, points.values())),
         queries=len(points),
-        of=len(run.data.queries),
+        of=len(run.dataset.queries),
         vital=sum(point.importance == "vital" for of_query in points.values() for point in of_query),
         uncovered=sum(map(len, missing.values())),
     )

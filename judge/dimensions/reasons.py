@@ -85,12 +85,12 @@ def measure_failures(run: JudgedRun, options: DimensionOptions) -> DimensionResu
             str(name): names.count(name) / len(keys) if is_known else None for name in _CLASSES
         }
         for key in filter(classes.get, keys):
-            query = run.data.queries[query_id]
+            query = run.dataset.queries[query_id]
             note = make_note(query, engine, failed[key].reason, heading=classes[key])
             examples.setdefault((engine, classes[key]), []).append(note)
-    remarks = _list_remarks(run.data.engines, examples, failed.values())
+    remarks = _list_remarks(run.dataset.engines, examples, failed.values())
     most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
-    return summarise_dimension(values, run.data.engines, remarks, (notes[0] for notes in most_frequent))
+    return summarise_dimension(values, run.dataset.engines, remarks, (notes[0] for notes in most_frequent))
 
 
 def _list_remarks(
@@ -132,7 +132,7 @@ def _classify_reasons(
     pairs = {}
     for key, part in parts.items():
         lines = [f"{number} | {judgment.reason}" for number, judgment in enumerate(part, start=1)]
-        pairs[key] = make_question_pair(run.data.queries[key[0]], lines)
+        pairs[key] = make_question_pair(run.dataset.queries[key[0]], lines)
     return {
         judgment.key: name
         for key, answer in options.ask(CLASSIFY_REASONS, pairs).items()
@@ -174,7 +174,7 @@ def measure_explanations(run: JudgedRun, options: DimensionOptions) -> Dimension
     values = scores.average_repeats()[:, :, 0]
     means = compute_nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
-    rankings = {ranking.key: ranking for ranking in run.data.rankings}
+    rankings = {ranking.key: ranking for ranking in run.dataset.rankings}
     judgments = _select_judgments(run.judgments)
     lists_with_lines = []
     for at in order[: options.explain_queries]:
@@ -184,14 +184,14 @@ def measure_explanations(run: JudgedRun, options: DimensionOptions) -> Dimension
                 head = f"{scores.measures[0]} = {values[row, at]:.4f}"
                 lists_with_lines.append((ranking, [head, *_show_grades(ranking, run, judgments)]))
     pairs = {
-        ranking.key: make_question_pair(run.data.queries[ranking.query_id], lines)
+        ranking.key: make_question_pair(run.dataset.queries[ranking.query_id], lines)
         for ranking, lines in lists_with_lines
         if ranking.snippets
     }
     answers = options.ask(EXPLAIN, pairs)
     notes = []
     for ranking, _ in lists_with_lines:
-        query = run.data.queries[ranking.query_id]
+        query = run.dataset.queries[ranking.query_id]
         if ranking.key in answers:
             notes.append(make_note(query, ranking.engine, answers[ranking.key].explanation))
         elif not ranking.snippets:

@@ -95,7 +95,7 @@ def measure_site_grades(run: JudgedRun, options: DimensionOptions) -> DimensionR
     for pair in run.pool.pairs:
         if site := find_site(pair.snippet.url):
             examples.setdefault(site, []).append(pair.snippet)
-    hosts_by_list = list_hosts(run.data, depth)
+    hosts_by_list = list_hosts(run.dataset, depth)
     counts = Counter(find_domain(host) for hosts in hosts_by_list.values() for host in hosts if host)
     pairs = {site: _ask_site(site, examples.get(site, ())) for site in sorted(counts)}
     grades = options.ask(GRADE_SITE, pairs)
@@ -117,7 +117,7 @@ def measure_site_grades(run: JudgedRun, options: DimensionOptions) -> DimensionR
     names = {name for row in values.values() for name in row}
     ranges = {name: (1.0, 5.0) for name in names if name.partition("@")[0] in ("quality", *_GRADES)}
     remarks = _describe_sites(grades, counts) if counts else [NO_URL]
-    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges)
+    return summarise_dimension(values, run.dataset.engines, remarks, ranges=ranges)
 
 
 def _ask_site(site: str, examples: Sequence[Snippet]) -> Pair:

@@ -67,7 +67,7 @@ def load_classes() -> SiteClasses:
 
 def measure_sites(run: JudgedRun, _: object) -> DimensionResult:
     """Return the share of each class in each list, down to the depth of the run."""
-    hosts_by_list = list_hosts(run.data, run.pool.depth)
+    hosts_by_list = list_hosts(run.dataset, run.pool.depth)
     classes = load_classes()
     counts = Counter(host for hosts in hosts_by_list.values() for host in hosts if host)
     values = measure_classes(hosts_by_list, classes.classify, run.pool.depth)
@@ -80,7 +80,7 @@ def measure_sites(run: JudgedRun, _: object) -> DimensionResult:
         most = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
         names = SeparatedNames(f"{site} ({count:,})" for site, count in most)
         remarks.append(Message("sites without a class, by number of results: {sites}", sites=names))
-    return summarise_dimension(values, run.data.engines, remarks)
+    return summarise_dimension(values, run.dataset.engines, remarks)
 
 
 def list_hosts(dataset: Dataset, depth: int) -> dict[ListKey, list[str | None]]:
@@ -165,7 +165,7 @@ _DAYS = {"day": 1, "天": 1, "week": 7, "周": 7, "month": 30, "个月": 30, "ye
 
 def measure_freshness(run: JudgedRun, _: object) -> DimensionResult:
     """Return the ages of each list for the queries that count, down to the depth of the run."""
-    queries, depth = run.data.queries, run.pool.depth
+    queries, depth = run.dataset.queries, run.pool.depth
     marks = {query.id: query.extra[_FRESH] for query in queries.values() if _FRESH in query.extra}
     chosen = {key: mark for key, mark in marks.items() if mark.strip().casefold() not in _NOT_FRESH}
     remarks = []
@@ -202,7 +202,7 @@ def measure_freshness(run: JudgedRun, _: object) -> DimensionResult:
         for key, texts in dates_by_list.items()
     }
     ranges = {f"{_MEDIAN}@{depth}": (0.0, inf)}
-    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges)
+    return summarise_dimension(values, run.dataset.engines, remarks, ranges=ranges)
 
 
 def measure_ages(texts: Sequence[str], today: date | None, depth: int) -> QueryValues:

@@ -62,11 +62,13 @@ def measure_costs(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     The prices are those of `options`, in US dollars per 1,000 queries, else list prices, if there are any.
     Raises InputError as `parse_engine_prices` does.
     """
-    own_prices = parse_engine_prices(options.costs, run.data.engines)
+    own_prices = parse_engine_prices(options.costs, run.dataset.engines)
     # A longer list can take further calls.
     shipped = read_list_prices() if run.pool.depth <= LISTED_RESULTS else {}
     listed = {
-        name: price for name, price in shipped.items() if name in run.data.engines and name not in own_prices
+        name: price
+        for name, price in shipped.items()
+        if name in run.dataset.engines and name not in own_prices
     }
     prices = {**{name: price.usd for name, price in listed.items()}, **own_prices}
     cutoff = min(_CUTOFF, run.pool.depth)
@@ -76,7 +78,7 @@ def measure_costs(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
         for key, share in score_lists(run, Measure("P", cutoff)).items()
     }
     remarks, ranges = _describe_prices(run, prices, listed), {relevant: (0.0, float(cutoff))}
-    result = summarise_dimension(values, run.data.engines, remarks, ranges=ranges)
+    result = summarise_dimension(values, run.dataset.engines, remarks, ranges=ranges)
     engines = {
         engine: {**means, **_price_engine(means[relevant], prices.get(engine), relevant)}
         for engine, means in result.summary.engines.items()
@@ -111,9 +113,9 @@ def _describe_prices(
             day=price.as_of.isoformat(),
             price=price,
         )
-    if strangers := [name for name in prices if name not in run.data.engines]:
+    if strangers := [name for name in prices if name not in run.dataset.engines]:
         yield Message("no engine of this run is called {names}", names=SeparatedNames(map(repr, strangers)))
-    if unpriced := [name for name in run.data.engines if name not in prices]:
+    if unpriced := [name for name in run.dataset.engines if name not in prices]:
         yield Message(
             "no price is known for {names}; --costs ENGINE=USD gives one", names=NameList(map(repr, unpriced))
         )
@@ -141,7 +143,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
             "no total: the run does not have {names}",
             names=SeparatedNames(f"--{name.replace('_', '-')}" for name in lacking),
         )
-        return summarise_dimension({}, run.data.engines, (remark,))
+        return summarise_dimension({}, run.dataset.engines, (remark,))
     parts = {name: _read_part(run, name) for name in weights}
     totals: dict[ListKey, float | None] = {}
     first, *others = parts.values()
@@ -150,8 +152,8 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
             of_list = np.array([part[key] for part in parts.values()], dtype=np.float64)  # None is NaN
             totals[key] = convert_non_finite(np.average(of_list, weights=list(weights.values())))
     engine_pairs = []
-    for a, b in combinations(run.data.engines, 2):
-        both = [(totals.get((a, query_id)), totals.get((b, query_id))) for query_id in run.data.queries]
+    for a, b in combinations(run.dataset.engines, 2):
+        both = [(totals.get((a, query_id)), totals.get((b, query_id))) for query_id in run.dataset.queries]
         differences = [one - other for one, other in both if one is not None and other is not None]
         engine_pairs.append(EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0)))
     measure_of = {RELEVANCE: f" ({run.spec.measures[0]})"}
@@ -161,7 +163,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     )
     values = {key: {"total": total} for key, total in totals.items()}
     remark = Message("shares of the total: {shares}", shares=shares)
-    return summarise_dimension(values, run.data.engines, (remark,), pairs=engine_pairs)
+    return summarise_dimension(values, run.dataset.engines, (remark,), pairs=engine_pairs)
 
 
 def _read_part(run: JudgedRun, name: str) -> dict[ListKey, float | None]:

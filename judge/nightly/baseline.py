@@ -142,8 +142,8 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
         id=f"{make_file_name(name)}-{content}",
         name=name,
         assessor=loaded.spec.assessor,
-        queries=len(loaded.data.queries),
-        engines=tuple(loaded.data.engines),
+        queries=len(loaded.dataset.queries),
+        engines=tuple(loaded.dataset.engines),
         canaries=bool(canaries),
         quarantined_store=Path(store).name if store else None,
     )

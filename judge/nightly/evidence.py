@@ -224,7 +224,7 @@ def collect_remarks(
 def _find_frequent_errors(run: RunResult) -> dict[str, str]:
     """Return the most frequent error of each engine that has one."""
     counts: dict[str, Counter[str]] = {}
-    for ranking in run.data.rankings:
+    for ranking in run.dataset.rankings:
         if ranking.error:
             counts.setdefault(ranking.engine, Counter())[ranking.error] += 1
     return {engine: max(sorted(errors), key=errors.__getitem__) for engine, errors in counts.items()}

@@ -29,7 +29,7 @@ _MAX_COMPARED, _CHUNK = 2_000, 200
 
 def measure_query_drift(tonight: JudgedRun, baseline: JudgedRun) -> QueryDrift:
     """Return how this night's queries differ from those of the baseline."""
-    now, before = tonight.data.queries, baseline.data.queries
+    now, before = tonight.dataset.queries, baseline.dataset.queries
     shared = len(find_shared_query_ids(now, before))
     coverage, uncovered = measure_coverage(
         [query.text for query in now.values()], [query.text for query in before.values()]
@@ -133,7 +133,7 @@ def _measure_no_relevant_share(run: JudgedRun) -> float | None:
         for judgment in run.judgments
         if judgment.grade is not None and judgment.grade >= least
     }
-    queries = run.data.queries
+    queries = run.dataset.queries
     return sum(id_ not in relevant for id_ in queries) / len(queries) if queries else None
 
 

@@ -44,12 +44,12 @@ def combine_with_baseline(
     tonight: JudgedRun, baseline: JudgedRun, measures: tuple[Measure, ...]
 ) -> CombinedRuns:
     """Return both runs on one pool and on the queries that both ask, to be scored by `measures`."""
-    ids = find_shared_query_ids(tonight.data.queries, baseline.data.queries)
+    ids = find_shared_query_ids(tonight.dataset.queries, baseline.dataset.queries)
 
     def restrict(run: JudgedRun) -> JudgedRun:
-        queries = {id_: query for id_, query in run.data.queries.items() if id_ in ids}
+        queries = {id_: query for id_, query in run.dataset.queries.items() if id_ in ids}
         spec = replace(run.spec, measures=measures)
-        return replace(run, data=replace(run.data, queries=queries), spec=spec)
+        return replace(run, dataset=replace(run.dataset, queries=queries), spec=spec)
 
     return combine_runs({_BASELINE: restrict(baseline), _TONIGHT: restrict(tonight)})
 
@@ -82,7 +82,7 @@ def describe_comparison(combined: CombinedRuns, outcomes: _Outcomes, rules: Nigh
 
 def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
     """Return the names of each engine of both runs among the combined ones: (at the baseline, tonight)."""
-    names, engines = combined.names, set(combined.run.data.engines)
+    names, engines = combined.names, set(combined.run.dataset.engines)
     both = sorted(engine for run, engine in names if run == _BASELINE and (_TONIGHT, engine) in names)
     sides = {engine: (names[_BASELINE, engine], names[_TONIGHT, engine]) for engine in both}
     return {engine: two for engine, two in sides.items() if engines.issuperset(two)}

@@ -53,8 +53,8 @@ class TrecFiles:
     def __init__(self, folder: RunFolder, result: RunResult) -> None:
         labels = result.summary.labels
         self._folder = folder
-        self._unreturned = list_unreturned(result.data) if labels and labels.unreturned else {}
-        self._names = make_trec_file_names(result.data.engines)
+        self._unreturned = list_unreturned(result.dataset) if labels and labels.unreturned else {}
+        self._names = make_trec_file_names(result.dataset.engines)
         self._qrels: dict[str, str] = {}
         # The lists of all engines are in one file, because there can be more engines than a process can open.
         self._lists = TemporaryLines(folder.path)
@@ -85,7 +85,7 @@ def make_files_key(folder: RunFolder, run: JudgedRun) -> str | None:
         for name, dimension in run.dimensions.items()
     }
     hashes = {name: hash_file(path) for name in _INPUTS if (path := folder.path / name).exists()}
-    place, remarks = str(folder.path.absolute()), [*map(str, run.data.warnings)]
+    place, remarks = str(folder.path.absolute()), [*map(str, run.dataset.warnings)]
     return make_key("files", place, run.pool.cache_key, to_json(run.spec), remarks, dimensions, hashes)
 
 

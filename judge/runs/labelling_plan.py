@@ -149,7 +149,7 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
     drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
     labelled, reserve = drawn[:count], drawn[count:]
-    rows = make_rows(loaded.data, loaded.pool, drawn, seed)
+    rows = make_rows(loaded.dataset, loaded.pool, drawn, seed)
     file = write_plan(out or path / "labels.csv", rows, frozenset(reserve))
     sizes = [sum(pairs[query_id] for query_id in part) for part in (labelled, reserve)]
     return LabellingPlan(file, count, more, measure, without, len(query_ids), *sizes)
@@ -172,7 +172,7 @@ def plan_pair_labels(
     if os.path.lexists(design):
         raise InputError("{file}: exists; name another file", file=design)
     query_ids = list(dict.fromkeys(query_id for query_id, _ in plan.drawn))
-    write_plan(file, make_rows(loaded.data, loaded.pool, query_ids, plan.seed, set(plan.drawn)))
+    write_plan(file, make_rows(loaded.dataset, loaded.pool, query_ids, plan.seed, set(plan.drawn)))
     RunFolder(file.parent).write(design.name, [dump_json(to_json(plan)), "\n"])
     return file, plan
 

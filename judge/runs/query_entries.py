@@ -22,7 +22,7 @@ def list_query_entries(run: JudgedRun, scores: Scores) -> Iterator[QueryEntry]:
     read_judgments = group_by_query(run.judgments)
     of_members = {name: group_by_query(judgments) for name, judgments in run.members.items()}
     read_scores, notes = _average_scores(scores), _group_notes(run)
-    for query, rankings in group_rankings(run.data):
+    for query, rankings in group_rankings(run.dataset):
         members = {name: read(query.id) for name, read in of_members.items()}
         judgments = _make_judgment_entries(read_judgments(query.id), members, run.spec.scale)
         engines = {

@@ -119,7 +119,7 @@ class RunResult(JudgedRun):
             raise InputError(
                 "engine {engine!r} is not in the run; it has {names}",
                 engine=engine,
-                names=NameList(self.data.engines),
+                names=NameList(self.dataset.engines),
             )
         means = self.summary.engines[engine].measures
         return {
@@ -130,8 +130,8 @@ class RunResult(JudgedRun):
 
     def __repr__(self) -> str:
         return (
-            f"RunResult(folder={str(self.folder)!r}, engines={shorten_repr(self.data.engines)},"
-            f" queries={len(self.data.queries)}, pairs={len(self.pool.pairs)},"
+            f"RunResult(folder={str(self.folder)!r}, engines={shorten_repr(self.dataset.engines)},"
+            f" queries={len(self.dataset.queries)}, pairs={len(self.pool.pairs)},"
             f" judgments={len(self.judgments)})"
         )
 

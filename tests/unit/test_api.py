@@ -77,9 +77,9 @@ def test_records_stand_on_one_line_of_a_notebook(tmp_path: Path) -> None:
         "Scores(engines=('a',), queries=4, repeats=1,"
         " measures=('nDCG@10', 'AP@10', 'P@5', 'RR@10', 'sDCG@10'))"
     )
-    assert repr(outcome.data) == "Dataset(engines=('a',), queries=4, rankings=4)"
+    assert repr(outcome.dataset) == "Dataset(engines=('a',), queries=4, rankings=4)"
     assert repr(outcome.pool) == "Pool(depth=10, pairs=4, results=4)"
-    records = outcome.pool.pairs[0], outcome.data.rankings[0], outcome.judgments[0]
+    records = outcome.pool.pairs[0], outcome.dataset.rankings[0], outcome.judgments[0]
     for record in (*records, next(outcome.scores.to_records()), outcome.scale):
         assert len(repr(record)) < 400
         assert "\n" not in repr(record)

@@ -70,7 +70,7 @@ def _make_judgment(query: str, snippet: str, text: str, repeat: int, assessor: s
 def list_means(content: JudgedRun, measure: str) -> dict[str, float | None]:
     """Each engine's mean."""
     scores = score_rankings(
-        content.data.rankings,
+        content.dataset.rankings,
         content.judgments,
         content.spec.measures,
         content.spec.scale,
@@ -100,10 +100,10 @@ def test_an_engine_that_two_runs_have_carries_the_runs_name_and_others_do_not() 
             "night2": run(make_list("E", [2]) + make_list("G", [0])),
         }
     )
-    assert result.run.data.engines == ("E (night1)", "E (night2)", "F", "G")
+    assert result.run.dataset.engines == ("E (night1)", "E (night2)", "F", "G")
     assert list_means(result.run, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
     separate = combine_runs({"night1": run(make_list("E", [3])), "night2": run(make_list("G", [0]))})
-    assert separate.run.data.engines == ("E", "G")
+    assert separate.run.dataset.engines == ("E", "G")
 
 
 def test_all_are_measured_on_what_they_found_together() -> None:
@@ -126,7 +126,7 @@ def test_a_page_that_both_runs_show_is_one_document() -> None:
     by_text = run([{**make_row("q1", "B", 1, 3, "page"), "url": "https://elsewhere.example/"}])
     for second in (by_address, by_text):
         combined = combine_runs({"one": first, "two": second}).run
-        documents = {ranking.key: ranking.documents for ranking in combined.data.rankings}
+        documents = {ranking.key: ranking.documents for ranking in combined.dataset.rankings}
         (page,) = documents["B", "q1"]
         assert documents["A", "q1"][0] == page
         assert list_means(combined, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
@@ -363,9 +363,9 @@ def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
         "night1": run(make_list("A", [3]) + make_list("A", [0], "q2") + make_list("A", [0], "q3")),
         "night2": run(make_list("A", [3]) + make_list("A", [0], "q4")),
     })  # fmt: skip
-    assert list(result.run.data.queries) == ["q1"]
+    assert list(result.run.dataset.queries) == ["q1"]
     assert {each.query_id for each in result.run.judgments} == {"q1"}
-    assert {each.query_id for each in result.run.data.rankings} == {"q1"}
+    assert {each.query_id for each in result.run.dataset.rankings} == {"q1"}
     assert result.notes[0] == "compared on the 1 queries that all runs have (night1 3, night2 2)"
 
 
@@ -397,7 +397,7 @@ def test_names_of_runs_stand_in_every_note_as_they_were_given() -> None:
         {"a b": run(make_list("A", [3]) + make_list("A", [3], "q2")), "c": run(make_list("A", [3]))}
     )
     assert re.search(r"\(a b 2, c 1\)", result.notes[0])
-    assert result.run.data.engines == ("A (a b)", "A (c)")
+    assert result.run.dataset.engines == ("A (a b)", "A (c)")
 
 
 def _label(combined: JudgedRun, query: str) -> JudgedRun:

@@ -349,10 +349,10 @@ def test_queries_that_nobody_answered_are_in_no_correction() -> None:
     unanswered = [f"z{number}" for number in range(60)]
     more = replace(
         run,
-        data=replace(
-            run.data,
-            queries={**run.data.queries, **{z: Query(z, z, z, "en") for z in unanswered}},
-            rankings=(*run.data.rankings, *(Ranking(e, z, ()) for e in "AB" for z in unanswered)),
+        dataset=replace(
+            run.dataset,
+            queries={**run.dataset.queries, **{z: Query(z, z, z, "en") for z in unanswered}},
+            rankings=(*run.dataset.rankings, *(Ranking(e, z, ()) for e in "AB" for z in unanswered)),
         ),
     )
     labels = label_first(30, truth)
@@ -386,7 +386,7 @@ def test_a_tie_of_the_assessor_is_decided_by_people() -> None:
 
 def test_engines_without_names_to_compare_are_not_corrected() -> None:
     run = make_run(SHOWN, ASSESSOR)
-    empty = replace(run, data=replace(run.data, engines=()))
+    empty = replace(run, dataset=replace(run.dataset, engines=()))
     output = measure_agreement(empty, make_people(run, PEOPLE))
     assert (output["engines"], output["widest_gap"], output["orders"], output["calibration"]) == (
         {},

@@ -21,7 +21,7 @@ def compute_run_scores(run: JudgedRun) -> Scores:
     """The run's scores."""
     spec = run.spec
     return score_rankings(
-        run.data.rankings,
+        run.dataset.rankings,
         run.judgments,
         spec.measures,
         spec.scale,
