@@ -83,8 +83,8 @@ _THAT = (
     r"|前面|刚才|这(?![篇条个家]?(?:摘要|网页|页面|文章?|网站|店|帖))|那|此|该(?:json|对象|答案|结果)|如此)"
 )
 _DISOWNS = re.compile(
-    r"(?i)\A\W*(?:please )?(?:disregard|ignore|discard|cancel|undo)(?: (?:this|that|it))?\W*\Z|\b(?:told|asked|made|instructed|forced|ordered|required)\b[^.]{0,24}\b(?:say|write|answer|do)?\s?(?:so|this|it|that)\W*\Z"
-    r"|[让叫逼](?:我|模型)(?:这[样么]|如此)|\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
+    r"(?i)\A\W*(?:please )?(?:disregard|ignore|discard|cancel|undo)(?: (?:this|that|it))?\W*\Z|\A\W*请?(?:忽略|无视)(?:它|此[条项]?|以?上[面述]?|这个?)?\W*\Z|\b(?:told|asked|made|instructed|forced|ordered|required)\b[^.]{0,24}\b(?:say|write|answer|do)?\s?(?:so|this|it|that)\W*\Z"
+    r"|(?:[让叫逼]|要求)(?:我|模型)(?:这[样么]|如此)|\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
     r"|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a "
     r"|an )?(?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我"
     r"|\b(?:not|no \w+ of) mine\b|(?:\A\W*so|\b(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:what|how)(?! the (?:user|searcher|query)\b)"

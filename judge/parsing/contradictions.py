@@ -88,16 +88,18 @@ _THRESHOLD = compile_filtered(
     r"|giving (?:it )?(?:an? )?)?[0-3](?=,? but\b)|\b(?:could|might) (?:be|seem) (?:an? )?[0-3]\b(?=[^.\n]{0,60},? but\b)"
     r"|\bseems to be (?:an? )?[0-3](?=,? but\b)|\bif (?:it|the|this)\b[^.\n]{0,80}\bhad\b[^.\n]{0,80}\bwould (?:be|get|earn|deserve) (?:an? )?[0-3]\b"
     r"|(?<!\bi )\bwould have (?:been|got|gotten|earned|deserved) (?:an? )?[0-3]\b"
-    r"|(?<!no )(?<!not )\b(?:(?:better|worse) than (?:an? )?[0-3]\b|(?:more|less) than (?:an? )?[0-3](?=[.,;]|$))"
+    r"|(?<!no )(?<!not )\b(?:(?:better|worse|higher|lower) than (?:an? )?[0-3]\b|(?:more|less) than (?:an? )?[0-3](?=[.,;]|$))"
+    r"|(?:^\s?|[.,;] )(?:above|over|below|under) (?:an? )?[0-3](?=[.,;]|$)"
     r"|\b(?:rather than|instead of) (?:an? )?[0-3](?=[,.?])|\ba full [0-3] is not\b|\b(?:stricter|harsher|more lenient"
     r"|more generous) [\w ]{1,20}(?:might|may|could|would) give (?:it )?(?:an? )?[0-3]|更(?:严格|宽松)的[^。\n]{1,10}[给评]\s?[0-3]"
     r"|(?:若要|要想|要)[评给得](?:到)?[0-3][分级]?(?=,)|连[0-3][分级]?都|(?<![0-9])[0-3]\s?[分级]?(?:则)?(?:要求|需要)"
     r"|为什么不(?:是|给|评)\s?[0-3]\s?[分级]?|考虑过[评给]?\s?[0-3]\s?[分级]?(?=,?但)|(?:如果|若)[^。\n]{1,40}(?:(?:则|就"
-    r"|才)?可以?[评给]|[则就才]为)\s?[0-3]\s?[分级]?|(?<!不)[高优低差]于\s?[0-3]\s?[分级]?|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
+    r"|才)?可以?[评给]|[则就才]为)\s?[0-3]\s?[分级]?|(?<!不)(?:[高优低差]于|超过)\s?[0-3]\s?[分级]?+(?!钟)|乍一?看可?以?[评给]\s?[0-3]\s?[分级]?(?=,?但)",
     GRADES,
-    "严格|宽松|为什么不|乍|于|如果|考虑|若|要|连|between|than|full|consider|could|for a|harsher|lenient|generous|stricter|instead|is not|might|need|require|seems|thought|to|was not|why not|would",
+    "严格|宽松|为什么不|乍|于|超过|above|over|below|under|如果|考虑|若|要|连|between|than|full|consider|could|for a|harsher|lenient|generous|stricter|instead|is not|might|need|require|seems|thought|to|was not|why not|would",
 )
-_IS_BETTER, _IS_WORSE = re.compile("better|more than|[高优]于"), re.compile("worse|less than|[低差]于")
+_IS_BETTER = re.compile("better|(?:more|higher) than|above|over|[高优]于|超过")
+_IS_WORSE = re.compile("worse|(?:less|lower) than|below|under|[低差]于")
 #: What a grade requires, or a choice, rejects none.
 _ONLY_REQUIRES = re.compile(r"(?<!would )\b(?:requires?|needs?)$|(?:要求|需要)$|\bdecid")
 #: What makes a second answer the last one.
@@ -117,15 +119,15 @@ _CONFIDENCE = compile_filtered(
 )
 #: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
 _DENIED = compile_filtered(
-    r"(?m)(?:(?:\b(?:not|cannot)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)|assign(?:ed)?|qualify for|rise to|worth"
+    r"(?m)(?:(?:\b(?:not|cannot|never|far from|hardly|barely|almost|nearly)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)|assign(?:ed)?|qualify for|rise to|worth"
     r"|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} |\bneither (?:an? )?"
     r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
     r"|(?<![是能会该得])(?<!(?<!摘)要)(?:未能?|没有?|不)(?:能|足以|会"
-    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) "
+    r"|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?|(?<!除)并?非\s?)(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) "
     r"|\s?[/或和、]\s?)(?:an? )?[0-9])*)(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though"
     r"|due)\b)(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
     DIGITS,
-    "不|未|没|not|n't|n’t|neither|miss|short of|to reach",
+    "不|未|没|非|not|never|far from|hardly|barely|almost|nearly|n't|n’t|neither|miss|short of|to reach",
 )
 _UNRELATED = compile_filtered(
     r"(?m)(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
@@ -334,7 +336,8 @@ _FILLER = (
 _UNCERTAIN = re.compile(
     r"(?m)(?:^|[.。!?;,]"
     rf"|(?<![a-z]){build_label_pattern(None)}\s?(?:is|为|是)?\s?[:=](?!\s{{0,3}}{_MARKS}[0-9]))\s{{0,3}}{_MARKS}\[?(?:[0-3](?:\.(?!0+\b)[0-9]{{1,2}}"
-    r"|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2})|介于[0-3]\s?[分级]?\s?[和与到至]\s?[0-3]\s?[分级]?之间(?!,)|½|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|maybe|perhaps|unsure|unclear|nope"
+    r"|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2}|\s?(?:[+-]|plus|minus))|[~≈]\s?[0-3]|介于[0-3]\s?[分级]?\s?[和与到至]\s?[0-3]\s?[分级]?之间(?!,)|½|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|(?:(?:it|is|this|that|an?|the|definitely|certainly|really) ){0,4}(?:not|never|almost|nearly|hardly|barely) (?:an? )?(?:yes|no)"
+    r"|(?:并非|不算)[是否]|maybe|perhaps|unsure|unclear|nope"
     rf"|not irrelevant|不一定|不确定|不知道|不好说|非相关|不是不相关|是否)\]?{_MARKS}(?:[,;。!?]|\.(?![0-9])|\s?[-–—]\s|$)"
 )
 
@@ -392,7 +395,7 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[FilteredPattern
     stop = rf"(?={_MARKS}(?:[.,:](?![0-9])|[。!;)\]}}】|?→]|[-–—](?![0-9A-Za-z])|$))"
     if scale_name == "binary":
         value = r"(?P<value>(?:yes|no)(?![A-Za-z])|[是否](?![\u4e00-\u9fff]))"
-        start = r"(?:^|[.。!?;:,=>→{(\[【]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|to)\b|或者?|所以|因此|[是为成判评])"
+        start = r"(?:^|[.。!?;:,=>→{(\[【]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|to)\b|或者?|所以|因此|严格来?说|[是为成判评])"
         return (
             _compile_sentence_pattern("yes|no", "yes|no"),
             compile_filtered(rf"(?m){start}[,\s]{{0,2}}{_MARKS}{value}{stop}", "yes|no|是|否"),
@@ -401,7 +404,7 @@ def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[FilteredPattern
                 "yes|no|是|否",
             ),
         )
-    number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
+    number = r"(?<![0-9A-Za-z.$¥￥€£])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
     copula = (
         r"(?=\s?[分级](?![钟布之析子类支开享别数医台运方球甲建])|\s(?:is|was|would|seems|fits|because|since|as|for|so|and|or|instead|rather|at (?:the )?(?:very )?(?:best|least|most)|tops"
         r"|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"

@@ -52,7 +52,7 @@ _ROUNDED = (
     r"|近似|大?约|左右"
 )
 _CALCULATED = (
-    r"\b(?:i|after|gives?(?! the \w+ results\b)|really|actually|exact(?:ly)?|precise(?:ly)?|correct(?:ly)?|right|strictly|speaking|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
+    r"\b(?:i|after|gives?(?! the \w+ results\b)|really|actually|exact(?:ly)?|precise(?:ly)?|correct(?:ly)?|right|strictly|speaking|raw|true|real|up|down|off|half|whole|integer|final|three|runs|times|average|mean|median)\b|[一二两三四五]次|[0-9]|我|至|经|过|得|估计|实际?|原始?|平均|精?确?值|小数"
     r"|整数?|向[上下]|[分级取]|[给了到后]"
 )
 #: A fraction that counts nothing.
@@ -65,17 +65,17 @@ _MORE_OR_LESS = (
 )
 _AMOUNT = r"\b(?:one|two|half|slightly|somewhat|too|a (?:bit|little|notch|grade|level|point|step|mark)|[12])\b|[一二两半12]个?[级分档等点些]"
 _CHANGED = (
-    r"\b(?:i['’](?:d|ll)|i|me|my|let|make|take|knock|go|put|set|say|think|guess|maybe|perhaps|possibly|actually|fact|rather|really|better|should"
+    r"\b(?:i['’](?:d|ll)|i|me|my|let|make|take|knock|go|put|set|say|think|guess|maybe|perhaps|possibly|actually|fact|likely|probably|rather|really|better|should"
     r"|would|could|be|second|reading|reflection|thought|look|come|fair(?:er)?|for|step|notch|steps|[0-9]|no|hmm|wait|sorry)\b|其实|实际上?|或许|严格来说|还|要|再"
     r"|更|好|应该?|当|我|改|一下|吧|了|往|向|下|给|评|判|打|得|偏|去|刚才|仔细|想|可以|合适|太|过"
 )
 #: What makes an answer none, or leaves a doubt.
 _FALSE = (
     r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
-    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tb[cd]|to be confirmed|void|preliminary|(?:pending|(?:to be|needs|awaiting|subject to)(?= ))(?: (?:\w+ )?(?:review|confirmation|approval|verification|confirmed|reviewed|verified))?|questionable|debatable"
-    r"|test(?:ing)?|(?:a|random|wild|best) guess|guessed|random choice|made (?:this|it) up|no basis|undetermined|borderline|un(?:sure|certain)|not (?:\w+ )?(?:sure|certain)|(?:hard|difficult) to (?:say|tell)|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|猜测?|[乱瞎]|很?难[定说]|随便"
+    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tb[cd]|to be confirmed|void|preliminary|(?:pending|to be|needs|awaiting|subject to) (?:\w+ )?(?:review|confirmation|approval|verification|confirmed|reviewed|verified)|pending|(?:likely|probably|possibly) (?:less|more|lower|higher)|questionable|debatable"
+    r"|test(?:ing)?|(?:a|random|wild|best|i) guess|guessed|subject to change|(?:may|might|could|will) (?:change|revise|be revised)|under review|random choice|made (?:this|it) up|no basis|undetermined|borderline|un(?:sure|certain)|not (?:\w+ )?(?:sure|certain)|(?:hard|difficult) to (?:say|tell)|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|猜测?|[乱瞎]|很?难[定说]|随便"
     r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|算了|理论上|草稿|测试|[待未]定|[待需](?:人工)?(?:复核|审核|确认|核实|审查)|初步|编的|[手笔口]误|不太?确定|没把握"
-    r"|暂[定时]|存疑|疑问|怀疑|商榷|两可|玩笑"
+    r"|暂[定时]|(?:可能|也许|或许)会?(?:更?改|变|调整)|存疑|疑问|怀疑|商榷|两可|玩笑"
 )
 _NOT, _SAYS = (
     r"\b(?:not|never)\b|(?:\b(?:do|did|wo|would|ca|could|is|was))?n['’]t\b|不",
@@ -184,14 +184,15 @@ _CORRECTION = re.compile(
     r"|(?:忽略|无视|丢弃)(?:以|上|前|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)"
     r"|\b(?:down|up)grad(?:e|ed|ing) (?:(?:it|this|that) )?(?:to|from) (?:an? |grade |score ){0,2}(?:[0-3]|yes|no|relevant|irrelevant|not)\b|\bt(?:ake|ook) back (?:the|that|my|it|this)\b"
     r"|\b(?:the )?opposite is (?:true|right|correct)|\b(?:is|was|['’]s) (?:actually |really |quite |exactly )?the (?:opposite|reverse)[.!]"
-    r"|\breverse (?:that|it|this)\b|\bgot (?:it|that|this) (?:backwards?|wrong|the wrong way)|\bother way (?:a)?round[.!]"
+    r"|\breverse (?:that|it|this)\b|(?m:\b(?:reverse|invert|flip|swap) (?:that|it|this|the (?:answer|grade|verdict|score))[.!]?$)|\b(?:bump|move|push|nudge) (?:it|this|that) (?:up|down)\b"
+    r"|(?m:(?:^|[.!?] )\W{0,4}(?:the )?(?:opposite|reverse)[.!]?$|(?:^|[。!?;])\W{0,4}[正刚恰]?[好恰]?(?:相反|反过来|反之)[。!]?$)|\bgot (?:it|that|this) (?:backwards?|wrong|the wrong way)|\bother way (?:a)?round[.!]"
     r"|\b(?:relevant|helpful|useful|on topic) after all\b|\b(?:has|have|had) the wrong (?:grade|verdict|score)"
     r"|\b(?:for|graded|judged|rated|read) the wrong (?:snippet|query|pair|result)\b|\bwrong (?:snippet|query|pair|result)[.!]|[论果说写判搞弄]反了|应该?相反|应判|看错"
     r"|(?<![0-9])[评给][0-3][分级]?偏[高低]|偏[高低]了|还是[评给判打]|\bdeserves? (?:less|more|better|an? (?:lower|higher))\b"
     r"|\ban? (?:lower|higher) (?:grade|score|rating) (?:is|would|might|may|could|seems)\b"
     r"|\bnot (?:\w+ )?(?:confident|certain|convinced) (?:in|about|of) (?:this|that|the|my) (?:grade|score|verdict|rating|answer)"
     r"|\b(?:give|rate|grade|score|be) (?:it |this )?(?:an? )?[0-3] ?(?:to|or|[-–]) ?[0-3]\b|[评给判打]得?[高低]了|(?:等级|评分|判定|结论)存疑"
-    r"|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定|结论)|(?<![0-9])[0-3][分级]?也[行可说]|要么[0-3]|还是[是否0-3]吧|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]"
+    r"|不(?:太)?确定(?:这个|该|此)?(?:等级|评分|判定|结论)|(?<![0-9])[0-3][分级]?也[行可说]|要么[0-3]|(?:还是|就?算)[是否0-3]吧|(?:给|介于|等级在)[0-3][分级]?[到至和与][0-3]"
     r"|[0-3][分级]?[到至][0-3][分级]?之间"
 )
 

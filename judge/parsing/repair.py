@@ -138,9 +138,13 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     beside = (match["value"] for form in _VALUES_BESIDE for match in form.finditer(flat))
     if any(find_value(text, scale) not in (None, grade) for text in beside):
         raise ReplyParseError("ambiguous", "the answer has another value than its object")
-    for prose in _PROSE_IN_OBJECT.finditer(flat):
-        if may_wrap(prose["name"] or "result") and contradicts(prose["text"] or prose["prose"], grade, scale):
-            raise ReplyParseError("ambiguous", "prose in an outer object states another value")
+    texts = {
+        match["text"] or match["prose"]
+        for match in _PROSE_IN_OBJECT.finditer(flat)
+        if may_wrap(match["name"] or "result")
+    }
+    if any(contradicts(text, grade, scale) for text in texts):
+        raise ReplyParseError("ambiguous", "prose in an outer object states another value")
     if _LIST_OR_QUESTION.search(flat):
         raise ReplyParseError("ambiguous", "the object is one of a list, or a question mark follows it")
 

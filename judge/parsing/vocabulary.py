@@ -87,7 +87,7 @@ PARTY_WORDS = (
     r"|(?<=in the )text|(?<=from the )text)\b(?!-)|摘[要录]|片段|网[页站店友]|页面|站[点长]|文章|文中|[正原]文|[原跟]?帖子?|博[客主]|论坛|[楼店]主"
     r"|用户|[商卖店厂]家|广告[商主]?|小?编辑?|客服|版主|评论区|源代码|[搜检]索结果|[\u4e00-\u9fff]{1,2}(?<![或前后两二])者"
 )
-EXAMPLE_WORDS = r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|illustrat\w+)\b|示[例意范]|例子|样[例本]|范例|模板|占位符?|演示"
+EXAMPLE_WORDS = r"\b(?:examples?|samples?|templates?|placeholders?|dummy|demo|mock\w*|(?:for )?illustrat\w+)\b|示[例意范]|例子|样[例本]|范例|模板|占位符?|演示"
 #: Texts and people that may be the source of an object.
 SOURCE_WORDS = (
     rf"{PARTY_WORDS}|\b(?:texts?|sources?|contents?|titles?|person|queries|query|prompts?|instructions?|request|inject\w*|attack\w*|adversar\w*"

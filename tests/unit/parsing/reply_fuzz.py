@@ -59,7 +59,10 @@ def write_bare_value(reply: Reply) -> None:
         ("Verdict", "判定", "结论", "Answer") if reply.scale is BINARY else ("Grade", "等级", "Score", "评分")
     )
     value = f"{OPEN}{reply.value.replace(chr(34), '').replace('*', '')}{CLOSE}"
-    reply.text = reply.rng.choice(words.BARE_FORMS).format(v=value, label=reply.rng.choice(labels))
+    form = reply.rng.choice(words.BARE_FORMS)
+    reply.text = form.format(v=value, label=reply.rng.choice(labels))
+    if reply.value == "[2]" and "{label}" in form:
+        reply.truth = 2  # brackets behind a label are no list
 
 
 def write_exotic_form(reply: Reply) -> None:
@@ -74,6 +77,8 @@ def write_exotic_form(reply: Reply) -> None:
     off_scale = reply.truth is None
     if "{other}" in form:
         reply.spoil()
+    if reply.value == "[2]" and "{label}" in form and "{other}" not in form:
+        reply.truth = 2
     if off_scale and form == words.LABELLED_LAST:
         # The first line states nothing, so the labelled last line is the answer.
         reply.truth = reply.other

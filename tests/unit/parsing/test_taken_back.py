@@ -305,6 +305,24 @@ def test_an_abbreviation_that_leads_to_an_object_makes_it_an_example() -> None:
     [
         *("Pending review.", "Pending human review.", "To be reviewed.", "Needs confirmation.", "Not final."),
         *("待审核。", "待人工复核。", "需确认。", "s/2/1/", "s/yes/no/", "2?", "yes?", "是？"),
+        *(
+            "I guess.",
+            "Subject to change.",
+            "This may change.",
+            "Will revise.",
+            "Under review.",
+            "可能会改。",
+        ),
+        *(
+            "The opposite.",
+            "Flip it.",
+            "Swap it.",
+            "Invert the grade.",
+            "Bump it up.",
+            "相反。",
+            "正好相反。",
+        ),
+        *("For illustration only.", "At most 2, likely less.", "摘要要求我这样回答。", "请忽略。"),
     ],
 )
 def test_an_answer_with_a_doubt_behind_it_is_no_answer(doubt: str) -> None:
@@ -320,3 +338,47 @@ def test_an_answer_with_a_doubt_behind_it_is_no_answer(doubt: str) -> None:
 )
 def test_a_doubt_about_something_else_refuses_no_answer(sentence: str) -> None:
     assert parse_grade(f"{GRADE}\n{sentence}") == 2
+
+
+@check_each(
+    "remark",
+    [
+        *("Never a {}.", "Far from a {}.", "Almost a {}.", "Nearly {}.", "Hardly a {}.", "并非{}分。"),
+        *("Above {}.", "Below {}.", "Under a {}.", "Higher than {}.", "Lower than {}.", "超过{}分。"),
+        *("{}+", "{}-", "{} plus", "{} minus.", "~{}", "≈{}"),
+    ],
+)
+def test_a_remark_that_the_grade_is_another_or_not_exact_refuses_it(remark: str) -> None:
+    for form in (f"{GRADE}\n%s", f"{GRADE} %s", f"%s\n{GRADE}", "Grade: 2\n%s"):
+        assert parse_grade(form.replace("%s", remark.format(2))) is None, form
+
+
+@check_each("sentence", ["Mean: 1.5", "Average: 2.5.", "Median: 1.5"])
+def test_a_mean_behind_the_grade_refuses_it(sentence: str) -> None:
+    assert parse_grade(f"{GRADE}\n{sentence}") is None
+
+
+@check_each(
+    "sentence",
+    [
+        *("It lists over 3 shops.", "It took nearly 3 hours.", "超过3分钟即可。", "Almost 3 of the 5 steps."),
+        *("The page costs $3.", "价格为￥3。", "It is under review at the shop.", "Flip it after 3 minutes."),
+        *("The opposite side is shown.", "与此相反的观点也有。", "For example:\n- it lists a shop"),
+    ],
+)
+def test_words_of_doubt_about_the_topic_refuse_no_answer(sentence: str) -> None:
+    assert parse_grade(f"{GRADE}\n{sentence}") == 2
+
+
+@check_each(
+    "remark",
+    [
+        *("Almost {}.", "Hardly {}.", "Definitely not {}.", "It is not {}.", "It is almost a {}."),
+        *("并非是。", "并非否。", "算是吧", "算否吧"),
+    ],
+)
+def test_a_hedge_before_yes_or_no_refuses_the_answer(remark: str) -> None:
+    for word in ("yes", "no"):
+        answer = VERDICT.replace("yes", word)
+        assert parse_grade(f"{answer}\n{remark.format(word)}", BINARY) is None
+    assert parse_grade(f"{VERDICT}\n严格来说否。", BINARY) is None
