@@ -187,7 +187,7 @@ class OpenAIBatchApi:
             with self._map_errors():
                 content = self._client.files.with_streaming_response.content
                 async with content(file_id, timeout=_FILE_TIMEOUT) as response:
-                    async for line in split_lines(response.http_response.aiter_bytes()):
+                    async for line in yield_file_lines(response.http_response.aiter_bytes()):
                         if (batch_line := self._read_line(line)) is not None:
                             yield batch_line
             if not _ends_whole(line):
@@ -286,7 +286,7 @@ class OpenAIBatchApi:
         )
 
 
-async def split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def yield_file_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the lines of a file without those that are longer than `MAX_BYTES`, and what follows the last."""
     parts: list[bytes] = []  # of the line that has not ended
     length = 0

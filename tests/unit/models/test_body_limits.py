@@ -14,7 +14,7 @@ from aiohttp import web
 
 from judge.errors import NoResponse
 from judge.models.body_limits import MAX_BYTES, BodyRefused, read_limited
-from judge.models.openai_sdk import split_lines
+from judge.models.openai_sdk import yield_file_lines
 from tests.support.cases import check_each
 from tests.support.fake_server import Reply
 from tests.support.scaling import MOST, measure_growth
@@ -116,7 +116,7 @@ async def _split(blocks: Sequence[bytes]) -> list[bytes]:
         for block in blocks:
             yield block
 
-    return [line async for line in split_lines(yield_blocks())]
+    return [line async for line in yield_file_lines(yield_blocks())]
 
 
 @check_each(
