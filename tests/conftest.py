@@ -33,6 +33,9 @@ os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 # Messages are in English unless a test asks for Chinese, also on a machine with a Chinese locale.
 os.environ["LC_ALL"] = "C.UTF-8"
 os.environ.pop("LANGUAGE", None)
+# Output has the width and the colours of no terminal unless a test sets them.
+for _name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    os.environ.pop(_name, None)
 # `nohup` and the background of a script ignore these signals; the processes that tests start would, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
