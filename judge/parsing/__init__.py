@@ -14,7 +14,8 @@ ReplyParseError. A reply becomes a verdict in these steps:
 4. The text around the value is searched for what makes it another value, or no answer:
    - `attribution`: the answer is quoted, an example, a supposition, or is said to be another's. Only known words
      may introduce an answer.
-   - `contradictions`: the text states another value, or says the opposite. `find_doubt` joins all these checks.
+   - `contradictions`: the text states another value (`stated_values`), or says the opposite. `find_doubt` joins
+     all these checks.
    - `remarks`: the text corrects the answer or doubts it, declines to judge, or says that it is rounded or off.
    - `stated_scale`: the value is one of another scale, as in "out of 10".
    Text that says nothing of the answer is harmless: counts, dates, the rubric, a repeated query.

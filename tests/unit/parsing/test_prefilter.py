@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from judge.parsing import contradictions, remarks, stated_scale
+from judge.parsing import contradictions, remarks, stated_scale, stated_values
 from judge.parsing.prefilter import FilteredPattern, compile_filtered
 from judge.records import ScaleName
 from tests.support.cases import check_each
@@ -20,11 +20,11 @@ _State = str | None
 
 def list_patterns() -> list[FilteredPattern]:
     scales: tuple[ScaleName, ...] = ("binary", "graded")
-    modules = (contradictions, remarks, stated_scale)
+    modules = (contradictions, remarks, stated_scale, stated_values)
     patterns = [value for module in modules for value in vars(module).values()]
     for scale in scales:
-        patterns += contradictions._compile_labelled_value_patterns(scale)
-        patterns += contradictions._compile_bare_value_patterns(scale)
+        patterns += stated_values._compile_labelled_value_patterns(scale)
+        patterns += stated_values._compile_bare_value_patterns(scale)
     return [pattern for pattern in patterns if isinstance(pattern, FilteredPattern)]
 
 
