@@ -23,6 +23,7 @@ from judge.parsing.vocabulary import (
     SPELLED_GRADES,
     build_label_pattern,
     find_value,
+    is_contrary,
     parse_value,
 )
 from judge.records import Scale, ScaleName, Verdict
@@ -67,8 +68,10 @@ _VALUE_FIRST = re.compile(
 _DESCRIBED = re.compile(
     r"(?i)\W{0,4}(?:relevance|相关[性度])\W{0,4}:(?!.*\b(?:zero|one|two|three)\b)(?:[^\d:]{12,}|[\u4e00-\u9fff,。]{6,})"
 )
-#: Brackets around the value of a label, in front of a comment on it: "[2] (partly)".
-_IN_BRACKETS = re.compile(r"\A[(\[【]\s?([^\s()\[\]【】]{1,8})\s?[)\]】](?=\W|\Z)")
+#: Brackets around the value of a label, in front of a comment on it: "[2] (partly)", not of a list: "(1), (2)".
+_IN_BRACKETS = re.compile(
+    r"\A[(\[【]\s?([^\s()\[\]【】]{1,8})\s?[)\]】](?=\W|\Z)(?!.*[(\[【]\s?[0-9]{1,2}\s?[)\]】])"
+)
 #: A line of the rubric, which some replies repeat: "2: useful part of the answer".
 _LISTED_GRADE = re.compile(r"(?m)^\W{0,6}([0-3])\s?[分级]?\s?[:=–—-]")
 _ABOUT_SNIPPET = re.compile(
@@ -144,9 +147,11 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
         for stated_text in (stated.lead, stated.trail)
     )
     parts = re.sub(r"[,;()]", "\n", trail.partition("\n")[0])
+    first_clause = re.split(r"[,;。\n]", trail.lstrip(), maxsplit=1)[0]
     if (
         len(stated.trail) > MAX_TRAIL
         or _SECOND_GRADE.search(trail)
+        or is_contrary(first_clause.strip(_AROUND_REASON), stated.grade, scale)
         or is_offset(parts)
         or (scale.name == "graded" and is_rounded(parts))
         or is_disowned("\n".join(line for line in stated.trail.split("\n") if not _is_reason(line)))

@@ -205,10 +205,10 @@ def is_contrary(text: str, grade: int, scale: Scale) -> bool:
     word = _strip_value(text).casefold()
     if word in _WORDS:
         return grade == 0 if _WORDS[word] else grade >= scale.relevant_from
-    digit = _GRADE.fullmatch(word)
-    if digit and scale.name == "binary":
-        return (int(digit[1]) > 0) != (grade == 1)
-    return digit is not None and grade != int(digit[1]) <= scale.top
+    if scale.name == "binary":
+        digit = _GRADE.fullmatch(word)
+        return digit is not None and (int(digit[1]) > 0) != (grade == 1)
+    return _parse_word(word, scale) not in (None, grade)
 
 
 def states_another(key: str, value: str, grade: int, scale: Scale) -> bool:
