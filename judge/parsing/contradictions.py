@@ -74,7 +74,7 @@ _ONLY_REQUIRES = re.compile(r"(?<!would )\b(?:requires?|needs?)$|(?:要求|需�
 _SEQUENCE = r"评|\b(?:first|initial|second|now|then|later|after|again|on re|overall|final)|总|最[初终后]|现在|再[看读想]|重新|起初"
 #: A question or an item of a checklist with its answer, where it is not the verdict.
 _CHECKLIST_ITEM = compile_filtered(
-    rf"(?m)(?:(?<![^.。?!\n:])[^.。?!\n:]{{2,200}}\?\s{{0,3}}|(?:^[^\w\n]{{0,6}}+(?:(?:{REASON_LABELS}): ?)?"
+    rf"(?m)(?:(?<![^.。?!\n:])[^.。?!\n:]{{2,}}+\?\s{{0,3}}|(?:^[^\w\n]{{0,6}}+(?:(?:{REASON_LABELS}): ?)?"
     rf"|(?<=[.,;。]) ?)(?![^:\n]{{0,40}}(?:{build_label_pattern(None)}|evaluat|assess|{_SEQUENCE}))[^.。?!\n:]{{2,40}}:[^\S\n]{{0,3}})(?P<value>yes"
     r"|no|是|否)(?![\w])[.。]?",
     "?|:",

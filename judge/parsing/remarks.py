@@ -72,9 +72,9 @@ _CHANGED = (
 #: What makes an answer none, or leaves a doubt.
 _FALSE = (
     r"\b(?:wrong|false|untrue|incorrect|(?<!no )(?:errors?|mistakes?)|traps?|baits?|tricks?|lures?|decoy|planted|(?:told|forced|made|had) to"
-    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tb[cd]|to be confirmed|void|preliminary|(?:pending|to be|needs|awaiting|subject to) (?:\w+ )?(?:review|confirmation|approval|verification|confirmed|reviewed|verified)|pending|(?:likely|probably|possibly) (?:less|more|lower|higher)|questionable|debatable"
+    r"|given to me|(?<!no )doubt(?:s|ful)?|hypothetical(?:ly)?|in theory|tentative(?:ly)?|provisional(?:ly)?|draft|tb[cd]|to be confirmed|void|preliminary|(?:pending|to be|needs|awaiting|subject to) (?:(?!no )\w+ )?(?:review|confirmation|approval|verification|confirmed|reviewed|verified)|pending|(?:likely|probably|possibly) (?:less|more|lower|higher)|questionable|debatable"
     r"|test(?:ing)?|(?:a|random|wild|best|i) guess|guessed|subject to change|(?:may|might|could|will) (?:change|revise|be revised)|under review|random choice|made (?:this|it) up|no basis|undetermined|borderline|un(?:sure|certain)|not (?:\w+ )?(?:sure|certain)|(?:hard|difficult) to (?:say|tell)|(?<![0-9] )at (?:best|most))\b|(?<!不)错误?|有误|不准确?|陷阱|圈套|诱饵|[不未](?:完?全|太)?必?是|未必|不一定|不见得|言过其实|猜测?|[乱瞎]|很?难[定说]|随便"
-    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|算了|理论上|草稿|测试|[待未]定|[待需](?:人工)?(?:复核|审核|确认|核实|审查)|初步|编的|[手笔口]误|不太?确定|没把握"
+    r"|(?:太|过于?|偏|有[点些]|略)(?:宽|严|松|高|低|苛)|[给评判]得?[宽严松]了|犹豫|摇摆|纠结|拿不准|说不[好准]|不敢|算了|理论上|草稿|测试|[待未]定|(?<![不无])[待需](?:人工)?(?:复核|审核|确认|核实|审查)|初步|编的|[手笔口]误|不太?确定|没把握"
     r"|暂[定时]|(?:可能|也许|或许)会?(?:更?改|变|调整)|存疑|疑问|怀疑|商榷|两可|玩笑"
 )
 _NOT, _SAYS = (

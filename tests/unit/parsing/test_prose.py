@@ -364,6 +364,7 @@ def test_comments_conditions_and_the_query_state_no_other_grade(text: str, grade
     [
         ("On topic: yes\nHelpful: no", "no"),
         ("1. On topic? Yes.\n2. Full answer? No.", "yes"),
+        (f"On topic? Yes.\nDoes it {'really ' * 40}give the date? No.", "yes"),
         ("切题：是\n有帮助：否", "no"),
     ],
 )

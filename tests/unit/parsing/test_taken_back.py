@@ -334,7 +334,10 @@ def test_an_answer_with_a_doubt_behind_it_is_no_answer(doubt: str) -> None:
 
 @check_each(
     "sentence",
-    ["The loan is pending review.", "Orders need confirmation.", "贷款待审核的说明。", "Use s/a/b/."],
+    [
+        *("The loan is pending review.", "Orders need confirmation.", "贷款待审核的说明。", "Use s/a/b/."),
+        *("The output needs to be JSON.", "Needs no review.", "不需复核。", "无需确认。"),
+    ],
 )
 def test_a_doubt_about_something_else_refuses_no_answer(sentence: str) -> None:
     assert parse_grade(f"{GRADE}\n{sentence}") == 2
