@@ -124,8 +124,10 @@ def _hash_code() -> str:
             digest.update(path.read_bytes())
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):
-            # The version is in the metadata, which take long to parse.
-            digest.update(f"\n{library} {distribution(library).read_text('METADATA')}".encode())
+            # The version is in the metadata, which take long to parse. Packages of Linux have PKG-INFO.
+            files = distribution(library)
+            metadata = files.read_text("METADATA") or files.read_text("PKG-INFO")
+            digest.update(f"\n{library} {metadata}".encode())
     return digest.hexdigest()
 
 

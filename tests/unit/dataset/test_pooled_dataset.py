@@ -16,7 +16,7 @@ import judge
 from judge import pipeline, run_input
 from judge.assess.assessor import Assignment
 from judge.assess.assignment_plan import AssignmentPlan
-from judge.cache import FileCache, make_cache_path, make_key
+from judge.cache import FileCache, _hash_code, make_cache_path, make_key
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.dataset.stored_dataset import PooledDataset, load_pooled
@@ -277,6 +277,20 @@ def test_a_run_again_writes_what_other_options_change(tmp_path: Path) -> None:
 def test_only_the_keys_of_computed_values_depend_on_the_code() -> None:
     of_answer = hashlib.sha256(b'["embeddings", 1]').hexdigest()[:32]
     assert make_key("embeddings", 1, is_computed=False) == of_answer != make_key("embeddings", 1)
+
+
+def test_a_key_depends_on_the_versions_of_libraries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for kind, name in (("dist-info", "METADATA"), ("egg-info", "PKG-INFO")):
+        hashes = set()
+        for version in ("1.0", "2.0"):
+            path = tmp_path / kind / version
+            file = path / f"numpy-{version}.{kind}" / name
+            file.parent.mkdir(parents=True)
+            file.write_text(f"Name: numpy\nVersion: {version}\n")
+            with monkeypatch.context() as patch:
+                patch.syspath_prepend(path)
+                hashes.add(_hash_code.__wrapped__())
+        assert len(hashes) == 2, kind
 
 
 def test_old_files_leave_the_cache(tmp_path: Path) -> None:
