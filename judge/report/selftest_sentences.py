@@ -23,8 +23,10 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
     `run` is the folder of the run, unknown if empty. Where people gave nearly all grades, a self-test that is
     missing does not matter, and where the assessor gave none, no self-test does.
     """
+    if not summary.pairs:
+        return
     labelled = summary.labels.pairs / summary.pairs if summary.labels and not summary.labels.check else 0.0
-    if labelled == 1 or not summary.pairs:
+    if labelled == 1:
         return
     missing = {name: entry for name, entry in summary.selftest.items() if entry.figures is None}
     if labelled > 1 - _FEW_PAIRS:

@@ -185,3 +185,4 @@ def test_a_missing_self_test_does_not_matter_where_people_gave_nearly_all_grades
     summary = replace(add_selftests(tested, missing), pairs=100, labels=labels)
     kinds = {"Self-test": "tested", "There is ": "missing"}
     assert [kinds[text[:9]] for text in describe_selftests(ENGLISH, summary)] == sentences
+    assert list(describe_selftests(ENGLISH, replace(summary, pairs=0))) == []
