@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,9 +18,6 @@ from judge.cli.options import (
 )
 from judge.cli.terminal import make_console, parse_measure_names, print_json, t
 from judge.models.providers import EMBEDDING_FORMS
-
-if TYPE_CHECKING:
-    pass
 
 
 @takes_options(lambda _, option: option.for_scores)

@@ -157,9 +157,9 @@ def describe_missing_rows(missing: Mapping[str, int], queries: int, *, is_comple
             "number of queries that have no row of an engine, of {queries:,}: {engines}; with the option"
             " complete, they count as empty lists, which score 0"
             if is_complete
-            else "number of queries that have no row of an engine, of {queries:,}: {engines}; they are left"
-            " out for this engine. If the engine returned no results for them, run again with the option"
-            " complete: they then count as empty lists, which score 0",
+            else "number of queries that have no row of an engine, of {queries:,}: {engines}; the engine has"
+            " no value on them. If it returned no results for them, run again with the option complete: they"
+            " then count as empty lists, which score 0",
             queries=queries,
             engines=SeparatedNames(f"{engine!r} ({missing[engine]:,})" for engine in most_first),
         )

@@ -752,7 +752,7 @@ def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
     ]
     text = " | ".join(load(rows).warnings)
     # One message for all engines, with the one that lacks most first.
-    assert "number of queries that have no row of an engine, of 3: 'b' (2), 'c' (1); they" in text
+    assert "number of queries that have no row of an engine, of 3: 'b' (2), 'c' (1); the engine" in text
     assert text.count("no row") == 1
     assert "engine 'a': the ranks of lists skip numbers, first for query 'q-" in text
 
