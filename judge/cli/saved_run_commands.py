@@ -17,6 +17,7 @@ from judge.cli.options import (
     takes_options,
 )
 from judge.cli.terminal import make_console, parse_measure_names, print_json, t
+from judge.messages import Message, NameList
 from judge.models.providers import EMBEDDING_FORMS
 
 
@@ -88,7 +89,9 @@ def compare(
         elif not has_no_grade:
             print_parts(comparison_tables.list_comparison_parts(summary, runs[0], names, pairs))
     if has_no_grade:
-        raise explain_no_grades(runs[0], summary.judgments, summary.failures)
+        shared = Message("the shared queries of {runs}", runs=NameList(map(str, runs)))
+        place = runs[0] if len(runs) == 1 else shared
+        raise explain_no_grades(place, summary.judgments, summary.failures)
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))

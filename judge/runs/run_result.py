@@ -161,5 +161,5 @@ def explain_no_grades(run: str | Path, pairs: int, errors: Iterable[str | None])
         count=pairs,
         advice=Message("add the missing texts to the dataset, and run it in another --out")
         if {*errors} == {TEXT_MISSING}
-        else Message("run its judge run command again"),
+        else Message("run the judge run command again"),
     )

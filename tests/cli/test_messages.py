@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_a_run_without_a_grade_is_incomplete(words: tuple[str, ...], run_without
     assert result.returncode == 3, result.stderr
     assert result.stderr == (
         f"judge: {run_without_grades}: no pair is judged (0 of 6), so no engine has a value;"
-        " run its judge run command again\n"
+        " run the judge run command again\n"
     )
     assert result.stdout == "" or json.loads(result.stdout)["judged"] == 0
 
@@ -72,8 +73,22 @@ def test_a_run_without_a_grade_is_not_compared_with_another_run(
         assert (result.returncode, result.stdout) == (3, "")
         assert result.stderr == (
             "judge: x: no pair is judged (0 of 6), so no engine has a value;"
-            " run its judge run command again\n"
+            " run the judge run command again\n"
         )
+
+
+def test_runs_whose_shared_queries_have_no_grade_are_both_named(tmp_path: Path) -> None:
+    for run in "xy":
+        rows: list[dict[str, Any]] = [
+            {"query": "shared", "query_id": "q", "engine": run, "snippet": None},
+            {"query": "own", "query_id": run, "engine": run, "snippet": "text"},
+        ]
+        data = write_rows(tmp_path / f"{run}.jsonl", rows)
+        run_judge("run", data, "-m", "lexical", "--out", tmp_path / run)
+    result = run_judge("compare", tmp_path / "x", tmp_path / "y")
+    assert result.returncode == 3
+    runs = f"{tmp_path / 'x'} and {tmp_path / 'y'}"
+    assert result.stderr.startswith(f"judge: the shared queries of {runs}: no pair is judged (0 of 2), so no")
 
 
 def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
