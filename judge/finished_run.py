@@ -14,57 +14,71 @@ from judge.analysis.summary import Summary
 from judge.cache import FileCache
 from judge.dimensions.dimension import DimensionOptions
 from judge.measure.measures import resolve_measures
+from judge.measure.score import Scores
 from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_summary
 from judge.runs.query_entries import list_query_entries
-from judge.runs.record_json import is_outdated, to_json
+from judge.runs.record_json import is_outdated, summary_from_json, to_json
 from judge.runs.results_file import StoredEntries, read_query_entries
 from judge.runs.run_result import RunResult
 from judge.selftest import update_selftests
 
 
-def measure_run(folder: RunFolder, run: JudgedRun, cache: FileCache | None = None) -> RunResult:
-    """Return the scores and the summary of a run; with a `cache`, its judgments must be written.
+def finish_run(folder: RunFolder, run: JudgedRun, cache: FileCache, *, with_report: bool = True) -> RunResult:
+    """Measure a run whose judgments are written, write its other files, and return the result.
 
     If the cache knows that the files of the folder are those of this run, the summary is read from there.
     """
-    scores = None
-    if cache and (key := export.make_files_key(folder, run)) and cache.has_files(key, folder.path):
-        summary = load_summary(folder)
-    else:
-        scores, summary = analyse_run(run)
-        dimensions = {name: dimension.summary for name, dimension in run.dimensions.items()}
-        summary = replace(summary, dimensions=dimensions)
+    key = export.make_files_key(folder, run, with_report=with_report)
+    if key and cache.has_files(key, folder.path):
+        return _make_result(folder, run, load_summary(folder))
+    result = measure_run(folder, run)
+    paths = export_run(folder, result, with_report=with_report)
+    if key:
+        cache.record_files(key, paths)
+    return result
+
+
+def measure_run(folder: RunFolder, run: JudgedRun) -> RunResult:
+    """Return the scores and the summary of a run."""
+    scores, summary = analyse_run(run)
+    dimensions = {name: dimension.summary for name, dimension in run.dimensions.items()}
+    return _make_result(folder, run, replace(summary, dimensions=dimensions), scores)
+
+
+def _make_result(
+    folder: RunFolder, run: JudgedRun, summary: Summary, scores: Scores | None = None
+) -> RunResult:
     parts = {field.name: getattr(run, field.name) for field in fields(JudgedRun)}
     return RunResult(**parts, folder=folder.path, summary=summary, computed_scores=scores)
 
 
-def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = None) -> None:
-    """Write the files of a run beside its judgments, unless its summary was read from them.
+def export_run(folder: RunFolder, result: RunResult, *, with_report: bool = True) -> list[Path]:
+    """Write the files of a run beside its judgments, and return their paths.
 
-    results.json is last, so that a reader that waits for it finds all files.
+    results.json is last, so that a reader that waits for it finds all files. Without `with_report`, the
+    report is left to `rewrite_report`.
     """
-    if result.computed_scores is None:
-        return
     from judge.report.html import ReportQueries, write_report  # most commands on finished runs write no page
 
     summary = result.summary
     entries, trec = StoredEntries(folder.path), export.TrecFiles(folder, result)
-    queries = ReportQueries(summary)
+    queries = ReportQueries(summary) if with_report else None
     for entry in list_query_entries(result, result.scores):  # each is made once for all files
         entries.add(entry)
         trec.add(entry)
-        queries.add(entry)
+        if queries:
+            queries.add(entry)
     paths = [
         folder.write_json("summary.json", to_json(summary)),
         export.write_scores(folder, result.scores),
         *trec.write(),
-        write_report(folder, summary, queries, entries.read),
-        folder.write("results.json", entries.format_chunks(folder.path.name, summary)),
     ]
-    if cache and (key := export.make_files_key(folder, result)):
-        cache.record_files(key, paths)
+    if queries:
+        paths.append(write_report(folder, summary, queries, entries.read))
+    paths.append(folder.write("results.json", entries.format_chunks(folder.path.name, summary)))
+    return paths
 
 
 def rescore(
@@ -138,7 +152,8 @@ def _write_report(folder: RunFolder) -> Path:
 
 def load_current_summary(folder: RunFolder) -> Summary:
     """Return the run's summary; one that lacks figures is computed again from the judgments."""
-    if not is_outdated(folder.read("summary.json")):
-        return load_summary(folder)
+    value = folder.read("summary.json")
+    if not is_outdated(value):
+        return summary_from_json(value, str(folder.path / "summary.json"))
     with translate_run_errors(folder.path):
         return analyse_run(load_run(folder))[1]

@@ -36,7 +36,7 @@ from judge.dimensions.dimension_table import (
     measure_dimensions,
 )
 from judge.errors import InputError
-from judge.finished_run import export_run, measure_run
+from judge.finished_run import finish_run
 from judge.judgment_log import store_judgments
 from judge.measure.measures import Measure
 from judge.messages import Message
@@ -58,13 +58,15 @@ def run(
     progress: ProgressListener | None = None,
     cancel_token: CancelToken | None = None,
     spend_limit: SpendLimit | None = None,
+    with_report: bool = True,
 ) -> RunResult:
     """Judge a dataset, score its engines and write the run's folder.
 
     `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
-    `spend_limit`. Raises InputError before anything is paid, StoreError when verdicts cannot be saved,
-    Interrupted after Ctrl-C. A `RunResult` has `incomplete` set when the account, the budget or the server
-    ended the judging, or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
+    `spend_limit`. Without `with_report`, report.html is left to `rewrite_report`. Raises InputError before
+    anything is paid, StoreError when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has
+    `incomplete` set when the account, the budget or the server ended the judging, or too few pairs could be
+    judged: a LimitReached when `max_calls` or `budget` ended it.
     """
     if config.out:
         with config.source.add_error_context("out"):
@@ -98,8 +100,8 @@ def run(
         cost = _compute_cost([judging.cost, *unmeasured], dimensions, panel)
         spec = replace(judged_run.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
-        result = measure_run(folder, replace(judged_run, spec=spec, dimensions=dimensions), cache)
-        export_run(folder, result, cache)
+        judged_run = replace(judged_run, spec=spec, dimensions=dimensions)
+        result = finish_run(folder, judged_run, cache, with_report=with_report)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
     if incomplete:  # its message names options: in a file, these are keys
         incomplete.args = (config.source.name_keys_in(incomplete.message),)

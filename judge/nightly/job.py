@@ -120,7 +120,7 @@ def run_nightly(
                 folder=folder.path,
             )
             notes.append(finished)
-        # A process can end between judging and notifying, so a finished night is notified again.
+        # A process can end after judging, so a finished night gets its report and is notified again.
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
             file = folder.path / NIGHT_FILE
@@ -218,7 +218,9 @@ def _judge(
     store = stores.choose_store(context, identity, judged)
     ledger.start_counting(context.folder, store)
     update_identity(context.folder, identity)
-    run = pipeline.run(replace(config, store=str(store)), progress=progress, spend_limit=spend_limit)
+    config = replace(config, store=str(store))
+    # The report begins with the decision of the night, which is not known yet.
+    run = pipeline.run(config, progress=progress, spend_limit=spend_limit, with_report=False)
     missing = [run.incomplete.message] if run.incomplete else []
     return replace(judged, run=run, store=store, missing=missing)
 
@@ -235,7 +237,7 @@ def _judge_canaries(
     config = assessor_drift.make_canary_config(context.config, folder.path, repeats)
     if read_config_if_there(folder):
         update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
-    run = pipeline.run(config, progress=progress, spend_limit=spend_limit)
+    run = pipeline.run(config, progress=progress, spend_limit=spend_limit, with_report=False)
     at_baseline = context.baseline.canaries if context.baseline else None
     return assessor_drift.check_canaries(run, at_baseline, context.rules)
 

@@ -73,10 +73,10 @@ class TrecFiles:
         return paths
 
 
-def make_files_key(folder: RunFolder, run: JudgedRun) -> str | None:
+def make_files_key(folder: RunFolder, run: JudgedRun, *, with_report: bool) -> str | None:
     """Return the key of what all files but the judgments follow from; None for a dataset that is not cached.
 
-    The judgments must be written.
+    The judgments must be written. `with_report` tells whether the report is among these files.
     """
     if not run.pool.cache_key:
         return None
@@ -86,7 +86,8 @@ def make_files_key(folder: RunFolder, run: JudgedRun) -> str | None:
     }
     hashes = {name: hash_file(path) for name in _INPUTS if (path := folder.path / name).exists()}
     place, remarks = str(folder.path.absolute()), [*map(str, run.dataset.warnings)]
-    return make_key("files", place, run.pool.cache_key, to_json(run.spec), remarks, dimensions, hashes)
+    content = run.pool.cache_key, to_json(run.spec), remarks, dimensions, hashes
+    return make_key("files", place, with_report, *content)
 
 
 def _format_scores(scores: Scores) -> Iterator[str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from markupsafe import escape
 
 from judge import finished_run
+from judge.assess.progress import NullProgress
+from judge.errors import StoreError
 from judge.nightly import job
 from judge.nightly.night_texts import make_banner
 from tests.unit.nightly import records
@@ -55,6 +59,59 @@ def test_the_band_stays_however_the_report_is_written_again(project: NightlyProj
     (folder / "night.json").unlink()
     job.run_nightly(project.toml, worse)
     assert (project.read_file(worse, "report.html"), project.calls) == (before, calls)
+
+
+@dataclass
+class WrittenReports:
+    """The reports written in `folder`, each time that one gets its name; Python calls it as an audit hook."""
+
+    folder: Path
+    paths: list[Path] = field(default_factory=list)
+
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "os.rename" and str(arguments[1]).endswith("report.html"):
+            path = Path(str(arguments[1]))
+            self.paths += [path] if path.is_relative_to(self.folder) else []
+
+
+def test_a_night_writes_one_report_and_its_canaries_none(tmp_path: Path) -> None:
+    written = WrittenReports(tmp_path)
+    sys.addaudithook(written)
+    with make_nightly_project(tmp_path, RULES, queries=4) as project:
+        day = project.begin_day()
+        project.run_night(day)
+        report = project.nights / day / "report.html"
+        assert written.paths == [report]
+        assert f"{day}: no baseline".encode() in report.read_bytes()
+        canaries = project.nights / day / "canaries"
+        assert (canaries / "results.json").exists()
+        assert finished_run.rewrite_report(canaries).stat().st_size > 0
+
+
+class Obstacle(NullProgress):
+    """A listener that makes a folder at `path` when the pairs are judged."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def end(self) -> None:
+        """Make the folder."""
+        self.path.mkdir()
+
+
+def test_a_night_that_ends_before_its_decision_has_its_report_when_it_is_resumed(
+    project: NightlyProject,
+) -> None:
+    day = project.begin_day()
+    folder = project.nights / day
+    with pytest.raises(StoreError, match=r"night\.json"):
+        job.run_nightly(project.toml, day, progress=Obstacle(folder / "night.json"))
+    assert (folder / "results.json").exists()
+    assert not (folder / "report.html").exists()
+    (folder / "night.json").rmdir()
+    calls = project.calls
+    assert (project.run_night(day)["status"], project.calls) == ("no baseline", calls)
+    assert f"{day}: no baseline".encode() in project.read_file(day, "report.html")
 
 
 def test_a_fine_night_says_what_was_compared() -> None:
