@@ -21,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 
+from judge.characters import make_natural_key
 from judge.measure.formulas import TIE, Floats, Ints, convert_non_finite
 from judge.measure.resampling import MIN_DIFFERING, Interval, hide_whole_range, make_finite_interval
 from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
@@ -173,8 +174,9 @@ def _compare_measures(
     )
     for row, (index, test) in enumerate(zip(indexes, tests, strict=True)):
         means = np.nan_to_num(compute_nan_mean(value[..., index], axis=1), nan=-1.0)
-        best_first = sorted(range(len(means)), key=lambda engine: (-means[engine], scores.engines[engine]))
-        place = {scores.engines[engine]: number for number, engine in enumerate(best_first)}
+        mean_by_engine = dict(zip(scores.engines, means.tolist(), strict=True))
+        best_first = sorted(scores.engines, key=lambda name: (-mean_by_engine[name], make_natural_key(name)))
+        place = {engine: number for number, engine in enumerate(best_first)}
         compared = _compare_pairs(
             scores, index, sides[:, row], test, differences[:, row], ranges[1:, row], bounds[row][0]
         )

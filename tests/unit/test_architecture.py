@@ -38,7 +38,7 @@ ALLOWED = {
         "records flags errors characters filesystem stored_records cache judgment_log models pricing parsing "
         "store client"
     ),
-    "analysis": "records flags errors json_text pricing dataset measure",
+    "analysis": "records flags errors characters json_text pricing dataset measure",
     "dimensions": (
         "records flags errors characters cache models pricing dataset measure client assess analysis"
     ),

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
+from judge.characters import make_natural_key
 from judge.cli.render.run_tables import (
     list_mean_cells,
     list_return_cells,
@@ -209,9 +210,11 @@ def _describe_segments(summary: Summary, measure: str) -> Iterator[str]:
 
 def _describe_segment(segment: SegmentResult, measure: str, summary: Summary) -> str:
     """Return the means, best first, and by the measure that decides, which engines are separated."""
-    means = {engine: row[measure].mean for engine, row in segment.engines.items()}
-    best_first = sorted((-mean, engine) for engine, mean in means.items() if mean is not None)
-    listing = t(", ").join(f"{engine} {-mean:.3f}" for mean, engine in best_first)
+    means = {
+        engine: mean for engine, row in segment.engines.items() if (mean := row[measure].mean) is not None
+    }
+    best_first = sorted(means, key=lambda engine: (-means[engine], make_natural_key(engine)))
+    listing = t(", ").join(f"{engine} {means[engine]:.3f}" for engine in best_first)
     if not listing:
         return t("nothing to average")
     if not segment.comparisons or measure != summary.deciding_measure:
