@@ -22,6 +22,7 @@ from judge.stored_records import StoredLines
 #: Files of a folder that stay; the oldest are removed.
 _MAX_FILES = 24
 _CHUNK = 1 << 20
+_PACKAGE = Path(__file__).parent
 #: Hex digits of a hash and a line feed: the last line of a file.
 _CHECKSUM_LENGTH = 65
 #: Distributions that the lines of a file depend on.
@@ -109,7 +110,8 @@ def _add_checksum(lines: Iterable[str | bytes]) -> Iterator[bytes]:
 def make_key(*parts: object, is_computed: bool = True) -> str:
     """Return the key for JSON values `parts`, and for the running code where the cached value is computed.
 
-    What a server answered stays when the code changes: it can be paid for.
+    What a server answered stays when the code changes: it can be paid for. For a value that contains
+    translations or templates, `hash_data` is one of the `parts`.
     """
     code = [_hash_code()] if is_computed else []
     return hashlib.sha256(json.dumps([*code, *parts]).encode()).hexdigest()[:32]
@@ -117,17 +119,29 @@ def make_key(*parts: object, is_computed: bool = True) -> str:
 
 @cache
 def _hash_code() -> str:
-    """Return a hash of the files of judge, and of the metadata of the libraries that it computes with."""
-    digest = hashlib.sha256(platform.python_version().encode())
-    for path in sorted(Path(__file__).parent.rglob("*")):
-        if path.suffix != ".pyc" and path.is_file():
-            digest.update(path.read_bytes())
+    """Return a hash of the modules of judge, and of the metadata of the libraries that it computes with."""
+    digest = hashlib.sha256((platform.python_version() + hash_package(_PACKAGE, is_code=True)).encode())
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):
             # The version is in the metadata, which take long to parse. Packages of Linux have PKG-INFO.
             files = distribution(library)
             metadata = files.read_text("METADATA") or files.read_text("PKG-INFO")
             digest.update(f"\n{library} {metadata}".encode())
+    return digest.hexdigest()
+
+
+@cache
+def hash_data() -> str:
+    """Return a hash of the translations, the templates and the other data files of judge."""
+    return hash_package(_PACKAGE, is_code=False)
+
+
+def hash_package(package: Path, *, is_code: bool) -> str:
+    """Return a hash of the modules in the folder of a package, or of its other files."""
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*")):
+        if path.suffix != ".pyc" and path.is_file() and (path.suffix == ".py") == is_code:
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -308,6 +308,8 @@ class Verdict:
 
 #: What the names of rerankers and of decision models begin with.
 RERANKER, DECISION_MODEL = "rerank:", "decision:"
+#: What stands before the flag of a snippet without readable text in place of the assessor of its judgment.
+RULE = "rule:"
 #: The name of the model that compares terms, and of the one that stands for the expected documents.
 LEXICAL, EXPECTED = "lexical", "expected"
 #: What the names of models in this process begin with: they have no address and cost nothing.
@@ -349,6 +351,11 @@ class Judgment:
     def key(self) -> PairKey:
         """The ids of the query and the snippet: the key of the pair."""
         return self.query_id, self.snippet_id
+
+    @property
+    def is_by_rule(self) -> bool:
+        """Whether no assessor was asked: the snippet has no readable text."""
+        return self.assessor.startswith(RULE)
 
     @property
     def score(self) -> float | None:

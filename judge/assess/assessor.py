@@ -31,7 +31,18 @@ from judge.messages import Message
 from judge.models.negotiation import find_max_tokens
 from judge.models.providers import Model
 from judge.parsing.verdict import parse_verdict
-from judge.records import CONTENT_FILTER, Completion, Judgment, Lang, Pair, PairKey, Prompt, Scale, Verdict
+from judge.records import (
+    CONTENT_FILTER,
+    RULE,
+    Completion,
+    Judgment,
+    Lang,
+    Pair,
+    PairKey,
+    Prompt,
+    Scale,
+    Verdict,
+)
 from judge.store.store import Failure, StoredVerdict, VerdictKeyInfo, VerdictOrFailure, normalise_params
 
 #: Thinking that does not end.
@@ -304,7 +315,7 @@ class Assessor:
         for kind, why in _NO_TEXT_FLAGS.items():
             if kind in assignment.pair.snippet.flags:
                 judgment = self.make_judgment(assignment, Failure(kind, str(why)))
-                judgment = replace(judgment, assessor=f"rule:{kind}", params={})
+                judgment = replace(judgment, assessor=f"{RULE}{kind}", params={})
                 if kind == EMPTY_SNIPPET:
                     reason = _EMPTY_REASONS[assignment.pair.query.lang]
                     judgment = replace(judgment, grade=0, reason=reason, error=None)

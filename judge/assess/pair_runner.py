@@ -204,7 +204,7 @@ class ConsecutiveFailures:
     """Counts the failures in a row of each kind of the model of `client`."""
 
     def __init__(self, client: ModelClient) -> None:
-        self._client, self._model = client, client.model
+        self._client = client
         self.reset()
 
     def reset(self) -> None:
@@ -225,20 +225,20 @@ class ConsecutiveFailures:
                 advice=_ADVICE[failure.error],
                 count=_MAX_FAILED,
                 error=ErrorKind(failure.error),
-                endpoint=self._model.endpoint,
+                endpoint=self._client.model.endpoint,
                 detail=Message(failure.detail),
             )
         if self._only_thinking >= _MAX_ONLY_THINKING:
             return RunIncomplete(
                 "{count} requests in a row to {model} have no answer: {advice}",
                 count=_MAX_ONLY_THINKING,
-                model=self._model.name,
+                model=self._client.model.name,
                 advice=failure.advice,
             )
         if self._unreadable >= _MAX_FAILED:
             return RunIncomplete(
                 "{count} replies in a row from {model} cannot be parsed, {reply}; {advice}",
-                model=self._model.name,
+                model=self._client.model.name,
                 count=_MAX_FAILED,
                 reply=_describe_reply(failure),
                 advice=failure.advice,

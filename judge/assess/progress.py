@@ -101,8 +101,7 @@ class JudgmentRecorder:
             self._log.add(judgments.keys(), judgments.values())
             ended += self._counter.count_judgments(judgments.values())
             self.has_verdict = self.has_verdict or any(
-                judgment.grade is not None and not judgment.assessor.startswith("rule:")
-                for judgment in judgments.values()
+                judgment.grade is not None and not judgment.is_by_rule for judgment in judgments.values()
             )
         self.added_at = time.monotonic()
         self._progress.begin(len(self._plan), len(self._log), self._plan.assessor.subject, member)

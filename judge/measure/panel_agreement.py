@@ -138,7 +138,7 @@ def measure_panel_agreement(
 
 
 def _combine_votes(votes: Sequence[Judgment], assessor: str, size: int, *, high: bool) -> Judgment:
-    if votes[0].assessor.startswith("rule:"):
+    if votes[0].is_by_rule:
         return votes[0]
     grades = [judgment.grade for judgment in votes if judgment.grade is not None]
     flags = dict.fromkeys(flag for judgment in votes for flag in judgment.flags)
@@ -170,7 +170,7 @@ def _compare_members(members: JudgmentsByMember, scale: Scale) -> Iterator[Membe
         name: {
             (*judgment.key, judgment.repeat): judgment.grade
             for judgment in judgments
-            if judgment.grade is not None and not judgment.assessor.startswith("rule:")
+            if judgment.grade is not None and not judgment.is_by_rule
         }
         for name, judgments in members.items()
     }

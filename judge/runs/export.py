@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
-from judge.cache import hash_file, make_key
+from judge.cache import hash_data, hash_file, make_key
 from judge.dataset.cells import escape_cell, escape_column
 from judge.dataset.labels import list_unreturned
 from judge.filesystem import make_file_name
@@ -87,7 +87,7 @@ def make_files_key(folder: RunFolder, run: JudgedRun, *, with_report: bool) -> s
     hashes = {name: hash_file(path) for name in _INPUTS if (path := folder.path / name).exists()}
     place, remarks = str(folder.path.absolute()), [*map(str, run.dataset.warnings)]
     content = run.pool.cache_key, to_json(run.spec), remarks, dimensions, hashes
-    return make_key("files", place, with_report, *content)
+    return make_key("files", hash_data(), place, with_report, *content)
 
 
 def _format_scores(scores: Scores) -> Iterator[str]:

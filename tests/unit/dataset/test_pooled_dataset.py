@@ -16,7 +16,7 @@ import judge
 from judge import pipeline, run_input
 from judge.assess.assessor import Assignment
 from judge.assess.assignment_plan import AssignmentPlan
-from judge.cache import FileCache, _hash_code, make_cache_path, make_key
+from judge.cache import FileCache, _hash_code, hash_package, make_cache_path, make_key
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.dataset.stored_dataset import PooledDataset, load_pooled
@@ -291,6 +291,22 @@ def test_a_key_depends_on_the_versions_of_libraries(monkeypatch: pytest.MonkeyPa
                 patch.syspath_prepend(path)
                 hashes.add(_hash_code.__wrapped__())
         assert len(hashes) == 2, kind
+
+
+@pytest.mark.parametrize(
+    ("name", "is_code", "is_data"),
+    [("run.py", True, False), ("messages/zh.mo", False, True), ("run.cpython-311.pyc", False, False)],
+)
+def test_a_translation_changes_the_hash_of_data_and_not_that_of_code(
+    tmp_path: Path, name: str, is_code: bool, is_data: bool
+) -> None:
+    (tmp_path / "messages").mkdir()
+    for file in ("run.py", "messages/zh.mo", "run.cpython-311.pyc"):
+        (tmp_path / file).write_text("1")
+    code, data = (hash_package(tmp_path, is_code=of_code) for of_code in (True, False))
+    (tmp_path / name).write_text("2")
+    assert (hash_package(tmp_path, is_code=True) != code) == is_code
+    assert (hash_package(tmp_path, is_code=False) != data) == is_data
 
 
 def test_old_files_leave_the_cache(tmp_path: Path) -> None:
