@@ -8,44 +8,28 @@ generous. Single pairs with other grades are noise in both runs alike: a note sa
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
-from typing import Literal
 
-import numpy as np
-
+from judge.analysis.grade_shift import (
+    GradeShift,
+    JudgmentsByRun,
+    count_regraded,
+    explain_inequality,
+    find_shift,
+    list_grades,
+)
 from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import LabelUse
 from judge.dataset.labels import list_unreturned
 from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
-from judge.flags import LABEL
 from judge.measure.measures import Measure, list_default_measures
-from judge.measure.resampling import ALPHA, compute_randomisation_p, holm
+from judge.measure.resampling import ALPHA
 from judge.messages import Message, NameList, SeparatedNames
-from judge.records import EXPECTED, Dataset, Judgment, PairKey, Pool, Query, Ranking, Scale
-
-#: The judgments that are compared: those of the shared queries, in as many repeats as every run has.
-JudgmentsByRun = Mapping[str, Sequence[Judgment]]
-_GradeSource = Literal["assessor", "people"]
-#: What to say of lower and of higher grades, by whose grades changed.
-_SHIFTS: Mapping[frozenset[_GradeSource], tuple[Message, Message]] = {
-    frozenset(("assessor",)): (
-        Message("judged by an assessor that has become stricter"),
-        Message("judged by an assessor that has become more generous"),
-    ),
-    frozenset(("people",)): (
-        Message("graded by people whose labels are lower now"),
-        Message("graded by people whose labels are higher now"),
-    ),
-    frozenset(("assessor", "people")): (
-        Message("graded lower by the assessor and by people"),
-        Message("graded higher by the assessor and by people"),
-    ),
-}
+from judge.records import EXPECTED, Dataset, Judgment, Pool, Query, Ranking, Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +50,6 @@ class CombinedRuns:
     shift: GradeShift | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GradeShift:
-    """The mean change `by` of the grades in `run`, over the pairs that both runs judged, query by query.
-
-    `p` is the probability of such a change by chance (paired randomisation over queries), adjusted over all
-    runs (Holm 1979). `sources` says whose grades changed: the assessor's, people's labels, or both.
-    """
-
-    run: str
-    by: float
-    p: float
-    sources: frozenset[_GradeSource]
-
-    @property
-    def change(self) -> Message:
-        """The direction of the change in words, which complete "the runs were …"."""
-        return _SHIFTS[self.sources][self.by > 0]
-
-
 def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()) -> CombinedRuns:
     """Return the runs as one; an engine that two runs have is named with its run.
 
@@ -96,19 +61,11 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     _check_scale_and_depth(runs)
     queries = _find_shared_queries(runs)
     names = _name_engines(runs)
-    rankings = [
-        replace(ranking, engine=names[name, ranking.engine])
-        for name, run in runs.items()
-        for ranking in run.dataset.rankings
-        if ranking.query_id in queries
-    ]
-    first, engines = next(iter(runs.values())), tuple(sorted({ranking.engine for ranking in rankings}))
-    data = Dataset(queries, tuple(rankings), engines, dates=any(run.dataset.dates for run in runs.values()))
-    data, pooled = pool_dataset(data, first.pool.depth)
+    data, pooled = _pool_results(runs, queries, names)
     repeats = min(run.spec.repeats for run in runs.values())
     judgments = _select_judgments(runs, queries, repeats)
-    shift = _find_shift(judgments)
-    unequal = _explain_inequality(runs, queries)
+    shift = find_shift(judgments)
+    unequal = explain_inequality(runs, queries)
     if not unequal and shift and shift.p < ALPHA:
         change, by = shift.change, abs(shift.by)
         unequal = Message("{change} (by {grades:.2f} grades, {run})", change=change, grades=by, run=shift.run)
@@ -117,7 +74,7 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     # What a run paid is its own: runs share verdicts, so costs don't add up. Labels and controls are, too.
     spec = RunSpec(
         NameList(sorted({run.spec.assessor for run in runs.values()})),
-        first.spec.scale,
+        next(iter(runs.values())).spec.scale,
         repeats,
         comparable,
         selftest={name: entry for run in runs.values() for name, entry in run.spec.selftest.items()},
@@ -125,18 +82,25 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     )
     pairs = _list_compared_pairs(names)
     notes = tuple(_write_notes(runs, len(queries), repeats, judgments, unequal))
-    terms = []
-    if not unequal:
-        terms.append(
-            Message(
-                "all runs are measured on one pool, the {results:,} results of all of them: these means can"
-                " differ from those of a run alone",
-                results=pooled.results,
-            )
-        )
-    if pairs is not None:
-        terms.append(Message("engines are compared across runs; within a run: judge compare RUN"))
-    return CombinedRuns(JudgedRun(separate, pool, separated, spec), pairs, notes, tuple(terms), names, shift)
+    terms = tuple(_write_terms(pooled.results, pairs, unequal))
+    return CombinedRuns(JudgedRun(separate, pool, separated, spec), pairs, notes, terms, names, shift)
+
+
+def _pool_results(
+    runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], names: Mapping[tuple[str, str], str]
+) -> tuple[Dataset, Pool]:
+    """Return the results of all runs for the shared `queries` as one dataset, and its pool."""
+    rankings = [
+        replace(ranking, engine=names[name, ranking.engine])
+        for name, run in runs.items()
+        for ranking in run.dataset.rankings
+        if ranking.query_id in queries
+    ]
+    engines = tuple(sorted({ranking.engine for ranking in rankings}))
+    dates = any(run.dataset.dates for run in runs.values())
+    return pool_dataset(
+        Dataset(queries, tuple(rankings), engines, dates=dates), next(iter(runs.values())).pool.depth
+    )
 
 
 def _select_judgments(
@@ -268,7 +232,7 @@ def _separate_grades(
     A pair without a grade in any run has one id, so that one grade is estimated for it.
     """
     run_of = {engine: name for (name, _), engine in names.items()}
-    graded = {key[:2] for of_run in judgments.values() for key in _list_grades(of_run)}
+    graded = {key[:2] for of_run in judgments.values() for key in list_grades(of_run)}
 
     def mark(name: str, query_id: str, snippet_id: str) -> str:
         return f"{name}/{snippet_id}" if (query_id, snippet_id) in graded else snippet_id
@@ -296,78 +260,6 @@ def _combine_expected_labels(runs: Mapping[str, JudgedRun], data: Dataset, pool:
     return LabelUse(EXPECTED, len(pool.pairs), 0, None, unreturned)
 
 
-def _explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query]) -> str:
-    """Return why the runs' grades do not mean the same; empty when they do."""
-    assessors = sorted({run.spec.assessor for run in runs.values()})
-    if len(assessors) > 1:
-        return Message("judged by different assessors ({names})", names=NameList(assessors))
-    versions: dict[str, set[str]] = {}
-    parameters = set()
-    for run in runs.values():
-        versions_of_run: dict[str, set[str]] = {}
-        for judgment in run.judgments:
-            is_label = LABEL in judgment.flags  # which no prompt asked for
-            if judgment.query_id in queries and judgment.grade is not None and not is_label:
-                versions_of_run.setdefault(judgment.query_id, set()).add(judgment.prompt_version)
-        if any(versions.setdefault(query, own) != own for query, own in versions_of_run.items()):
-            return Message("judged with different prompts")
-        sent = next((judgment.params for judgment in run.judgments if judgment.params), {})
-        # The form of a reply is negotiated with the server and says nothing of how it was asked.
-        parameters.add(json.dumps({name: value for name, value in sent.items() if name != "response_format"}))
-    return Message("judged with different parameters") if len(parameters - {"{}"}) > 1 else ""
-
-
-def _find_shift(judgments: JudgmentsByRun) -> GradeShift | None:
-    """Return the most significant change of grades from the first run to another, on their common pairs."""
-    (_, first), *others = judgments.items()
-    before = _list_grades(first)
-    shifts = []
-    for name, run in others:
-        labelled = _find_labelled_pairs(first) | _find_labelled_pairs(run)
-        sources: set[_GradeSource] = set()
-        moved: dict[str, list[int]] = {}
-        for key, grade in _list_grades(run).items():
-            if key in before:
-                moved.setdefault(key[0], []).append(grade - before[key])
-                if grade != before[key]:
-                    sources.add("people" if key[:2] in labelled else "assessor")
-        means = np.array([sum(changes) / len(changes) for _, changes in sorted(moved.items())])
-        if means.size:
-            p = float(compute_randomisation_p(means[:, None])[0])
-            shifts.append(GradeShift(name, float(means.mean()), p, frozenset(sources)))
-    adjusted = holm(np.array([shift.p for shift in shifts]))
-    shifts = [replace(shift, p=p) for shift, p in zip(shifts, adjusted.tolist(), strict=True)]
-    return min(shifts, key=lambda shift: shift.p, default=None)
-
-
-def _find_labelled_pairs(judgments: Iterable[Judgment]) -> set[PairKey]:
-    return {judgment.key for judgment in judgments if LABEL in judgment.flags}
-
-
-def _list_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str, int], int]:
-    """Return the grades by (query id, snippet id, repeat)."""
-    return {
-        (*judgment.key, judgment.repeat): judgment.grade
-        for judgment in judgments
-        if judgment.grade is not None
-    }
-
-
-def _count_regraded(judgments: JudgmentsByRun) -> tuple[int, int, int]:
-    """Return the numbers of pairs that two runs graded, and of grades that assessor and people changed."""
-    grades: dict[tuple[str, str, int], int] = {}
-    shared = by_assessor = by_people = 0
-    labelled: set[PairKey] = set()
-    for of_run in judgments.values():
-        labelled |= _find_labelled_pairs(of_run)
-        for key, grade in _list_grades(of_run).items():
-            shared += key in grades
-            if grades.setdefault(key, grade) != grade:
-                by_people += key[:2] in labelled
-                by_assessor += key[:2] not in labelled
-    return shared, by_assessor, by_people
-
-
 def _write_notes(
     runs: Mapping[str, JudgedRun], queries: int, repeats: int, judgments: JudgmentsByRun, unequal: str
 ) -> Iterator[str]:
@@ -384,7 +276,7 @@ def _write_notes(
             "the runs have different numbers of repeats: only the first {repeats:,} of each are compared",
             repeats=repeats,
         )
-    shared, by_assessor, by_people = _count_regraded(judgments)
+    shared, by_assessor, by_people = count_regraded(judgments)
     of_assessor = Message("a difference of the assessors") if unequal else Message("the assessor's noise")
     for differing, cause in ((by_assessor, of_assessor), (by_people, Message("a change of people's labels"))):
         if differing:
@@ -401,3 +293,14 @@ def _write_notes(
             " difference may come from the grades instead of the engines",
             unequal=unequal,
         )
+
+
+def _write_terms(results: int, pairs: Collection[object] | None, unequal: str) -> Iterator[str]:
+    if not unequal:
+        yield Message(
+            "all runs are measured on one pool, the {results:,} results of all of them: these means can"
+            " differ from those of a run alone",
+            results=results,
+        )
+    if pairs is not None:
+        yield Message("engines are compared across runs; within a run: judge compare RUN")

@@ -121,13 +121,7 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
     if count is None:
         count = max(pair_sampling.count_needed_labels(size.half_width or 0.0, *side, sizes) for side in sides)
         count = min(max(count, MIN_LABELS), len(weights))
-    if count < min(MIN_LABELS, len(weights)):
-        raise InputError(
-            "a plan of {count} pairs is too small; draw {least} or more ({enough} are better)",
-            count=count,
-            least=min(MIN_LABELS, len(weights)),
-            enough=ENOUGH_LABELS,
-        )
+    _check_count(count, least=min(MIN_LABELS, len(weights)))
     probability = pair_sampling.compute_inclusion_probabilities(sizes, count)
     drawn = pair_sampling.draw_units(probability, float(np.random.default_rng(size.seed).random()))
     return PairPlan(
@@ -148,6 +142,16 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
             )
         ),
     )
+
+
+def _check_count(count: int, least: int) -> None:
+    if count < least:
+        raise InputError(
+            "a plan of {count} pairs is too small; draw {least} or more ({enough} are better)",
+            count=count,
+            least=least,
+            enough=ENOUGH_LABELS,
+        )
 
 
 def _order_engines(

@@ -90,24 +90,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
             assessor=agreement.assessor,
         )
     yield from map(t, agreement.warnings)
-    if agreement.unmatched_labels:
-        yield t.translate_plural(
-            "ignored: {count:,} label matches no pair of this run",
-            "ignored: {count:,} labels match no pair of this run",
-            agreement.unmatched_labels,
-        )
-    if agreement.empty_pairs:
-        yield t.translate_plural(
-            "ignored: {count:,} pair without text, which counts as grade 0 on both sides",
-            "ignored: {count:,} pairs without text, which count as grade 0 on both sides",
-            agreement.empty_pairs,
-        )
-    if agreement.unknown_texts:
-        yield t.translate_plural(
-            "ignored: {count:,} pair whose text is unknown; the scores of both sides impute its grade",
-            "ignored: {count:,} pairs whose text is unknown; the scores of both sides impute their grades",
-            agreement.unknown_texts,
-        )
+    yield from _describe_ignored(agreement)
     if not agreement.wholly_labelled_queries:
         yield t(
             "No query is wholly labelled, so the figures hold for the labelled pairs alone; for labels on the"
@@ -126,6 +109,28 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
             kind=t("generous") if side > 0 else t("strict"),
             assessor=assessor / agreement.pairs,
             people=people / agreement.pairs,
+        )
+
+
+def _describe_ignored(agreement: LabelAgreement) -> Iterator[str]:
+    """Yield which labels and pairs the figures leave out."""
+    if agreement.unmatched_labels:
+        yield t.translate_plural(
+            "ignored: {count:,} label matches no pair of this run",
+            "ignored: {count:,} labels match no pair of this run",
+            agreement.unmatched_labels,
+        )
+    if agreement.empty_pairs:
+        yield t.translate_plural(
+            "ignored: {count:,} pair without text, which counts as grade 0 on both sides",
+            "ignored: {count:,} pairs without text, which count as grade 0 on both sides",
+            agreement.empty_pairs,
+        )
+    if agreement.unknown_texts:
+        yield t.translate_plural(
+            "ignored: {count:,} pair whose text is unknown; the scores of both sides impute its grade",
+            "ignored: {count:,} pairs whose text is unknown; the scores of both sides impute their grades",
+            agreement.unknown_texts,
         )
 
 
