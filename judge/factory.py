@@ -16,7 +16,8 @@ from judge.assess.assessor import Assessor
 from judge.assess.estimate import QuestionEstimator
 from judge.assess.judging import PanelMember
 from judge.assess.progress import ProgressListener
-from judge.assess.prompts import add_examples, find_default_directory, load_prompts, load_question_prompts
+from judge.assess.prompt_examples import add_examples
+from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
 from judge.assess.question_assessor import QuestionAsker, QuestionAssessor, QuestionKind
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken

@@ -8,7 +8,7 @@
     rerank_assessor, deepeval_assessor  judge one pair with a reranker, or with a metric of DeepEval
     question_assessor                   ask other questions than for a pair's grade
     assignment_plan                     the pairs of a pool in each repeat, and their keys
-    prompts                             render a prompt; add labelled examples to it
+    prompts, prompt_examples            render a prompt; add labelled examples to it
     prompt_environment                  what a template may do
     estimate                            the calls and the cost of a run before it begins
 

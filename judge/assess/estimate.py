@@ -17,7 +17,7 @@ import numpy as np
 
 from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan, VerdictRequest
-from judge.assess.prompts import CACHED_PREFIX
+from judge.assess.prompt_examples import CACHED_PREFIX
 from judge.assess.question_assessor import Answer, Name, QuestionAssessor, QuestionKind, parse_answers
 from judge.characters import estimate_tokens
 from judge.client.limiter import UNCONFIRMED_CONCURRENCY

@@ -7,18 +7,13 @@ this query needs and shows the pair. `again` is added to `user` when a reply cou
 Query, reference and snippet are untrusted, and `system` says so. Query and reference stand on one line
 each. The snippet stands between the lines `<<<MARK` and `MARK>>>`. The mark is derived from what is shown
 and occurs nowhere in it, so no text can close its own fence, and one pair always gives the same bytes.
-
-A provider caches the beginning of a request if it is long enough. Labelled examples fill the instructions up
-to this length, so that a prompt with examples can cost less than one without.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -30,7 +25,6 @@ from jinja2 import meta, nodes
 from jinja2.runtime import Context
 
 from judge.assess.prompt_environment import FENCE_LINES, PromptEnvironment, check_fence, check_statements
-from judge.characters import estimate_tokens
 from judge.errors import InputError, explain_error
 from judge.filesystem import open_text
 from judge.messages import Message, SeparatedNames, join_messages
@@ -48,17 +42,6 @@ _GRADE_ALONE: Mapping[Lang, Mapping[str, str]] = {
     "en": {"graded": "Reply with the grade alone: 0, 1, 2 or 3.", "binary": "Reply with yes or no alone."},
     "zh": {"graded": "只回复等级：0、1、2 或 3。", "binary": "只回复 yes 或 no。"},
 }
-_EXAMPLES_HEAD: Mapping[Lang, str] = {
-    "en": "Examples: other pairs, each with the right reply.",
-    "zh": "示例：其他查询与摘要，各附正确回复。",
-}
-#: From this many equal tokens at the beginning of requests on, providers cache them: OpenAI, Alibaba Cloud
-#: and Google, as their pages say in November 2026.
-CACHED_PREFIX = 1_024
-#: Examples are added until the instructions have this many tokens: the estimate may be 5% too high.
-_WANTED_PREFIX = round(1.05 * CACHED_PREFIX)
-#: The most tokens of one example: a longer one would be most of the prefix.
-_LONGEST_EXAMPLE = 400
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -346,61 +329,3 @@ def _join_lines(text: str) -> str:
 
 def _list_names(names: Iterable[str]) -> str:
     return SeparatedNames(sorted(names)) or Message("nothing")
-
-
-def add_examples(prompts: Prompts, examples: Iterable[Example]) -> Prompts:
-    """Return the prompts with examples behind the instructions: in each language its own, the grades in turn.
-
-    They are added until the instructions are long enough for the cache of a provider. Raises InputError when
-    no example is short enough.
-    """
-    in_turn = sorted(_number_by_grade(examples), key=lambda numbered: (numbered[0], -numbered[1].grade))
-    shown: list[Example] = []
-    templates = dict(prompts.templates)
-    for lang, template in prompts.templates.items():
-        of_language = [example for _, example in in_turn if example.pair.query.lang == lang]
-        texts = _choose_texts(prompts, template, of_language)
-        if texts:
-            shown += (example for example, _ in texts)
-            added = "\n\n".join(("", _EXAMPLES_HEAD[lang], *(text for _, text in texts)))
-            longer = template.replace_system(template.system + added, "examples")
-            templates[lang] = replace(longer, examples_text=added)
-    if not shown:
-        raise InputError(
-            "every example has more than {count} tokens; give shorter ones", count=_LONGEST_EXAMPLE
-        )
-    return replace(prompts, templates=templates, examples=tuple(shown))
-
-
-def _choose_texts(
-    prompts: Prompts, template: Template, examples: Iterable[Example]
-) -> list[tuple[Example, str]]:
-    """Return the first examples until there are enough, each with its text: a pair and its reply."""
-    texts = []
-    tokens = estimate_tokens(f"{template.system}\n\n{_EXAMPLES_HEAD[template.lang]}")
-    for example in examples:
-        text = f"{template.render_pair(example.pair)}\n{_format_reply(prompts, example)}"
-        if estimate_tokens(text) <= _LONGEST_EXAMPLE:
-            texts.append((example, text))
-            tokens += estimate_tokens(f"\n\n{text}")
-            if tokens >= _WANTED_PREFIX:
-                break
-    return texts
-
-
-def _format_reply(prompts: Prompts, example: Example) -> str:
-    is_graded = prompts.scale.name == "graded"
-    value = example.grade if is_graded else ("no", "yes")[example.grade]
-    if not prompts.schema:
-        return str(value)
-    key = "grade" if is_graded else "verdict"
-    return json.dumps({"reason": example.reason, key: value}, ensure_ascii=False)
-
-
-def _number_by_grade(examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
-    """Yield each example with the number of those before it that have its grade and its language."""
-    counts: Counter[tuple[int, Lang]] = Counter()
-    for example in examples:
-        key = example.grade, example.pair.query.lang
-        yield counts[key], example
-        counts[key] += 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10
 
 from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate, RunEstimate
-from judge.assess.prompts import CACHED_PREFIX
+from judge.assess.prompt_examples import CACHED_PREFIX
 from judge.cli.render.tables import Part, make_table
 from judge.cli.terminal import format_duration, t
 from judge.errors import ErrorKind

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from judge.assess.prompts import CACHED_PREFIX, Prompts, add_examples
+from judge.assess.prompt_examples import CACHED_PREFIX, add_examples
+from judge.assess.prompts import Prompts
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Example, Lang, Pair, Query, Snippet
