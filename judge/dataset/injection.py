@@ -12,15 +12,10 @@ import unicodedata
 from functools import cache, lru_cache
 
 from judge.dataset.decoding import REVERSED, ROT13, decode
+from judge.dataset.grade_demands import GRADING_STEMS, urges_grade
 from judge.dataset.injection_patterns import (
-    ADDRESSES,
-    GOOD_GRADE,
-    GOOD_GRADE_STEMS,
-    GRADING,
-    GRADING_STEMS,
     INJECTION_PATTERNS,
     LOOKALIKES,
-    SENTENCE_END,
     InjectionPattern,
     compile_pattern,
     contains_any,
@@ -93,7 +88,7 @@ def _find_flags(triggered: set[str], visible: str, raw_text: str) -> set[str]:
         for name in triggered
         if name in INJECTION_PATTERNS and _matches(INJECTION_PATTERNS[name], visible, raw_text)
     }
-    if _GRADING in triggered and _urges_a_grade(visible):
+    if _GRADING in triggered and urges_grade(visible):
         flags.add(INSTRUCTION)
     return flags
 
@@ -220,16 +215,6 @@ def _join_lines(text: str) -> str:
     if " \n" in text:
         text = compile_pattern(_BLANK_AND_BREAK_IN_CHINESE).sub("", text)
     return _BREAK_IN_CHINESE.sub("", text).replace("\n", " ")
-
-
-def _urges_a_grade(text: str) -> bool:
-    """Return True when one sentence is about grading, names a good grade, and has two marks of an address."""
-    return contains_any(GOOD_GRADE_STEMS, text) and any(
-        sum(compile_pattern(address).search(sentence) is not None for address in ADDRESSES) >= 2
-        for sentence in compile_pattern(SENTENCE_END).split(text)
-        if contains_any(GOOD_GRADE_STEMS, sentence)
-        and all(compile_pattern(subject).search(sentence) for subject in (GOOD_GRADE, GRADING))
-    )
 
 
 def is_stuffed(query: str, text: str) -> bool:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset import clean, injection, injection_patterns
+from judge.dataset import clean, grade_demands, injection, injection_patterns
 from judge.dataset.clean import _HIGH_BYTES, _MISDECODED, looks_misdecoded
 from tests.support.cases import check_each
 
@@ -38,7 +38,7 @@ def test_no_pattern_that_matches_is_passed_over(text: str, raw: str) -> None:
     matching = {name for name, each in PATTERNS.items() if injection._matches(each, visible, raw_text)}
     triggered = injection._find_triggered(visible)
     assert matching <= triggered | injection._find_triggered(raw_text)
-    assert injection._GRADING in triggered or not injection._urges_a_grade(visible)
+    assert injection._GRADING in triggered or not grade_demands.urges_grade(visible)
 
 
 @check_each("name", PATTERNS)
