@@ -25,7 +25,11 @@ from judge.collect.engines import PLACEHOLDERS
 from judge.collect.registry import KNOWN, EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
-from judge.config.option_checks import list_fields, list_keys, list_options
+from judge.config.option_checks import (
+    list_fields,
+    list_keys,
+    list_options,
+)
 from judge.config.run import Config
 from judge.errors import JUDGMENT_ERRORS
 from judge.example import find_dataset as example

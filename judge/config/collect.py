@@ -13,14 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from judge.config.option_checks import (
     STRICT,
-    Addresses,
-    CountValue,
-    NonNegativeNumber,
-    NumberValue,
     Options,
-    PathText,
-    TextList,
-    TextValue,
     list_fields,
     list_keys,
     list_options,
@@ -28,6 +21,15 @@ from judge.config.option_checks import (
     option,
 )
 from judge.config.option_record import CALLS, ENGINES, FILES, INPUT
+from judge.config.option_types import (
+    Addresses,
+    CountValue,
+    NonNegativeNumber,
+    NumberValue,
+    PathText,
+    TextList,
+    TextValue,
+)
 from judge.config.toml_file import read_section, rename_options
 from judge.errors import InputError, suggest_name
 from judge.messages import Message, OptionName

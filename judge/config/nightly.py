@@ -13,16 +13,18 @@ from pydantic.dataclasses import dataclass
 
 from judge.config.option_checks import (
     STRICT,
-    NonNegativeNumber,
-    NumberValue,
     Options,
-    ShareValue,
-    TextValue,
-    VariableName,
     option,
     validate_table,
 )
 from judge.config.option_record import NIGHTS, NIGHTS_FOLDER
+from judge.config.option_types import (
+    NonNegativeNumber,
+    NumberValue,
+    ShareValue,
+    TextValue,
+    VariableName,
+)
 from judge.config.toml_file import ConfigSource
 from judge.messages import Message
 

@@ -1,38 +1,23 @@
-"""What all option tables share: types of values, strict validation, and one wording for what is wrong.
-
-Options that are lists or tables are texts on the command line, such as snippet=text,query=q.
-"""
+"""What all option tables share: strict validation, and one wording for what is wrong."""
 
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 from datetime import date, time
-from decimal import Decimal
-from operator import index
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    WrapValidator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
-from pydantic_core import ArgsKwargs, ErrorDetails, PydanticCustomError
+from pydantic_core import ArgsKwargs, ErrorDetails
 
 from judge.config.option_record import FILES, LIMITS, MEASURING, OTHER_DIMENSIONS, Option
+from judge.config.option_types import NOT_A_VARIABLE
 from judge.config.toml_file import ConfigSource
 from judge.errors import EXPECTED_TYPES, InputError, suggest_name
 from judge.messages import Message, OptionName, SeparatedNames
-from judge.records import WEIGHTED_DIMENSIONS
 
 #: No conversions (true is not a number), no unknown keys, no NaN and no infinity.
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -47,69 +32,9 @@ _EXPECTED = {
 }
 #: Those that an example of the option makes clear.
 _SHOWN_BY_EXAMPLE = frozenset({"string", "int", "tuple"})
-#: The names that a shell takes for a variable and GitHub for a secret; a longer one is a secret itself.
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_NOT_A_VARIABLE = "not_a_variable"
 #: Errors of a key that is no option; the last one is that of `source`.
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden", "dataclass_exact_type"})
 _Table = TypeVar("_Table", bound=BaseModel)
-
-
-def _keep_as_given(value: Any, validate: Any) -> Any:  # noqa: ANN401 - any number
-    """Validate a number but do not turn 1 into 1.0: hashes of paid verdicts are made from it as given."""
-    number = validate(value)
-    return value if isinstance(value, int) else number
-
-
-def _read_whole_number(value: Any) -> Any:  # noqa: ANN401 - any value
-    """Return a whole number of another type, such as NumPy's, as an int, and any other value as it is."""
-    try:
-        return value if isinstance(value, bool) else index(value)
-    except TypeError:
-        return value
-
-
-def _check_variable(name: str) -> str:
-    if name and not VARIABLE.fullmatch(name):
-        raise PydanticCustomError(_NOT_A_VARIABLE, "not a name of a variable")
-    return name
-
-
-#: The name of an environment variable, or no text.
-VariableName = Annotated[
-    str, AfterValidator(_check_variable), Field(description=Message("the name of an environment variable"))
-]
-#: Takes a text as a list of one.
-OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
-WholeNumber = Annotated[int, BeforeValidator(_read_whole_number)]
-NumberValue = Annotated[float, WrapValidator(_keep_as_given), BeforeValidator(_read_whole_number)]
-#: A text; a path is taken as its text. No file has a NUL in its name.
-TextValue = Annotated[
-    str,
-    Field(pattern="^[^\0]*$"),
-    BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value),
-]
-#: The path of a file: the command line reads a `Path`.
-PathText = Annotated[TextValue, Path]
-#: A day as text; a day of TOML is taken as its text.
-DayValue = Annotated[
-    str,
-    BeforeValidator(lambda value: value.isoformat() if type(value) is date else value),
-    Field(description=Message('a day such as "2026-05-01"')),
-]
-TextList = Annotated[tuple[TextValue, ...], Field(strict=False)]
-PathList = Annotated[tuple[PathText, ...], Field(strict=False)]
-CountValue = Annotated[WholeNumber, Field(ge=1)]
-NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
-ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description=Message("a share from 0 to 1"))]
-
-
-def is_day(text: str) -> bool:
-    """Return whether `text` is a day in ISO format, such as 2026-05-01."""
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
 
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
@@ -226,7 +151,7 @@ def _describe_invalid(
     requirement = _describe_requirement(detail, fields[name], key)
     if detail["type"] == "missing":
         return Message("{key} is missing; {requirement}", key=option, requirement=requirement)
-    if detail["type"] == _NOT_A_VARIABLE:
+    if detail["type"] == NOT_A_VARIABLE:
         return Message(
             "{key} is not a name such as MY_KEY (its value is not shown, since it may be a secret);"
             " {requirement}",
@@ -289,119 +214,3 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> M
             )
         return Message("it is {expected}", expected=_EXPECTED[kind])
     return Message(detail["msg"])
-
-
-def _split_columns(value: object) -> object:
-    """Return a table of columns, or texts FIELD=COLUMN,FIELD=COLUMN, as a list of FIELD=COLUMN."""
-    if isinstance(value, Mapping):
-        return tuple(f"{name}={column}" for name, column in value.items())
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
-        return value
-    # A column's name may hold a comma: one that separates is followed by FIELD=.
-    return tuple(part for text in texts for part in re.split(r",(?=\w+=)", text))
-
-
-def _split_table(value: object) -> tuple[str, ...]:
-    """Return a table, or texts NAME=VALUE,NAME=VALUE, as NAME=VALUE each."""
-    if isinstance(value, Mapping):
-        # 1e-07 is 0.0000001, as the command line takes it.
-        texts: Iterable[object] = (
-            f"{name}={Decimal(str(number)):f}" if isinstance(number, float | Decimal) else f"{name}={number}"
-            for name, number in value.items()
-        )
-    else:
-        texts = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    return tuple(part.strip() for text in texts for part in str(text).split(","))
-
-
-def split_prices(value: object) -> tuple[str, ...]:
-    """Return a table of engines' prices, or texts ENGINE=USD,ENGINE=USD, as ENGINE=USD each.
-
-    The text `list` stands for list prices alone. Raise InputError for a price that is not a number from 0.
-    """
-    prices = _split_table(value)
-    for text in prices:
-        name, _, price = text.rpartition("=")
-        if text != "list" and (not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip())):
-            raise InputError(
-                "--costs is {value!r}; it is {form} per 1,000 queries, or list",
-                value=text if isinstance(value, Mapping | Sequence) else value,
-                form=OptionName("--costs ENGINE=USD"),
-            )
-    return prices
-
-
-def split_weights(value: object) -> tuple[str, ...]:
-    """Return a table of weights, or texts NAME=WEIGHT,NAME=WEIGHT, as NAME=WEIGHT each.
-
-    Raise InputError for an unknown or repeated name, and for a weight that is not a number above 0.
-    """
-    weights = _split_table(value)
-    names = [text.partition("=")[0] for text in weights]
-    for number, text in enumerate(weights):
-        name, _, weight = text.partition("=")
-        is_number = re.fullmatch(r"[0-9]*\.?[0-9]+", weight) and float(weight) > 0
-        if name not in WEIGHTED_DIMENSIONS or name in names[:number] or not is_number:
-            raise InputError(
-                "--weights is {value!r}; it is {form} with weights above 0, each of these names at most once:"
-                " {names}",
-                value=text if isinstance(value, Mapping | Sequence) else value,
-                form=OptionName("--weights NAME=WEIGHT"),
-                names=SeparatedNames(WEIGHTED_DIMENSIONS),
-            )
-    return weights
-
-
-def _split_numbers(value: object) -> object:
-    """Return the numbers of a text with commas, as the command line takes a list of numbers."""
-    try:
-        return tuple(map(float, value.split(","))) if isinstance(value, str) else value
-    except ValueError:
-        return value
-
-
-def _read_addresses(value: object) -> object:
-    """Return a list of NAME=URL, as the command line takes addresses, as a table."""
-    if not isinstance(value, list | tuple):
-        return value
-    for text in value:
-        name, _, url = str(text).partition("=")
-        if not (name and url):
-            raise InputError(
-                "--base-url is {value!r:.80}; it is NAME=URL, e.g. searxng=http://localhost", value=text
-            )
-    return dict(str(text).split("=", 1) for text in value)
-
-
-Prices = Annotated[TextList, BeforeValidator(split_prices)]
-Weights = Annotated[TextList, BeforeValidator(split_weights)]
-ColumnNames = Annotated[
-    TextList,
-    BeforeValidator(_split_columns),
-    Field(description=Message('a table such as {snippet = "text"}')),
-]
-Measures = Annotated[
-    TextList, OneOrMore, Field(description=Message('a list of measures such as ["nDCG@10", "AP@10"]'))
-]
-PriceNumbers = Annotated[
-    tuple[NonNegativeNumber, ...],
-    BeforeValidator(_split_numbers),
-    Field(
-        strict=False,
-        min_length=2,
-        max_length=3,
-        description=Message(
-            "the price of input, output and, as a third number, cached tokens in USD per million: {form}",
-            form=OptionName("--price INPUT,OUTPUT"),
-        ),
-    ),
-]
-Thresholds = Annotated[
-    tuple[NumberValue, ...],
-    BeforeValidator(_split_numbers),
-    Field(strict=False, min_length=1, description=Message("a list of scores such as [0.2, 0.5, 0.8]")),
-]
-Addresses = Annotated[
-    Mapping[str, str], BeforeValidator(_read_addresses), Field(description=Message("a table of texts"))
-]

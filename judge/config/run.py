@@ -13,13 +13,19 @@ from pydantic.dataclasses import dataclass
 
 from judge.config.option_checks import (
     STRICT,
+    Options,
+    list_options,
+    make_source,
+    option,
+)
+from judge.config.option_record import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENSIONS
+from judge.config.option_types import (
     ColumnNames,
     CountValue,
     DayValue,
     Measures,
     NonNegativeNumber,
     NumberValue,
-    Options,
     PathList,
     PathText,
     PriceNumbers,
@@ -30,11 +36,7 @@ from judge.config.option_checks import (
     Thresholds,
     Weights,
     WholeNumber,
-    list_options,
-    make_source,
-    option,
 )
-from judge.config.option_record import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENSIONS
 from judge.config.run_checks import check_needed_options, check_tables, check_together, find_unfit_options
 from judge.config.toml_file import TABLES, ConfigSource, read_toml, rename_options
 from judge.errors import InputError

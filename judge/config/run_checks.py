@@ -6,7 +6,8 @@ from collections.abc import Container, Iterable, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.config.option_checks import is_day, list_keys
+from judge.config.option_checks import list_keys
+from judge.config.option_types import is_day
 from judge.errors import InputError
 from judge.messages import Message, NameList, OptionName
 from judge.models.providers import find_provider, split_address

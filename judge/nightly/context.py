@@ -21,7 +21,7 @@ from judge.collect.registry import open_engines
 from judge.config.collect import CollectConfig
 from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
-from judge.config.option_checks import is_day
+from judge.config.option_types import is_day
 from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.dataset.stored_dataset import PooledDataset

@@ -18,7 +18,7 @@ from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
 from judge.client.budget import SpendLimit
 from judge.config.environment import copy_environment
-from judge.config.option_checks import is_day
+from judge.config.option_types import is_day
 from judge.config.toml_file import read_section
 from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report

@@ -18,7 +18,7 @@ from judge.collect.registry import KNOWN, read_custom_engine
 from judge.config.collect import CollectConfig
 from judge.config.environment import copy_environment
 from judge.config.nightly import NightlyConfig
-from judge.config.option_checks import VARIABLE
+from judge.config.option_types import VARIABLE
 from judge.config.run import Config
 from judge.config.toml_file import read_section
 from judge.errors import InputError

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from judge.config.option_checks import is_day
+from judge.config.option_types import is_day
 from judge.nightly.assessor_drift import (
     CanaryCheck,
     find_assessor_changes,

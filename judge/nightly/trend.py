@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from judge.characters import make_natural_key
-from judge.config.option_checks import is_day
+from judge.config.option_types import is_day
 from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.messages import ENGLISH, Bilingual, Message, NameList, Translator, join_messages, make_text

@@ -19,7 +19,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from judge.config.option_checks import STRICT, ShareValue, validate_table
+from judge.config.option_checks import (
+    STRICT,
+    validate_table,
+)
+from judge.config.option_types import ShareValue
 from judge.messages import Message
 from judge.records import Usage
 

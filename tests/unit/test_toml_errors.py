@@ -13,7 +13,10 @@ import pytest
 from judge import example, factory, pipeline, run_input
 from judge.collect.collection import collect
 from judge.config.collect import CollectConfig
-from judge.config.option_checks import list_options, list_spellings
+from judge.config.option_checks import (
+    list_options,
+    list_spellings,
+)
 from judge.config.run import Config
 from judge.config.toml_file import ConfigSource, name_keys
 from judge.errors import InputError
