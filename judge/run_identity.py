@@ -57,7 +57,8 @@ _HASHED = {
 }
 #: Options that change another part by themselves: it is not named beside them.
 _CHANGED_BY = {
-    "dataset": {"lang", "max_chars"},
+    "dataset": {"dates", "lang", "max_chars"},
+    "dates": {"as_of"},
     "max_tokens": {"thinking"},
     "prompts": {"scale", "assessor"},
     "relevant_from": {"scale"},
