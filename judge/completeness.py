@@ -13,6 +13,9 @@ from judge.flags import TEXT_CUT, TEXT_MISSING
 from judge.messages import Message
 from judge.records import CONTENT_FILTER, Judgment
 
+#: The error kinds of pairs that no model is asked about.
+_WITHOUT_TEXT = frozenset({TEXT_MISSING, TEXT_CUT})
+
 
 def check_run(
     summary: Summary, judging: JudgingResult, asker: QuestionAsker, least: float
@@ -65,7 +68,12 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
         )
     for member in members:
         if member.judged < least * of_assessor:
-            failures = [failure for failure in judging.failures if failure.assessor == member.name]
+            # A pair without a text is the same failure of every member.
+            failures = {
+                (failure.key, failure.repeat): failure
+                for failure in judging.failures
+                if failure.assessor == member.name or failure.error in _WITHOUT_TEXT
+            }.values()
             return RunIncomplete(
                 "{assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
                 " {least:.0%}{failures}; {advice}",
@@ -122,7 +130,7 @@ def advise_on_failed_pairs(failures: Iterable[Judgment]) -> str:
     kinds = set(counts)
     if kinds == {TEXT_CUT}:
         return Message("raise max_chars and name another --out: stored judgments are not paid again")
-    if kinds <= {TEXT_MISSING, TEXT_CUT}:
+    if kinds <= _WITHOUT_TEXT:
         return Message("add the missing texts and name another --out: stored judgments are not paid again")
     if kinds == {CONTENT_FILTER}:
         return Message(
@@ -134,6 +142,12 @@ def advise_on_failed_pairs(failures: Iterable[Judgment]) -> str:
             "run the same command again to get the rest, except for {count:,} that a content filter refused:"
             " for these use another model, or lower --min-coverage",
             count=counts[CONTENT_FILTER],
+        )
+    if TEXT_MISSING in kinds:
+        return Message(
+            "run the same command again to get the rest, except for {count:,} without a text: add the missing"
+            " texts and name another --out",
+            count=counts[TEXT_MISSING],
         )
     if kinds == {"bad_request"}:
         return Message(

@@ -283,3 +283,27 @@ def test_members_without_verdicts_give_no_order(tmp_path: Path) -> None:
     assert "openai:mute/graded made only 0 of 12 judgments" in result.stdout
     assert "same order" not in result.stdout
     assert "openai:mute/graded made 0 of 12 judgments, less than --min-coverage" in result.stderr
+
+
+@pytest.mark.parametrize("models", [("a",), ("a", "b")])
+def test_the_advice_on_missing_texts_and_other_failures_says_which_is_for_which(
+    tmp_path: Path, models: tuple[str, ...]
+) -> None:
+    rows = make_rows(1, 1, 5)
+    rows[0]["snippet"] = rows[1]["snippet"] = None
+
+    def reply(request: ChatRequest) -> Reply:
+        return Reply(text="It is good.") if "text 0.0.4" in request.prompt else reply_with_grade(request)
+
+    with LoopbackServer(reply) as server:
+        words = (word for model in models for word in ("-m", f"openai:{model}"))
+        url = ("--base-url", server.openai_url)
+        result = run_judge(
+            "run", write_rows(tmp_path / "d.jsonl", rows), *words, *url, "--out", tmp_path / "r"
+        )
+    assert result.returncode == 3
+    assert (
+        " (2 of 3 failed with 'no_text': the dataset does not say what the engine showed); run the same"
+        " command again to get the rest, except for 2 without a text: add the missing texts and name another"
+        " --out\n"
+    ) in result.stderr
