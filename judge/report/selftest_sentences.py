@@ -128,6 +128,9 @@ def warn_unreliable(t: Translator, summary: Summary) -> Iterator[str]:
             yield t(
                 "This assessor is not reliable: in its self-test, {wrong}; do not choose an engine by it."
                 if len(summary.selftest) == 1
+                else "The assessor {name} is not reliable: in its self-test, {wrong}; do not choose an engine"
+                " by it."
+                if summary.runs
                 else "The assessor {name} is not reliable: in its self-test, {wrong}; leave it out of the"
                 " panel.",
                 name=name,

@@ -156,6 +156,12 @@ def test_a_bad_self_test_is_a_warning_that_names_the_bad_shares_alone() -> None:
         "The assessor openai:m1/graded is not reliable: in its self-test, 18% of hostile or empty snippets"
         " got too high a grade; leave it out of the panel."
     ]
+    # Several runs with an assessor each are no panel.
+    of_runs = replace(add_selftests(good, bad), runs=("runs/a", "runs/b"))
+    assert list(warn_unreliable(ENGLISH, of_runs)) == [
+        "The assessor openai:m1/graded is not reliable: in its self-test, 18% of hostile or empty snippets"
+        " got too high a grade; do not choose an engine by it."
+    ]
 
 
 def test_a_missing_self_test_is_told_with_the_command_and_what_a_similar_one_has() -> None:
