@@ -8,6 +8,7 @@ from dataclasses import replace
 from judge.analysis.dimension_summary import average_values
 from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades, score_run
 from judge.analysis.summary import SCHEMA_VERSION, Controls, DecidingQueries, DecidingQuery, Summary
+from judge.characters import make_natural_key
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.flags import EMPTY_SNIPPET, LABEL
 from judge.measure.columns import JudgmentColumns, ResultColumns
@@ -47,7 +48,9 @@ def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None)
     judged = int(columns.rows["is_graded"].sum())
     assessed = (judgment for judgment in run.judgments if LABEL not in judgment.flags)
     all_judgments = len(pool.pairs) * spec.repeats
-    engines = summarise_engines(scores, results, columns.average_scores())
+    results_by_engine = summarise_engines(scores, results, columns.average_scores())
+    # Engines with equal means are shown in this order.
+    engines = {name: results_by_engine[name] for name in sorted(results_by_engine, key=make_natural_key)}
     flagged = results.mark_flags(INJECTION_FLAGS)
     flagged_counts = zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
 

@@ -12,7 +12,6 @@ from math import inf
 from typing import Final, Literal
 
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
-from judge.characters import make_natural_key
 from judge.errors import InputError
 from judge.measure.compare import PairComparison
 from judge.measure.engine_agreement import SharedVendor
@@ -225,11 +224,11 @@ class Summary:
         return chosen
 
     def sort_engines(self, measure: str) -> list[str]:
-        """Return the engines, highest mean first, those without a mean last; equal ones by name."""
+        """Return the engines, highest mean first, those without a mean last; equal ones as in `engines`."""
         means = {name: engine.measures[measure].mean for name, engine in self.engines.items()}
         # Means that are equal in theory differ by rounding.
         place = {name: inf if mean is None else -round(mean, 9) for name, mean in means.items()}
-        return sorted(means, key=lambda name: (place[name], make_natural_key(name)))
+        return sorted(means, key=place.__getitem__)
 
     @property
     def deciding_measure(self) -> str:

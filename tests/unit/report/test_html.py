@@ -134,7 +134,7 @@ def test_the_facts_name_no_prompt_of_a_language_without_queries(tmp_path: Path) 
 
 def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: Path) -> None:
     # Isolated, the longer name would sort before the shorter; numbered, the first after the second.
-    engines = ["a\u00a0b", "a b", "x", "xy"]
+    engines = ["a\u00a0b", "a b", "x", "xy", "engine-28", "engine-3"]
     rows = [
         {
             "query_id": f"q{number}",
@@ -149,7 +149,11 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
     folder = run_lexical(tmp_path / "tied", rows)
     summary = load_summary(RunFolder(folder))
     order = summary.sort_engines("nDCG@10")
-    assert order == sorted(engines)
+    assert order == ["a b", "a\u00a0b", "engine-3", "engine-28", "x", "xy"]
+    assert [{row.a, row.b} for row in summary.select_comparisons("nDCG@10")][:2] == [
+        {"a b", "a\u00a0b"},
+        {"a b", "engine-3"},
+    ]
     labels = make_labels(summary.engines)
     shown = use_display_names(summary).sort_engines("nDCG@10")
     assert shown == [isolate(labels[engine]) for engine in order]
