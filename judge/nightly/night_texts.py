@@ -42,6 +42,7 @@ from judge.report.display_text import (
     format_cost,
     format_p_value,
     format_plain_number,
+    format_share,
     isolate,
     truncate_with_ellipsis,
 )
@@ -205,8 +206,9 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
             if count
         )
         yield t(
-            "{night.judged:,} of {night.judgments:,} judged ({night.coverage:.1%}), {queries}{failures}",
+            "{night.judged:,} of {night.judgments:,} judged ({coverage}), {queries}{failures}",
             night=record,
+            coverage=format_share(record.coverage, form=".1%"),
             queries=count_queries(t, record.queries),
             failures=t("; failed: {kinds}", kinds=kinds) if kinds else "",
         )

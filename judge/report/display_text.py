@@ -286,6 +286,8 @@ def _format_end(end: float, form: str) -> str:
 
 def format_plain_number(value: float | None, form: str = ".3f", nothing: str = "-") -> str:
     """Return a number of a text that is copied, with a hyphen as its sign; `nothing` for None."""
+    if form.endswith("%"):
+        return format_share(value, nothing, form)
     return nothing if value is None else format(value, form)
 
 
@@ -307,14 +309,15 @@ def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
     return " … ".join(shown) or NOTHING
 
 
-def format_share(value: float | None, nothing: str = NOTHING) -> str:
+def format_share(value: float | None, nothing: str = NOTHING, form: str = ".0%") -> str:
     """Return a share as a percentage, `nothing` for None; only all are 100%, and only none is 0%."""
     if value is None:
         return nothing
-    text = f"{value:.0%}"
-    if text == "100%" and value < 1:
-        return ">99%"
-    return "<1%" if text == "0%" and value > 0 else text
+    text = format(value, form)
+    least = 10.0 ** -(int(form[1:-1]) + 2)  # the least share that does not round to 0
+    if value < 1 and text == format(1, form):
+        return f">{format(1 - least, form)}"
+    return f"<{format(least, form)}" if value > 0 and text == format(0, form) else text
 
 
 def format_counted_share(t: Translator, share: CountedShare) -> str:

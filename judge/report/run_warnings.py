@@ -13,7 +13,12 @@ from judge.messages import Translator
 from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
-from judge.report.display_text import count_queries, format_plain_number, translate_remark
+from judge.report.display_text import (
+    count_queries,
+    format_plain_number,
+    format_share,
+    translate_remark,
+)
 
 #: From this share of results without a text on, the field of the engine may have another name.
 _MISSING_TEXT = 0.5
@@ -100,12 +105,13 @@ def _warn_unjudged(t: Translator, summary: Summary) -> str:
         missing,
     )
     return t.translate_plural(
-        "{count:,} of {run.judgments:,} judgments has no grade (coverage {run.coverage:.1%}){failures}."
+        "{count:,} of {run.judgments:,} judgments has no grade (coverage {coverage}){failures}."
         "{advice}{imputed}",
-        "{count:,} of {run.judgments:,} judgments have no grade (coverage {run.coverage:.1%}){failures}."
+        "{count:,} of {run.judgments:,} judgments have no grade (coverage {coverage}){failures}."
         "{advice}{imputed}",
         missing,
         run=summary,
+        coverage=format_share(summary.coverage, form=".1%"),
         failures=t(": {names}", names=t.join(failures)) if failures else "",
         advice=advise_on_failures(t, summary.failures, waiting=waiting > 0),
         imputed=imputed if summary.judged else "",

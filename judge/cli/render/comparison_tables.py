@@ -40,6 +40,7 @@ from judge.report.display_text import (
     format_p_value,
     format_plain_number,
     format_plain_range,
+    format_share,
 )
 from judge.report.page_tables import COLUMN_NOTES, COUNT_COLUMNS
 from judge.report.run_warnings import warn_incomplete, warn_without_results
@@ -128,8 +129,9 @@ def _describe_result(summary: Summary, run: Path, measure: str | None, max_pairs
     judged = count_pairs(t, summary.pairs)
     yield t(
         "{queries}, {engines}, judged down to rank {run.depth} by {assessor}, {repeats}; {pairs},"
-        " {run.coverage:.1%} judged",
+        " {coverage} judged",
         run=summary,
+        coverage=format_share(summary.coverage, form=".1%"),
         assessor=summary.assessor,
         queries=count_queries(t, summary.queries),
         engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),

@@ -27,6 +27,7 @@ from judge.report.display_text import (
     format_cost,
     format_plain_number,
     format_plain_range,
+    format_share,
 )
 from judge.report.page_tables import COLUMN_NOTES, list_return_columns
 from judge.report.run_warnings import list_warnings, warn_flagged, warn_incomplete, warn_without_results
@@ -121,12 +122,11 @@ def _describe_judging(result: RunResult) -> Iterator[str]:
     if not wanted:
         return
     yield t(
-        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls}; in total {tokens:,} tokens"
-        "{cost}",
+        "{judged:,} of {wanted:,} judged by {assessor} ({share}); {calls}; in total {tokens:,} tokens{cost}",
         judged=judged,
         wanted=wanted,
         assessor=summary.assessor,
-        share=judged / wanted,
+        share=format_share(judged / wanted, form=".1%"),
         calls=count_new_calls(t, result.calls_made),
         tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
         cost=_describe_cost(cost) if cost else "",

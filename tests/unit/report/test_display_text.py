@@ -11,6 +11,7 @@ from judge.report.display_text import (
     format_plain_number,
     format_plain_range,
     format_range,
+    format_share,
     isolate,
     mark_names,
     mark_row_name,
@@ -37,6 +38,22 @@ def test_numbers_of_a_page_have_a_minus_and_those_of_other_texts_a_hyphen() -> N
     assert format_range((-0.5, 0.25), "+.2f") == "−0.50 … +0.25"
     assert format_plain_number(-0.0371, "+.3f") == "-0.037"
     assert (format_number(None), format_plain_number(None)) == ("–", "-")
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (1999 / 2000, ".1%", ">99.9%"),
+        (1.0, ".1%", "100.0%"),
+        (0.9994, ".1%", "99.9%"),
+        (0.0004, ".1%", "<0.1%"),
+        (0.0, ".1%", "0.0%"),
+        (0.996, ".0%", ">99%"),
+        (0.004, ".0%", "<1%"),
+    ],
+)
+def test_only_all_are_100_percent_and_only_none_is_0_percent(value: float, form: str, shown: str) -> None:
+    assert format_share(value, form=form) == format_plain_number(value, form) == shown
 
 
 def test_an_end_of_an_interval_that_is_not_0_shows_on_which_side_of_0_it_is() -> None:

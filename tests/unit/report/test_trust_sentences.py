@@ -51,6 +51,8 @@ def test_grades_are_imputed_only_where_something_is_judged() -> None:
     assert "their grades are imputed" in warn_incomplete(ENGLISH, some)
     assert "imputed" not in warn_incomplete(ENGLISH, none)
     assert "10 of 10 judgments have no grade" in warn_incomplete(ENGLISH, none)
+    nearly = replace(some, judgments=2000, judged=1999, coverage=0.9995)
+    assert "1 of 2,000 judgments has no grade (coverage >99.9%)" in warn_incomplete(ENGLISH, nearly, 1.0)
     assert "插补" in warn_incomplete(CHINESE, some)
     assert "插补" not in warn_incomplete(CHINESE, none)
 
