@@ -58,7 +58,6 @@ _HASHED = {
 #: Options that change another part by themselves: it is not named beside them.
 _CHANGED_BY = {
     "dataset": {"dates", "lang", "max_chars"},
-    "dates": {"as_of"},
     "max_tokens": {"thinking"},
     "prompts": {"scale", "assessor"},
     "relevant_from": {"scale"},

@@ -59,6 +59,9 @@ def explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Quer
     assessors = sorted({run.spec.assessor for run in runs.values()})
     if len(assessors) > 1:
         return Message("judged by different assessors ({names})", names=NameList(assessors))
+    # The snippet of a pair has a date only if prompts show it.
+    if len({any(pair.snippet.date for pair in run.pool.pairs) for run in runs.values()}) > 1:
+        return Message("judged with and without dates in the prompts")
     versions: dict[str, set[str]] = {}
     parameters = set()
     for run in runs.values():

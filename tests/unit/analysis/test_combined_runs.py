@@ -47,9 +47,10 @@ def run(
     depth: int = 10,
     measures: str = "nDCG@5 AP@5 P@5 sDCG@5",
     prompt: str = "graded 1",
+    dates: bool = False,
 ) -> JudgedRun:
     """A run whose assessor believes what snippets say of themselves."""
-    data = read_dataset(rows, lang="en", max_chars=1000)
+    data = read_dataset(rows, lang="en", max_chars=1000, dates=dates)
     data, pooled = pool_dataset(data, depth)
     judgments = tuple(
         _make_judgment(pair.query.id, pair.snippet.id, pair.snippet.text, repeat, assessor, prompt)
@@ -271,6 +272,16 @@ def test_prompts_that_differ_on_a_query_do_too() -> None:
     assert "judged with different prompts" in result.notes[0]
     elsewhere = combine_runs({"one": first, "two": run(make_list("B", [3]), prompt="graded 1")})
     assert not is_pool_free(elsewhere)
+
+
+def test_dates_in_the_prompts_of_one_run_do_too() -> None:
+    rows = [{**row, "date": "2026-01-01"} for row in make_list("A", [3, 1])]
+    result = combine_runs({"one": run(rows), "two": run(rows, dates=True)})
+    assert is_pool_free(result)
+    assert "judged with and without dates in the prompts" in result.notes[0]
+    # Without a date, the prompts are the same.
+    undated = make_list("A", [3, 1])
+    assert not is_pool_free(combine_runs({"one": run(undated), "two": run(undated, dates=True)}))
 
 
 def test_without_a_measure_that_no_pool_divides_it_says_how_to_get_one() -> None:
