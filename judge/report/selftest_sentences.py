@@ -48,7 +48,10 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
 
 
 def _describe_similar(t: Translator, entry: SelfTestEntry) -> str:
-    """Return in which options the most similar self-test of the model differs; "" where it has none."""
+    """Return in which options the most similar self-test of the model differs; "" where it has none.
+
+    Each scale has prompts of its own, so they are not named beside it.
+    """
     differences = [
         t(
             "{option} {value} (this run: {own})",
@@ -57,6 +60,7 @@ def _describe_similar(t: Translator, entry: SelfTestEntry) -> str:
             own=truncate_with_ellipsis(entry.options.get(name, ""), _LONGEST_VALUE) or t("unset"),
         )
         for name, value in entry.similar.items()
+        if not (name == "prompts" and "scale" in entry.similar)
     ]
     return t("; there is one with {differences}", differences=t.join(differences)) if differences else ""
 

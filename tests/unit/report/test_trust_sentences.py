@@ -179,6 +179,10 @@ def test_a_missing_self_test_is_told_with_the_command_and_what_a_similar_one_has
         "There is no self-test of openai:m0/graded with the options of this run; there is one with --base-url"
         " http://b/v1 (this run: http://a/v1) and --top-p unset (this run: 0.9). To add one, run " + command
     )
+    # Each scale has prompts of its own.
+    scaled = replace(missing, similar={"scale": "binary", "prompts": "en-binary-1"})
+    (sentence,) = describe_selftests(ENGLISH, add_selftests(scaled), "runs/a")
+    assert "; there is one with --scale binary (this run: graded). To add one, run " in sentence
 
 
 @check_each(
