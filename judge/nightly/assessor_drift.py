@@ -135,11 +135,14 @@ def _collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrad
     return CanaryGrades(grades, served, requested, sum(map(len, grades.values())), unreadable)
 
 
-def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: NightlyConfig) -> CanaryCheck:
+def check_canaries(
+    run: RunResult, at_baseline: CanaryGrades | None, rules: NightlyConfig, *, has_same_settings: bool
+) -> CanaryCheck:
     """Compare all canary runs of the night, of which `run` is the last, with the grades at the baseline.
 
     Where there are none, they are compared with those of the first run of the night. A run that was
-    configured differently, before judge.toml was corrected, is of another assessor.
+    configured differently, before judge.toml was corrected, is of another assessor. `has_same_settings` tells
+    whether the assessor has the settings of the baseline.
     """
     tonight = _collect_grades(run.judgments, run.summary.judgments)
     earlier = [RunFolder(folder) for folder in list_canary_runs(run.folder.parent) if folder != run.folder]
@@ -149,7 +152,10 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: Nigh
     reasons: tuple[str, ...] = ()
     comparison, accepted = GradeComparison(), frozenset[str]()
     if before is not None:
-        runs = (find_assessor_changes(grades, before, rules) for grades in (*past, tonight))
+        runs = (
+            find_assessor_changes(grades, before, rules, has_same_settings=has_same_settings)
+            for grades in (*past, tonight)
+        )
         reasons = tuple(dict.fromkeys(chain.from_iterable(runs)))
         comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
         accepted = tonight.served - before.served if before.served and not reasons else accepted
@@ -163,8 +169,13 @@ def check_canaries(run: RunResult, at_baseline: CanaryGrades | None, rules: Nigh
     )
 
 
-def find_assessor_changes(tonight: CanaryGrades, before: CanaryGrades, rules: NightlyConfig) -> Iterator[str]:
-    """Yield why the assessor of this night's canaries is another one than `before`."""
+def find_assessor_changes(
+    tonight: CanaryGrades, before: CanaryGrades, rules: NightlyConfig, *, has_same_settings: bool = True
+) -> Iterator[str]:
+    """Yield why the assessor of this night's canaries is another one than `before`.
+
+    With other settings, it is one with any name, so it does not help to accept the name.
+    """
     comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
     moved = [*find_grade_drift(comparison, rules)]
     # The server answers, so far more replies without a verdict are of another assessor.
@@ -199,7 +210,7 @@ def find_assessor_changes(tonight: CanaryGrades, before: CanaryGrades, rules: Ni
                 change=change,
                 names=names,
             )
-            if accepts
+            if accepts and has_same_settings
             else change
         )
     yield from moved

@@ -209,7 +209,7 @@ def _judge(
     canary_progress, progress = listeners
     # The limits are for the canaries and the pool together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
-    check = _judge_canaries(context, spend_limit, canary_progress)
+    check = _judge_canaries(context, spend_limit, canary_progress, has_same_settings=not setting_changes)
     judged = JudgedNight(setting_changes, [*explain_unanswered_canaries(check, rules)], check)
     # A user who changes the options needs a night that can be the baseline, so such a night is judged.
     is_stopped = judged.early_changes and not setting_changes and rules.judge_on_drift == "stop"
@@ -226,7 +226,7 @@ def _judge(
 
 
 def _judge_canaries(
-    context: NightContext, spend_limit: SpendLimit, progress: _Listener
+    context: NightContext, spend_limit: SpendLimit, progress: _Listener, *, has_same_settings: bool
 ) -> CanaryCheck | None:
     repeats = context.rules.canary_repeats
     if not repeats:
@@ -239,7 +239,7 @@ def _judge_canaries(
         update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
     run = pipeline.run(config, progress=progress, spend_limit=spend_limit, with_report=False)
     at_baseline = context.baseline.canaries if context.baseline else None
-    return assessor_drift.check_canaries(run, at_baseline, context.rules)
+    return assessor_drift.check_canaries(run, at_baseline, context.rules, has_same_settings=has_same_settings)
 
 
 def _choose_canary_folder(context: NightContext) -> Path:

@@ -75,8 +75,12 @@ def test_the_report_of_an_earlier_start_has_the_status_of_the_night(project: Nig
 def test_other_options_are_judged_in_full_for_they_are_to_be_the_baseline(project: NightlyProject) -> None:
     freeze(project)
     project.configure(STOP, "temperature = 0.7")
+    project.judge.served = "fake-2"
     record = project.run_night(project.begin_day())
     assert (record["status"], record["coverage"], record["stopped"]) == ("assessor drift", 1.0, False)
+    # To accept the name would not end the drift.
+    change = "the served model changed: the server names fake-2 tonight, fake at the baseline"
+    assert change in record["reasons"]
 
 
 def test_a_new_name_of_the_model_is_accepted_by_rule_while_no_canary_moves(project: NightlyProject) -> None:
