@@ -332,11 +332,11 @@ def _read_example(row: ParsedRow, scale: Scale, options: TextOptions) -> Example
 
 
 def _make_pair(row: ParsedRow, options: TextOptions) -> Pair:
-    """Return the pair of a row; raise InputError where it has no text."""
+    """Return the pair of a row; raise InputError without a query, or without a title and a snippet."""
     query = clean.clean_query(unescape_candidates(row.query)[0])
     raw = RawSnippet(*(unescape_candidates(text)[0] for text in row.snippet or RawSnippet("")))
     snippet = clean.clean_snippet(raw, max_chars=options.max_chars, query=query, dates=options.dates)
-    if not (query and snippet.text):
+    if not (query and (snippet.text or snippet.title)):
         raise InputError(
             "{place} has no readable text; an example needs a query and a snippet",
             place=row.locate_field("snippet" if query else "query"),

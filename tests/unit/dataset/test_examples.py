@@ -58,12 +58,13 @@ def test_the_file_of_a_plan_has_the_reason_as_a_comment_and_protected_cells(tmp_
     path = tmp_path / "plan.csv"
     path.write_text(
         "query_id,query,reference,snippet_id,title,date,snippet,grade,comment\n"
-        "q1,'=A1,,s1,,,'- Tea,3,It is a list.\nq1,'=A1,,s2,,,Rain,0,\n",
+        "q1,'=A1,,s1,,,'- Tea,3,It is a list.\nq1,'=A1,,s2,,,Rain,0,\nq1,'=A1,,s3,Milk,,,1,It has a title.\n",
         encoding="utf-8",
     )
-    (example,) = read_examples(path, GRADED, OPTIONS)
+    example, titled = read_examples(path, GRADED, OPTIONS)
     assert (example.pair.query.text, example.pair.snippet.text) == ("=A1", "- Tea")
     assert (example.grade, example.reason) == (3, "It is a list.")
+    assert (titled.pair.snippet.title, titled.pair.snippet.text, titled.grade) == ("Milk", "", 1)
 
 
 @check_each(
