@@ -123,7 +123,7 @@ def _list_notes(trend: Trend) -> Iterator[str]:
     """Yield the last regression, the nights that numbers leave out, the cost, the signs, what happened."""
     yield format_plain(write_headline(t, trend.nights))
     if any(row.to_baseline for row in trend.engines.values()):
-        yield t("to baseline: the change from the baseline on the last night")
+        yield t("to baseline: the change from the baseline on the night of the last value")
     if trend.left_out:
         yield t(
             "first, last, min and max of engines are without nights that are incomplete, that have"

@@ -147,7 +147,7 @@ def test_the_change_from_the_baseline_is_of_the_night_of_the_last_value(tmp_path
     result = make_trend(trend.read_history(write_nights(tmp_path, nights)))
     row = result.engines["bing"]
     assert (row.last, row.to_baseline) == (0.58, TrendValue(-0.03, (-0.045, -0.015), 100))
-    assert "to baseline: the change from the baseline on the last night" in render_trend(result)
+    assert "to baseline: the change from the baseline on the night of the last value" in render_trend(result)
 
 
 def test_a_fine_night_with_a_drop_to_look_at_is_among_the_events(tmp_path: Path) -> None:
