@@ -65,7 +65,7 @@ FLAGS: Mapping[str, Message] = {
     NO_REASON: Message("no reason given"),
     LABEL: Message("graded by a person"),
     SHOWN_AS_EXAMPLE: Message("an example in the prompt"),
-    RE_ASKED: Message("re-asked"),
+    RE_ASKED: Message("asked again after an unreadable reply"),
     SERVED_BY: Message("served by another model"),
     PANEL_SPLIT: Message("the panel's members differ"),
     PANEL_TIE: Message("a tie in the panel"),

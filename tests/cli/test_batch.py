@@ -548,7 +548,7 @@ def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_p
         where = f"19 pairs are in a batch at {server.openai_url}"
         assert f"{where}; run again with --batch to collect it" in result.stderr
         estimate = run_judge("estimate", *make_batch_words(tmp_path, server)[1:])
-        assert "1 known, 0 calls to pay" in estimate.stdout
+        assert "1 without a call, 0 calls to pay" in estimate.stdout
         assert "19 of them are in batches at the server" in estimate.stdout
         server.rules = BatchRules()
         assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0

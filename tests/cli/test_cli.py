@@ -334,7 +334,7 @@ def test_estimate_counts_what_is_still_to_be_paid(tmp_path: Path) -> None:
         assert "$" in before.stdout
         assert server.requests == []
         run_judge("run", *words, "--max-calls", 5)
-        assert "5 known, 15 calls to pay" in run_judge("estimate", *words).stdout
+        assert "5 without a call, 15 calls to pay" in run_judge("estimate", *words).stdout
 
 
 def test_custom_prompts_are_used(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path)
             "estimate", *words[1:], "--controls", "--control-pairs", 30, "--out", tmp_path / "run"
         )
         assert "30 of the pairs are controls" in estimate.stdout
-        assert "94 judgments: 64 known, 30 calls to pay" in estimate.stdout
+        assert "94 judgments: 64 without a call, 30 calls to pay" in estimate.stdout
         result = judge_rows(tmp_path, server, 2, "--controls", "--control-pairs", 30)
         requests = server.requests[calls:]
         assert len(requests) == 30

@@ -25,7 +25,7 @@ def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: P
         estimate = run_judge("estimate", *words[1:])
         assert estimate.returncode == 0, estimate.stderr
         assert remark in estimate.stdout
-        assert "2 judgments: 0 known, 2 calls to pay" in estimate.stdout
+        assert "2 judgments: 0 without a call, 2 calls to pay" in estimate.stdout
         # A near-duplicate may state other points: 1 query and 3 pairs.
         assert "points: at most 4 questions" in run_judge("estimate", *words[1:], "--points").stdout
         run = run_judge(*words, "--out", out, "--repeats", 2)

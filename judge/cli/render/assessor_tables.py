@@ -86,7 +86,7 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
     judgments = t.translate_plural("{count:,} judgment", "{count:,} judgments", estimate.judgments)
     if estimate.price == FREE_PRICE:
         yield t(
-            "{judgments}: {run.known:,} known, {run.calls:,} to make in this process, at no cost",
+            "{judgments}: {run.known:,} without a call, {run.calls:,} to make in this process, at no cost",
             judgments=judgments,
             run=estimate,
         )
@@ -95,7 +95,7 @@ def _describe_assessor(estimate: AssessorEstimate) -> Iterator[str]:
     if estimate.again:
         again = t(", and about {count:,} more for retries and re-asks", count=estimate.again)
     yield t(
-        "{judgments}: {run.known:,} known, {calls} to pay{again}",
+        "{judgments}: {run.known:,} without a call, {calls} to pay{again}",
         judgments=judgments,
         run=estimate,
         calls=count_calls(t, estimate.calls),
