@@ -95,16 +95,15 @@ def open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
             raise InputError("the dataset is the rows; omit {names}", names=NameList(named))
         return open_dataset(rows, row_format, options)
     with config.source.add_error_context("data", "topics", "docs", "trec_runs"):
-        if config.trec_runs and (not (config.topics and config.docs) or config.data):
-            missing = [OptionName(f"--{name}") for name in ("topics", "docs") if not getattr(config, name)]
+        files = {"--topics": config.topics, "--docs": config.docs, "--run": config.trec_runs}
+        if any(files.values()) and (not all(files.values()) or config.data):
+            missing = [OptionName(option) for option, value in files.items() if not value]
             raise InputError(
                 "TREC input is --topics, --docs and --run, and no other dataset; {what}",
                 what=Message("add {options}", options=NameList(missing))
                 if missing
                 else Message("omit data, which is {file!r}", file=config.data),
             )
-        if not config.trec_runs and (config.topics or config.docs):
-            raise InputError("TREC input is --topics, --docs and --run; --run is missing")
         if not (config.trec_runs or config.data):
             raise InputError(
                 "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"

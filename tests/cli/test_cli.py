@@ -234,8 +234,8 @@ def write_results(folder: Path, text: str) -> None:
     ("words", "expected"),
     [
         (["run"], "no dataset was named"),
-        (["run", "--topics", "t.tsv", "--docs", "d.tsv"], "--run is missing"),
-        (["run", "d.jsonl", "--topics", "t.tsv"], "--run is missing"),
+        (["run", "--topics", "t.tsv", "--docs", "d.tsv"], "; add --run"),
+        (["run", "d.jsonl", "--topics", "t.tsv"], "; add --docs and --run"),
         (["run", "--topics", "t.tsv", "--run", "r.txt"], "add --docs"),
         (["run", "d.jsonl", "--run", "r.txt"], "add --topics and --docs"),
         (["run", "absent.jsonl", "-m", "lexical"], "absent.jsonl: no such file"),
