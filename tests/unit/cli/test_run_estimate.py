@@ -95,7 +95,9 @@ def test_the_plans_are_compared() -> None:
 
 
 def test_nothing_to_pay_is_one_line() -> None:
-    assert render_estimate({**ESTIMATE, "calls": 0})[1:] == ["2,000 judgments: 500 without a call, 0 calls to pay"]
+    assert render_estimate({**ESTIMATE, "calls": 0})[1:] == [
+        "2,000 judgments: 500 without a call, 0 calls to pay"
+    ]
 
 
 def test_a_panel_is_told_by_member() -> None:
