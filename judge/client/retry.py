@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential, wait_random
 
 from judge.errors import CallError, RetryableError
-
-if TYPE_CHECKING:
-    from tenacity import AsyncRetrying, RetryCallState
 
 #: Longest wait for a Retry-After, in seconds; a longer one is cut where `RequestLimits.max_wait` allows more.
 MAX_RETRY_AFTER = 600.0
@@ -64,9 +62,6 @@ def make_retry_policy(
     A rate limit (HTTP 429) costs neither attempts nor retries of the budget; it is retried for `max_wait`
     seconds.
     """
-    # Most runs retry nothing.
-    from tenacity import AsyncRetrying, retry_if_exception_type, wait_exponential, wait_random
-
     backoff = wait_exponential(multiplier=0.5, max=60) + wait_random(0, 0.5)
     # Pairs with the same Retry-After must not all be retried at the same time.
     jitter = wait_random(0, 0.25)
