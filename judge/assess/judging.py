@@ -28,6 +28,7 @@ from judge.assess.batch_client import BatchClient
 from judge.assess.pair_runner import PairRunner, PairScheduler
 from judge.assess.progress import JudgmentRecorder, ProgressListener
 from judge.cache import FileCache, make_cache_path, make_key
+from judge.client.availability import MAX_REFUSALS
 from judge.client.client import ModelClient
 from judge.client.limiter import Circuit
 from judge.errors import Interrupted, JudgeError, StoreError
@@ -39,9 +40,6 @@ from judge.records import Judgment, Pair
 from judge.store.store import VerdictStore
 from judge.store.window import LeaseWindow
 from judge.stored_records import StoredRecords, chain_records
-
-#: So many of the first pairs without a verdict show whether an earlier start stopped at them.
-_FIRST_PAIRS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +155,8 @@ async def judge_pairs(
     recorder.begin(store, member.title)
     client.availability.has_completion |= recorder.has_verdict
     missing = log.find_missing_indices()
-    first_calls = store.read_calls(plan.list_keys(missing[:_FIRST_PAIRS]))
+    # An earlier start may have stopped at the pairs that come first now.
+    first_calls = store.read_calls(plan.list_keys(missing[:MAX_REFUSALS]))
     client.availability.was_refused = any(call.outcome == "bad_request" for call in first_calls)
     try:
         if missing.size:

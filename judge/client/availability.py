@@ -6,14 +6,7 @@ import re
 
 from judge.client.limiter import AdaptiveLimiter
 from judge.client.retry import RequestLimits
-from judge.errors import (
-    CallError,
-    ConnectionFailed,
-    NoResponse,
-    RequestRejected,
-    RetryableError,
-    TimedOut,
-)
+from judge.errors import CallError, ConnectionFailed, NoResponse, RequestRejected, RetryableError, TimedOut
 from judge.messages import Message
 
 #: Seconds for which connections are tried to a server that has not answered in this run: it may just be
@@ -21,9 +14,10 @@ from judge.messages import Message
 _MAX_STARTUP = 20.0
 #: The same where waiting does not help, as with an unknown host.
 _MAX_LASTING = 0.5
-#: Timeouts and HTML pages after which a run stops at a server that has not answered, and equal refusals of an
-#: unknown kind after which it stops at one that has accepted no request.
-_MAX_TIMEOUTS, _MAX_PAGES, _MAX_REFUSALS = 3, 3, 3
+#: Timeouts and HTML pages after which a run stops at a server that has not answered.
+_MAX_TIMEOUTS, _MAX_PAGES = 3, 3
+#: Equal refusals of an unknown kind after which it stops at one that has accepted no request.
+MAX_REFUSALS = 3
 #: What differs in a message from request to request, such as a number or an id.
 _VARYING_WORD = re.compile(r"\w*\d\w*", re.ASCII)
 #: Broken connections after which it stops, when they take this many seconds.
@@ -143,13 +137,13 @@ class _StartupErrors:
         refusal = _VARYING_WORD.sub("", error.detail) if error.kind == "bad_request" else ""
         self._refusals = self._refusals + 1 if refusal == self._refusal else 1
         self._refusal = refusal
-        if not refusal or self._refusals < _MAX_REFUSALS:
+        if not refusal or self._refusals < MAX_REFUSALS:
             return None
         return Message(
             "{endpoint} refused the first {count} requests with the same error: {detail}; check --base-url,"
             " the model and its options (if they are right, the next start does not stop here)",
             endpoint=self._endpoint,
-            count=_MAX_REFUSALS,
+            count=MAX_REFUSALS,
             detail=Message(error.detail),
         )
 
