@@ -26,10 +26,9 @@ def find_unavailable(
 ) -> dict[str, str]:
     """Return a sentence for each engine that gave far fewer answers than at the baseline.
 
-    `errors` has the most frequent error of engines.
-
     A request that failed and a query without a ranking are missing answers. So are empty ones when they
-    become as many: an interface that changed is a more frequent cause than a bad ranking.
+    become as many: an interface that changed is a more frequent cause than a bad ranking. `errors` has the
+    most frequent error of engines.
     """
     sentences: dict[str, str] = {}
     for engine in sorted(baseline.keys() & tonight.keys(), key=make_natural_key):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from judge.analysis.combine_runs import CombinedRuns
@@ -43,52 +43,59 @@ def find_missing_texts(context: NightContext, pooled: PooledDataset) -> list[str
     return [*find_without_text(shares, baseline, context.rules.max_empty_snippets, collected=collected)]
 
 
-def gather_evidence(context: NightContext, judged: JudgedNight) -> Evidence:
+def gather_evidence(context: NightContext, judged_night: JudgedNight) -> Evidence:
     """Return all evidence of the night: of what it judged, and of the comparison with the baseline."""
     baseline, command = context.baseline, make_set_command(context.folder.path)
     evidence = Evidence(
         has_baseline=baseline is not None,
         to_accept=command,
-        are_settings_changed=bool(judged.setting_changes),
-        assessor_changes=judged.early_changes,
-        missing=judged.missing,
+        are_settings_changed=bool(judged_night.setting_changes),
+        assessor_changes=judged_night.early_changes,
+        missing=judged_night.missing,
         engine_setting_changes=find_engine_setting_changes(context, baseline) if baseline else (),
     )
-    if judged.run is None:  # so nothing is judged that could be the baseline
+    if judged_night.run is None:  # so nothing is judged that could be the baseline
         again = Message(
             'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
             command=command,
         )
-        is_stopped = not judged.missing
+        is_stopped = not judged_night.missing
         return replace(evidence, is_stopped=is_stopped, to_accept=again if is_stopped else "")
     if baseline:
-        return _compare(context, judged, judged.run, baseline, evidence)
-    later_models = _find_later_models(judged, None)
+        return _compare(context, judged_night, judged_night.run, baseline, evidence)
+    later_models = _find_later_models(judged_night, None)
     changes = [Message("{reason}; make the next night the baseline", reason=text) for text in later_models]
-    errors = _find_frequent_errors(judged.run)
-    unavailable = find_missing_answers(judged.run.summary.engines, context.rules.max_missing, errors)
+    errors = _find_frequent_errors(judged_night.run)
+    unavailable = find_missing_answers(judged_night.run.summary.engines, context.rules.max_missing, errors)
     return replace(
         evidence,
-        assessor_changes=[*judged.early_changes, *changes],
+        assessor_changes=[*judged_night.early_changes, *changes],
         unavailable=_add_next_step(context, unavailable, errors),
     )
 
 
 def _compare(
-    context: NightContext, judged: JudgedNight, run: RunResult, baseline: Baseline, evidence: Evidence
+    context: NightContext, judged_night: JudgedNight, run: RunResult, baseline: Baseline, evidence: Evidence
 ) -> Evidence:
     """Return the evidence with all that differs between the run of the night and the baseline.
 
     The names of models and, where they are the same, the pairs that both runs judged show another assessor.
     """
-    rules, check, engines, command = context.rules, judged.check, run.summary.engines, evidence.to_accept
+    rules, check, engines, command = (
+        context.rules,
+        judged_night.check,
+        run.summary.engines,
+        evidence.to_accept,
+    )
     query_drift = measure_query_drift(run, baseline.run)
     query_changes = tuple(find_query_changes(query_drift, rules, command))
-    later_models = _find_later_models(judged, baseline)
+    later_models = _find_later_models(judged_night, baseline)
     new_models = later_models or _find_new_models(run.summary, baseline, check, rules)
-    changes = [*judged.early_changes, *new_models]
+    changes = [*judged_night.early_changes, *new_models]
     combined, shift = None, None
-    if context.config.depth == baseline.run.pool.depth and not (query_changes or judged.setting_changes):
+    if context.config.depth == baseline.run.pool.depth and not (
+        query_changes or judged_night.setting_changes
+    ):
         combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
         shift = combined.shift if combined.shift and combined.shift.p < rules.canary_alpha else None
     if shift and not changes:
@@ -101,7 +108,7 @@ def _compare(
             )
         )
     to_accept, suspect_store = command, ""
-    if changes and judged.quarantined_store is None:  # its verdicts can be of two assessors
+    if changes and judged_night.quarantined_store is None:  # its verdicts can be of two assessors
         to_accept = Message("make the next night the baseline")
         if check is None:
             to_accept = Message(
@@ -146,11 +153,11 @@ def _test(context: NightContext, combined: CombinedRuns, shift: float | None, ev
     return replace(evidence, outcomes=outcomes, remarks=remarks)
 
 
-def _find_later_models(judged: JudgedNight, baseline: Baseline | None) -> list[str]:
+def _find_later_models(judged_night: JudgedNight, baseline: Baseline | None) -> list[str]:
     """Return a sentence when models graded tonight whose names are new since the canaries."""
-    summaries = judged.check.summaries if judged.check else ()
+    summaries = judged_night.check.summaries if judged_night.check else ()
     at_canaries = frozenset[str]().union(*map(list_served_models, summaries))
-    later = {*judged.served} - at_canaries - {*(baseline.reference.served if baseline else ())}
+    later = {*judged_night.served} - at_canaries - {*(baseline.reference.served if baseline else ())}
     if not later or not at_canaries:
         return []
     return [
@@ -178,10 +185,10 @@ def _find_new_models(
 
 
 def collect_remarks(
-    context: NightContext, judged: JudgedNight, evidence: Evidence, unused_verdicts: Iterable[str]
+    context: NightContext, judged_night: JudgedNight, evidence: Evidence, unused_verdicts: Iterable[str]
 ) -> Iterator[str]:
     """Yield what a reader must know besides the reasons of the decision."""
-    run, check = judged.run, judged.check
+    run, check = judged_night.run, judged_night.check
     if run:  # the reasons say why engines are unavailable
         engines = {
             name: engine for name, engine in run.summary.engines.items() if name not in evidence.unavailable
@@ -209,10 +216,10 @@ def collect_remarks(
             " assessor",
             names=NameList(check.accepted),
         )
-    if judged.quarantined_store:
+    if judged_night.quarantined_store:
         yield Message(
             "the verdicts of this assessor are quarantined in {store} until a baseline is set",
-            store=judged.quarantined_store,
+            store=judged_night.quarantined_store,
         )
     yield from context.collection.remarks
     # The nights of a baseline have the same short lists; they are named once.
@@ -231,23 +238,23 @@ def _find_frequent_errors(run: RunResult) -> dict[str, str]:
 
 
 def _add_next_step(
-    context: NightContext, unavailable: Mapping[str, str], errors: Collection[str]
-) -> dict[str, str]:
+    context: NightContext, unavailable: Mapping[str, str], errors: Mapping[str, str]
+) -> Mapping[str, str]:
     """Return the sentences about engines; the last one ends with what to do."""
     if not unavailable:
-        return {}
-    *others, last = unavailable
+        return unavailable
+    last = [*unavailable][-1]
     toml = str(context.rules.source.file)
     step = Message(
         "{reason}; correct the dataset, then: {command}"
         if context.collection.engine_settings is None
         else "{reason}; to request the failed queries again: {command}"
-        if unavailable.keys() & {*errors}
+        if unavailable.keys() & errors.keys()
         else "{reason}; check the settings of the engine, then: {command}",
         reason=unavailable[last],
         command=shlex.join(["judge", "nightly", toml, "--date", context.day]),
     )
-    return {**{engine: unavailable[engine] for engine in others}, last: step}
+    return {**unavailable, last: step}
 
 
 def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:

@@ -185,15 +185,15 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
     if context.baseline and (name := context.baseline.pointer.quarantined_store):
         night_stores.promote(name)
-    judged = _judge(context, identity, missing_texts, listeners)
+    judged_night = _judge(context, identity, missing_texts, listeners)
     paid = ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
-    judged = replace(judged, served=paid.served)
-    evidence = gather_evidence(context, judged)
-    stores.keep_verdicts(night_stores, judged, has_drifted=bool(evidence.assessor_changes))
-    record = _make_record(context, identity, judged, evidence, paid.cost_total)
+    judged_night = replace(judged_night, served=paid.served)
+    evidence = gather_evidence(context, judged_night)
+    stores.keep_verdicts(night_stores, judged_night, has_drifted=bool(evidence.assessor_changes))
+    record = _make_record(context, identity, judged_night, evidence, paid.cost_total)
     record = replace(record, banner=make_banner(record))
     context.folder.write_json(NIGHT_FILE, to_json(record, with_defaults=True))
-    if judged.run:
+    if judged_night.run:
         store_files.remove_store(night_stores.own)
     return record
 
@@ -210,19 +210,19 @@ def _judge(
     # The limits are for the canaries and the pool together.
     spend_limit = SpendLimit(config.max_calls, config.budget)
     check = _judge_canaries(context, spend_limit, canary_progress, has_same_settings=not setting_changes)
-    judged = JudgedNight(setting_changes, [*explain_unanswered_canaries(check, rules)], check)
+    judged_night = JudgedNight(setting_changes, [*explain_unanswered_canaries(check, rules)], check)
     # A user who changes the options needs a night that can be the baseline, so such a night is judged.
-    is_stopped = judged.early_changes and not setting_changes and rules.judge_on_drift == "stop"
-    if judged.missing or is_stopped:
-        return judged
-    store = stores.choose_store(context, identity, judged)
+    is_stopped = judged_night.early_changes and not setting_changes and rules.judge_on_drift == "stop"
+    if judged_night.missing or is_stopped:
+        return judged_night
+    store = stores.choose_store(context, identity, judged_night)
     ledger.start_counting(context.folder, store)
     update_identity(context.folder, identity)
     config = replace(config, store=str(store))
     # The report begins with the decision of the night, which is not known yet.
     run = pipeline.run(config, progress=progress, spend_limit=spend_limit, with_report=False)
     missing = [run.incomplete.message] if run.incomplete else []
-    return replace(judged, run=run, store=store, missing=missing)
+    return replace(judged_night, run=run, store=store, missing=missing)
 
 
 def _judge_canaries(
@@ -274,12 +274,17 @@ def _choose_canary_folder(context: NightContext) -> Path:
 def _make_record(
     context: NightContext,
     identity: RunIdentity,
-    judged: JudgedNight,
+    judged_night: JudgedNight,
     evidence: Evidence,
     cost_total: NightCost,
 ) -> NightRecord:
     config, rules, scale = context.config, context.rules, context.config.grading
-    run, check, store, decision = judged.run, judged.check, judged.quarantined_store, decide(evidence)
+    run, check, store, decision = (
+        judged_night.run,
+        judged_night.check,
+        judged_night.quarantined_store,
+        decide(evidence),
+    )
     test = RegressionTest(
         ran=not evidence.suspended,
         alpha=rules.alpha,
@@ -301,7 +306,7 @@ def _make_record(
         complete=decision.state != "unfinished",
         missing=decision.missing,
         stopped=decision.state == "stopped",
-        remarks=tuple(collect_remarks(context, judged, evidence, unused)),
+        remarks=tuple(collect_remarks(context, judged_night, evidence, unused)),
         assessor=summaries[0].assessor if summaries else config.model,
         prompts=dict(parse_inputs(identity, NIGHT_FILE).prompts),
         served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),

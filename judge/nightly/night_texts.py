@@ -14,15 +14,7 @@ from itertools import takewhile
 from judge.errors import ErrorKind
 from judge.measure.measures import name_mean
 from judge.measure.resampling import count_fewest_queries
-from judge.messages import (
-    ENGLISH,
-    Bilingual,
-    Translator,
-    build_text,
-    build_texts,
-    join_sentences,
-    make_text,
-)
+from judge.messages import ENGLISH, Bilingual, Translator, build_text, build_texts, join_sentences, make_text
 from judge.nightly.decision import list_reasons
 from judge.nightly.record import (
     EXIT_CODES,

@@ -147,16 +147,16 @@ def find_backup(nights: Path, pointer: BaselinePointer) -> Path | None:
     return min((path for path in paths if path.stem.rpartition(".backup-")[2] > pointer.name), default=None)
 
 
-def choose_store(context: NightContext, identity: RunIdentity, judged: JudgedNight) -> Path:
+def choose_store(context: NightContext, identity: RunIdentity, judged_night: JudgedNight) -> Path:
     """Return the store that the pool of the night is judged with, as the docstring of this module says."""
-    night, check = NightStores.from_context(context), judged.check
-    if judged.early_changes or (check and context.baseline and not check.compares_with_baseline):
+    night, check = NightStores.from_context(context), judged_night.check
+    if judged_night.early_changes or (check and context.baseline and not check.compares_with_baseline):
         for store, day in list_quarantined_stores(night.nights):
             # A night that was killed after it had copied its verdicts has more of them in its own store.
             is_copied = day == night.day and night.own.exists()
             if not is_copied and _has_same_assessor(context, RunFolder(night.nights / day), identity, check):
                 return store
-    if not judged.early_changes:
+    if not judged_night.early_changes:
         return night.begin_own()
     store_files.remove_store(night.quarantined)  # of an assessor that changed once more during this night
     if _can_copy_shared(context, identity, check):
@@ -177,16 +177,16 @@ def _can_copy_shared(context: NightContext, identity: RunIdentity, check: Canary
     return check.canary_grades.served >= {*baseline.reference.served}
 
 
-def keep_verdicts(night: NightStores, judged: JudgedNight, *, has_drifted: bool) -> None:
+def keep_verdicts(night: NightStores, judged_night: JudgedNight, *, has_drifted: bool) -> None:
     """Put the verdicts in the night's own store where the docstring of this module says.
 
     `has_drifted` tells whether the night shows assessor drift. It can be incomplete: its verdicts were paid.
     """
-    if judged.store != night.own:
+    if judged_night.store != night.own:
         return
     if not has_drifted:
         night.end_own()
-    elif judged.check and not judged.check.compares_with_baseline:
+    elif judged_night.check and not judged_night.check.compares_with_baseline:
         night.quarantine_own()
 
 

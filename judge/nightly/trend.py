@@ -18,13 +18,7 @@ from judge.errors import InputError
 from judge.measure.measures import name_mean
 from judge.messages import ENGLISH, Bilingual, Message, NameList, Translator, join_messages, make_text
 from judge.nightly.decision import list_reasons
-from judge.nightly.record import (
-    NIGHT_FILE,
-    NightRecord,
-    RegressionOutcome,
-    Status,
-    read_night,
-)
+from judge.nightly.record import NIGHT_FILE, NightRecord, RegressionOutcome, Status, read_night
 from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
 
