@@ -36,21 +36,21 @@ def add_examples(prompts: Prompts, examples: Iterable[Example]) -> Prompts:
     no example is short enough.
     """
     in_turn = sorted(_number_by_grade(examples), key=lambda numbered: (numbered[0], -numbered[1].grade))
-    shown: list[Example] = []
+    added_examples: list[Example] = []
     templates = dict(prompts.templates)
     for lang, template in prompts.templates.items():
         of_language = [example for _, example in in_turn if example.pair.query.lang == lang]
         texts = _choose_texts(prompts, template, of_language)
         if texts:
-            shown += (example for example, _ in texts)
-            added = "\n\n".join(("", _EXAMPLES_HEAD[lang], *(text for _, text in texts)))
-            longer = template.replace_system(template.system + added, "examples")
-            templates[lang] = replace(longer, examples_text=added)
-    if not shown:
+            added_examples += (example for example, _ in texts)
+            addition = "\n\n".join(("", _EXAMPLES_HEAD[lang], *(text for _, text in texts)))
+            longer = template.replace_system(template.system + addition, "examples")
+            templates[lang] = replace(longer, examples_text=addition)
+    if not added_examples:
         raise InputError(
             "every example has more than {count} tokens; give shorter ones", count=_LONGEST_EXAMPLE
         )
-    return replace(prompts, templates=templates, examples=tuple(shown))
+    return replace(prompts, templates=templates, examples=tuple(added_examples))
 
 
 def _choose_texts(
