@@ -125,10 +125,7 @@ def score(
     names |= set(_list_names("dimensions", dimensions))
     folder, options = RunFolder(_to_path("run", run)), None
     if names:
-        from judge.config.option_types import (
-            split_prices,
-            split_weights,
-        )
+        from judge.config.option_types import split_prices, split_weights
         from judge.factory import build_embedder  # imports what asks models, too
 
         cached_beside = find_store(folder, store) if embeddings else folder.own_store

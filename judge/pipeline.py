@@ -30,11 +30,7 @@ from judge.dataset.label_files import read_feedback
 from judge.dataset.labels import LabelSet
 from judge.dataset.stored_dataset import PooledDataset
 from judge.dimensions.dimension import DimensionOptions
-from judge.dimensions.dimension_table import (
-    DIMENSIONS,
-    list_question_counts,
-    measure_dimensions,
-)
+from judge.dimensions.dimension_table import DIMENSIONS, list_question_counts, measure_dimensions
 from judge.errors import InputError
 from judge.finished_run import finish_run
 from judge.judgment_log import store_judgments

@@ -20,12 +20,7 @@ from typing import TYPE_CHECKING
 
 from judge.annotate.guard import make_policy
 from judge.annotate.label_log import open_labels
-from judge.annotate.session import (
-    AnnotationSession,
-    draw_pairs_to_label,
-    order_pairs,
-    read_plan,
-)
+from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
 from judge.errors import InputError, SetupError, advise_install, explain_error
 from judge.filesystem import write_file
 from judge.messages import ENGLISH, NameList, Translator

@@ -20,14 +20,7 @@ from judge.assess.assessor import Assessor, Assignment
 from judge.assess.batch_client import BatchClient
 from judge.assess.batch_replies import MIN_FAILED, ReplyReader, is_final, make_batch_call
 from judge.client.budget import bound_cost
-from judge.errors import (
-    AccountError,
-    CallError,
-    LimitReached,
-    RequestRejected,
-    RunIncomplete,
-    StoreError,
-)
+from judge.errors import AccountError, CallError, LimitReached, RequestRejected, RunIncomplete, StoreError
 from judge.messages import Message
 from judge.models.batch_api import BatchReply, BatchStatus
 from judge.models.negotiation import RequestParams

@@ -55,10 +55,7 @@ def takes_options(
 
     def make_parameters() -> list[Any]:
         """Return the options as parameters of click, made by typer from the signature of a function."""
-        from judge.config.option_checks import (
-            list_fields,
-            list_options,
-        )
+        from judge.config.option_checks import list_fields, list_options
 
         model = resolve_name(model_path)
         annotations = {

@@ -136,11 +136,7 @@ def _format_comment(text: str) -> Iterator[str]:
 
 def _format_option(model: type[Any], name: str, option: Option, *, table: str = "") -> Iterator[str]:
     """Yield the text of an option, and a line with its default or an example."""
-    from judge.config.option_checks import (
-        list_fields,
-        list_options,
-        list_spellings,
-    )
+    from judge.config.option_checks import list_fields, list_options, list_spellings
     from judge.config.run import MAX_TOKENS
     from judge.config.toml_file import name_keys
     from judge.measure.measures import DEFAULT_MEASURES

@@ -26,15 +26,8 @@ from judge.collect.engines import (
 )
 from judge.collect.responses import ResponseShape
 from judge.config.collect import CollectConfig
-from judge.config.option_checks import (
-    STRICT,
-    validate_table,
-)
-from judge.config.option_types import (
-    CountValue,
-    OneOrMore,
-    VariableName,
-)
+from judge.config.option_checks import STRICT, validate_table
+from judge.config.option_types import CountValue, OneOrMore, VariableName
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError, suggest_name
 from judge.json_text import dump_json

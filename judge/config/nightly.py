@@ -11,20 +11,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from judge.config.option_checks import (
-    STRICT,
-    Options,
-    option,
-    validate_table,
-)
+from judge.config.option_checks import STRICT, Options, option, validate_table
 from judge.config.option_record import NIGHTS, NIGHTS_FOLDER
-from judge.config.option_types import (
-    NonNegativeNumber,
-    NumberValue,
-    ShareValue,
-    TextValue,
-    VariableName,
-)
+from judge.config.option_types import NonNegativeNumber, NumberValue, ShareValue, TextValue, VariableName
 from judge.config.toml_file import ConfigSource
 from judge.messages import Message
 

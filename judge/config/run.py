@@ -11,13 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from judge.config.option_checks import (
-    STRICT,
-    Options,
-    list_options,
-    make_source,
-    option,
-)
+from judge.config.option_checks import STRICT, Options, list_options, make_source, option
 from judge.config.option_record import ASSESSOR, FILES, INPUT, LIMITS, MEASURING, OTHER_DIMENSIONS
 from judge.config.option_types import (
     ColumnNames,

@@ -20,12 +20,7 @@ from judge.parsing.remarks import (
 from judge.parsing.stated_scale import BINARY_RUBRIC, RUBRIC, names_other_scale
 from judge.parsing.stated_values import EXPLAINS, find_values
 from judge.parsing.tolerant_json import simplify_prose
-from judge.parsing.vocabulary import (
-    ANY_WORD,
-    REASON_LABELS,
-    build_label_pattern,
-    is_contrary,
-)
+from judge.parsing.vocabulary import ANY_WORD, REASON_LABELS, build_label_pattern, is_contrary
 from judge.records import Scale
 
 #: A grade that prose says the snippet asks for.

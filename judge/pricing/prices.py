@@ -19,10 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from judge.config.option_checks import (
-    STRICT,
-    validate_table,
-)
+from judge.config.option_checks import STRICT, validate_table
 from judge.config.option_types import ShareValue
 from judge.messages import Message
 from judge.records import Usage

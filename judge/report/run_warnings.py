@@ -13,12 +13,7 @@ from judge.messages import Translator
 from judge.records import CONTENT_FILTER, LEXICAL, MIN_COVERAGE
 from judge.report import assessor_sentences
 from judge.report.comparison_sentences import describe_limits
-from judge.report.display_text import (
-    count_queries,
-    format_plain_number,
-    format_share,
-    translate_remark,
-)
+from judge.report.display_text import count_queries, format_plain_number, format_share, translate_remark
 
 #: From this share of results without a text on, the field of the engine may have another name.
 _MISSING_TEXT = 0.5

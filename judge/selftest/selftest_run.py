@@ -27,13 +27,7 @@ from judge.messages import ENGLISH, NameList, OptionName, Translator, make_text
 from judge.pricing.costs import Cost
 from judge.records import Lang, LangChoice, Pair, Scale, ScaleName
 from judge.runs.record_json import to_json
-from judge.selftest import (
-    NOT_TESTED,
-    find_results_folder,
-    identify_assessor,
-    make_result_file_name,
-    probes,
-)
+from judge.selftest import NOT_TESTED, find_results_folder, identify_assessor, make_result_file_name, probes
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
 from judge.store.store import VerdictStore
 

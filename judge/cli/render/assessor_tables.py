@@ -14,12 +14,7 @@ from judge.measure.resampling import CountedShare
 from judge.messages import make_text
 from judge.pricing.costs import add_costs
 from judge.pricing.prices import FREE_PRICE
-from judge.report.display_text import (
-    count_calls,
-    count_new_calls,
-    count_pairs,
-    format_share,
-)
+from judge.report.display_text import count_calls, count_new_calls, count_pairs, format_share
 from judge.report.facts import describe_cost
 from judge.report.selftest_sentences import MOST_WRONG, list_wrong_grades
 from judge.selftest.probes import RELEVANT_KINDS

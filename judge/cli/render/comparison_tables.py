@@ -10,11 +10,7 @@ from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.characters import make_natural_key
-from judge.cli.render.run_tables import (
-    list_mean_cells,
-    list_return_cells,
-    make_engine_table,
-)
+from judge.cli.render.run_tables import list_mean_cells, list_return_cells, make_engine_table
 from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
