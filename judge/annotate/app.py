@@ -21,11 +21,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from judge.annotate.guard import Policy, choose_translator, find_refusal
 from judge.annotate.label_log import LabelDecision
+from judge.annotate.page_records import PageAnswer, PageState
 from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
 from judge.json_text import dump_json, make_object
 from judge.messages import Message
 from judge.report.html import hash_for_policy, open_templates, read_own_files
+from judge.runs.record_json import to_json
 
 _HERE = "judge.annotate"
 _STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "annotate.css"))
@@ -91,7 +93,7 @@ def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
     async def show_state(request: Request) -> Response:
         return _answer(request, lambda: session.describe_state(_parse_place(request.query_params.get("at"))))
 
-    def label(body: _Label) -> Mapping[str, Any]:
+    def label(body: _Label) -> PageState:
         # A page that was left open may meet another person's server at its address.
         if body.who != session.labels.who:
             raise InputError(
@@ -114,7 +116,7 @@ def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
     return Guarded(application, policy, content_policy)
 
 
-def _write_route(path: str, model: type[_Body], write: Callable[[_Body], Mapping[str, Any]]) -> Route:
+def _write_route(path: str, model: type[_Body], write: Callable[[_Body], PageAnswer]) -> Route:
     async def respond(request: Request) -> Response:
         body, declared = b"", int(request.headers.get("content-length", 0))
         # A connection that is closed before its body was read is reset, and the client loses the response.
@@ -130,19 +132,17 @@ def _write_route(path: str, model: type[_Body], write: Callable[[_Body], Mapping
     return Route(path, respond, methods=["POST"])
 
 
-def _answer(request: Request, ask: Callable[[], Mapping[str, Any]]) -> Response:
+def _answer(request: Request, ask: Callable[[], PageAnswer]) -> Response:
     """Return the result of `ask` as JSON, or the reason why there is none, in the language of the page."""
-    content: Mapping[str, Any]
     try:
-        status, content = 200, ask()
+        return _respond(200, to_json(ask()))
     except (InputError, StoreError) as error:
         status = 409 if isinstance(error, LabelConflict) else 400 if isinstance(error, InputError) else 507
         t = choose_translator(request.headers.get("accept-language", ""))
-        content = {"error": t(error.message)}
-    return _respond(status, content)
+        return _respond(status, {"error": t(error.message)})
 
 
-def _respond(status: int, content: Mapping[str, Any]) -> Response:
+def _respond(status: int, content: Mapping[str, object]) -> Response:
     return Response(dump_json(content), status, media_type="application/json")
 
 

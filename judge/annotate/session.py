@@ -13,11 +13,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import compare_with_labels
 from judge.annotate.label_log import LabelDecision, LabelLog
+from judge.annotate.page_records import (
+    FinalReport,
+    LastDecision,
+    PageState,
+    PairPosition,
+    ShownAgreement,
+    ShownDecision,
+    ShownPair,
+    WrittenLabels,
+)
 from judge.dataset import csv_tables, text_files
 from judge.dataset.cells import unescape_candidates
 from judge.dataset.labels import LabelSet, select_labellable
@@ -27,15 +36,7 @@ from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
 from judge.messages import build_text
 from judge.records import Pair, PairKey, Pool
 from judge.report.assessor_sentences import name_strength
-from judge.report.display_text import escape_hidden
 from judge.runs.labelling_plan import RESERVE
-from judge.runs.record_json import to_json
-
-#: The fields of agreement.json that the page shows; the rest is for `judge agree`.
-_PAGE_FIELDS = (
-    *("assessor", "pairs", "queries", "confusion", "same_grade", "kappa_quadratic"),
-    *("same_verdict", "kappa_relevant", "bias_relevant"),
-)
 
 
 def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairKey, ...]:
@@ -106,22 +107,6 @@ def order_pairs(pool: Pool, keys: Sequence[PairKey], who: str) -> tuple[Pair, ..
     return tuple(pairs[key] for key in ordered)
 
 
-def describe_pair(pair: Pair, today: str | None) -> dict[str, Any]:
-    """Return what the page shows of a pair, as JSON values with hidden characters made visible."""
-    query, snippet = pair.query, pair.snippet
-    return {
-        "query_id": query.id,
-        "snippet_id": snippet.id,
-        "lang": query.lang,
-        "query": escape_hidden(query.text),
-        "reference": escape_hidden(query.reference or ""),
-        "today": today or "",
-        "title": escape_hidden(snippet.title),
-        "date": escape_hidden(snippet.date),
-        "snippet": escape_hidden(snippet.text),
-    }
-
-
 class LabelConflict(InputError):
     """The pair has another decision than the page showed."""
 
@@ -161,14 +146,13 @@ class AnnotationSession:
         """The index of each pair to label."""
         return {pair.key: at for at, pair in enumerate(self.pairs)}
 
-    def describe_state(self, at: int | None = None) -> dict[str, Any]:
-        """Return all that the page shows, as JSON values: the pair at place `at`, or the next pair to label.
+    def describe_state(self, at: int | None = None) -> PageState:
+        """Return all that the page shows, with the pair at index `at`, or with the next pair to label.
 
-        `pair` is None when every pair is labelled. Raises InputError for a place that does not exist.
+        Raises InputError for an index that does not exist.
         """
-        current, scale = self.labels.current, self.loaded.spec.scale
-        undecided = (place for key, place in self.index_of.items() if key not in current)
-        following = next(undecided, None)
+        current, sealed, scale = self.labels.current, self.labels.sealed, self.loaded.spec.scale
+        following = next((index for key, index in self.index_of.items() if key not in current), None)
         at = following if at is None else at
         if at is not None and not 0 <= at < len(self.pairs):
             raise InputError(
@@ -176,23 +160,28 @@ class AnnotationSession:
             )
         decisions = [current[key] for key in self.index_of if key in current]
         last = self.labels.last
-        return {
-            "who": self.labels.who,
-            "run": self.run.resolve().name,
-            "scale": scale.name,
-            "top": scale.top,
-            "total": len(self.pairs),
-            "labelled": len(decisions),
-            "unsure": sum(decision.grade is None for decision in decisions),
-            "reserve": len(self.reserve),
-            "wanted": len(self._pairs_by_query.keys() - self.reserve),
-            "with_value": self._count_queries_with_value() if self.reserve else None,
-            "next": following,
-            "last": last and {"id": last.id, "at": self.index_of.get(last.key)},
-            "finished": self.index_of.keys() <= self.labels.sealed,
-            "at": at,
-            **(self._describe_task(at, current) if at is not None else {"pair": None}),
-        }
+        pair = None if at is None else self.pairs[at]
+        decision = current.get(pair.key) if pair else None
+        return PageState(
+            who=self.labels.who,
+            run=self.run.resolve().name,
+            scale=scale.name,
+            top=scale.top,
+            total=len(self.pairs),
+            labelled=len(decisions),
+            unsure=sum(decision.grade is None for decision in decisions),
+            reserve=len(self.reserve),
+            wanted=len(self._pairs_by_query.keys() - self.reserve),
+            with_value=self._count_queries_with_value() if self.reserve else None,
+            next=following,
+            last=LastDecision(last.id, self.index_of.get(last.key)) if last else None,
+            finished=self.index_of.keys() <= sealed,
+            at=at,
+            pair=ShownPair.from_pair(pair, self.today) if pair else None,
+            decision=ShownDecision(decision.id, decision.grade, decision.comment) if decision else None,
+            sealed=pair is not None and pair.key in sealed,
+            position=self._find_position(pair) if pair else None,
+        )
 
     @cached_property
     def _pairs_by_query(self) -> Mapping[str, Sequence[PairKey]]:
@@ -223,7 +212,7 @@ class AnnotationSession:
             count += query in self._answered and len(known) == len(keys) and max(known) >= least
         return count
 
-    def label(self, decision: LabelDecision, replaces: str | None) -> dict[str, Any]:
+    def label(self, decision: LabelDecision, replaces: str | None) -> PageState:
         """Store a decision and return the state after it.
 
         `replaces` is the id of the decision that the page showed for the pair, None when it showed none.
@@ -244,33 +233,30 @@ class AnnotationSession:
         self.labels.add(decision)
         return self.describe_state()
 
-    def undo(self, decision_id: str) -> dict[str, Any]:
+    def undo(self, decision_id: str) -> PageState:
         """Take a decision back and return the state at its pair; raise what `LabelLog.undo` raises."""
         decision = self.labels.undo(decision_id)
         return self.describe_state(self.index_of.get(decision.key))
 
-    def export(self) -> dict[str, Any]:
-        """Write the labels as CSV; return the path and the command that compares them with the run."""
-        return {
-            "labelled": self.labelled,
-            "path": str(self.labels.write_table(self.loaded.pool)),
-            "command": self.command,
-        }
+    def export(self) -> WrittenLabels:
+        """Write the labels as CSV."""
+        return WrittenLabels(self.labelled, str(self.labels.write_table(self.loaded.pool)), self.command)
 
-    def finish(self) -> dict[str, Any]:
-        """Export, and make the decisions final; `agreement` is what the page shows of it.
+    def finish(self) -> FinalReport:
+        """Export, make the decisions final, and compare them with the model's grades.
 
-        `strength` describes its kappa in both languages, None without a kappa. Raises InputError while a pair
-        is not labelled, because a person who has seen the model's grades does not label blind.
+        Raises InputError while a pair is not labelled, because a person who has seen the model's grades does
+        not label blind.
         """
         left = len(self.index_of.keys() - self.labels.current.keys())
         if left:
             raise InputError("{count:,} pairs are not labelled yet; label them first", count=left)
         agreement = self._compute_agreement()
         self.labels.seal()
-        kappa = agreement["kappa_relevant"]["value"] if agreement else None
+        kappa = agreement.kappa_relevant.value if agreement else None
         strength = None if kappa is None else build_text(name_strength, kappa)._asdict()
-        return {**self.export(), "agreement": agreement, "strength": strength}
+        written = self.export()
+        return FinalReport(written.labelled, written.path, written.command, agreement, strength)
 
     @property
     def labelled(self) -> int:
@@ -284,7 +270,7 @@ class AnnotationSession:
         words += ["--labels-scale", self.loaded.spec.scale.name]
         return shlex.join([*words, "--plan", str(self.plan)] if self.plan else words)
 
-    def _compute_agreement(self) -> Mapping[str, Any] | None:
+    def _compute_agreement(self) -> ShownAgreement | None:
         """Return the agreement; None when no pair has a grade that the assessor has not read."""
         run_pairs = {pair.key for pair in self.loaded.pool.pairs}
         given = {
@@ -296,25 +282,18 @@ class AnnotationSession:
         unmatched = tuple(key for key in given if key not in run_pairs)
         labels = LabelSet(grades, self.loaded.spec.scale, self.labels.table.name, unmatched)
         try:
-            agreement = to_json(compare_with_labels(self.loaded, labels))
+            return ShownAgreement.from_agreement(compare_with_labels(self.loaded, labels))
         except InputError:  # all of them are examples in the prompts
             return None
-        return {name: agreement[name] for name in _PAGE_FIELDS}
 
-    def _describe_task(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
-        pair = self.pairs[at]
-        query_ids = [shown.query.id for shown in self.pairs]
-        in_reserve = pair.query.id in self.reserve
+    def _find_position(self, pair: Pair) -> PairPosition:
+        query_id, in_reserve = pair.query.id, pair.query.id in self.reserve
         queries = [query for query in self._pairs_by_query if (query in self.reserve) == in_reserve]
-        decision = current.get(pair.key)
-        return {
-            "pair": describe_pair(pair, self.today),
-            "decision": decision
-            and {"id": decision.id, "grade": decision.grade, "comment": decision.comment},
-            "sealed": pair.key in self.labels.sealed,
-            "query_number": queries.index(pair.query.id) + 1,
-            "queries": len(queries),
-            "in_reserve": in_reserve,
-            "pair_number": at - query_ids.index(pair.query.id) + 1,
-            "pairs_of_query": query_ids.count(pair.query.id),
-        }
+        pairs = self._pairs_by_query[query_id]
+        return PairPosition(
+            query_number=queries.index(query_id) + 1,
+            queries=len(queries),
+            in_reserve=in_reserve,
+            pair_number=pairs.index(pair.key) + 1,
+            pairs_of_query=len(pairs),
+        )

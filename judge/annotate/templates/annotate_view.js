@@ -17,9 +17,11 @@
  * @property {number | null} next index of the next pair to label
  * @property {{id: string, at: number | null} | null} last the last decision, and the index of its pair
  * @property {boolean} finished
+ * @property {boolean} sealed the decision on the pair is final
  */
-/** @typedef {Progress & {at: number, pair: Pair, decision: Decision | null, sealed: boolean, query_number: number, queries: number, in_reserve: boolean, pair_number: number, pairs_of_query: number}} PairState */
-/** @typedef {PairState | (Progress & {at: null, pair: null})} State */
+/** @typedef {{query_number: number, queries: number, in_reserve: boolean, pair_number: number, pairs_of_query: number}} Position */
+/** @typedef {Progress & {at: number, pair: Pair, decision: Decision | null, position: Position}} PairState */
+/** @typedef {PairState | (Progress & {at: null, pair: null, decision: null, position: null})} State */
 
 /** @typedef {{value: number | null, ci95?: [number, number] | null, why?: string}} Estimate */
 /** @typedef {Record<"same_grade" | "kappa_quadratic" | "same_verdict" | "kappa_relevant" | "bias_relevant", Estimate>} Estimates */

@@ -65,7 +65,10 @@ def test_the_reserve_of_a_plan_is_told_and_when_it_is_not_needed(tmp_path: Path)
         _, state = server.ask("/state")
         assert (state["reserve"], state["wanted"], state["with_value"]) == (2, 3, 0)
         while state["pair"] is not None:
-            seen.append((state["in_reserve"], state["query_number"], state["queries"], state["with_value"]))
+            position = state["position"]
+            seen.append(
+                (position["in_reserve"], position["query_number"], position["queries"], state["with_value"])
+            )
             grade = 1 if state["pair"]["query_id"] == "q1" else 2
             _, state = server.ask("/label", label(state, random.getrandbits(100), grade))
     assert seen[::4] == [
@@ -78,7 +81,7 @@ def test_the_reserve_of_a_plan_is_told_and_when_it_is_not_needed(tmp_path: Path)
     assert state["with_value"] == 4
     with serve_in_thread(run, "bob") as server:
         _, state = server.ask("/state")
-        assert (state["reserve"], state["with_value"], state["queries"]) == (0, None, 5)
+        assert (state["reserve"], state["with_value"], state["position"]["queries"]) == (0, None, 5)
 
 
 def test_what_people_say_reaches_agree_whole(run: Path) -> None:
@@ -194,7 +197,7 @@ def test_a_pair_is_numbered_within_its_query(run: Path) -> None:
     with serve_in_thread(run, "numbers") as server:
         _, state = server.ask("/state?at=5")
     names = ("query_number", "queries", "pair_number", "pairs_of_query")
-    assert [state[name] for name in names] == [2, 5, 2, 4]
+    assert [state["position"][name] for name in names] == [2, 5, 2, 4]
 
 
 def test_a_pair_that_was_undone_comes_back(run: Path) -> None:

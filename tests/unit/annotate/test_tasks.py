@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.annotate import session
+from judge.annotate.page_records import ShownPair
 from judge.dataset.pool import build_pool, pool_dataset
 from judge.errors import InputError
 from judge.measure.ppi import draw_queries_to_label as draw
@@ -150,13 +152,13 @@ def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, expected: 
 
 def test_nothing_shown_tells_engine_rank_or_address() -> None:
     data, pool = make_dataset(["p"])
-    text = json.dumps([session.describe_pair(pair, "2026-05-01") for pair in pool.pairs])
+    text = json.dumps([asdict(ShownPair.from_pair(pair, "2026-05-01")) for pair in pool.pairs])
     for secret in (*data.engines, "example", "doc-"):
         assert secret not in text
-    one = session.describe_pair(pool.pairs[0], None)
-    assert one["reference"] == "the answer"
-    assert one["today"] == ""
-    assert one.keys() == {
+    one = ShownPair.from_pair(pool.pairs[0], None)
+    assert one.reference == "the answer"
+    assert one.today == ""
+    assert asdict(one).keys() == {
         *("query_id", "snippet_id", "lang", "query", "reference", "today", "title", "date", "snippet"),
     }
 
@@ -164,7 +166,7 @@ def test_nothing_shown_tells_engine_rank_or_address() -> None:
 def show_snippet(text: str) -> str:
     """What the page shows of a snippet of that text."""
     query = Query("q", text, text, "en", reference=text)
-    return str(session.describe_pair(Pair(query, Snippet("s", text, text, text)), text)["snippet"])
+    return ShownPair.from_pair(Pair(query, Snippet("s", text, text, text)), text).snippet
 
 
 def test_what_hides_is_made_visible_and_what_writes_is_left() -> None:
