@@ -9,12 +9,9 @@ from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
 from judge.errors import ErrorKind, JudgeError, LimitReached, RunIncomplete
-from judge.flags import TEXT_CUT, TEXT_MISSING
+from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
 from judge.messages import Message
 from judge.records import CONTENT_FILTER, Judgment
-
-#: The error kinds of pairs that no model is asked about.
-_WITHOUT_TEXT = frozenset({TEXT_MISSING, TEXT_CUT})
 
 
 def check_run(
@@ -72,7 +69,7 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
             failures = {
                 (failure.key, failure.repeat): failure
                 for failure in judging.failures
-                if failure.assessor == member.name or failure.error in _WITHOUT_TEXT
+                if failure.assessor == member.name or failure.error in UNKNOWN_TEXT
             }.values()
             return RunIncomplete(
                 "{assessor} made {count:,} of {total:,} judgments, less than --min-coverage"
@@ -130,7 +127,7 @@ def advise_on_failed_pairs(failures: Iterable[Judgment]) -> str:
     kinds = set(counts)
     if kinds == {TEXT_CUT}:
         return Message("raise max_chars and name another --out: stored judgments are not paid again")
-    if kinds <= _WITHOUT_TEXT:
+    if kinds <= UNKNOWN_TEXT:
         return Message("add the missing texts and name another --out: stored judgments are not paid again")
     if kinds == {CONTENT_FILTER}:
         return Message(

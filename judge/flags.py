@@ -13,6 +13,8 @@ from judge.messages import Message
 #: A snippet has only a title; it is empty; its text is missing; nothing can be read in the part of it that
 #: `max_chars` allows. The last two are also the kinds of error of its judgments.
 TITLE_ONLY, EMPTY_SNIPPET, TEXT_MISSING, TEXT_CUT = "textless", "empty_snippet", "no_text", "text_cut"
+#: The flags of a snippet whose text is unknown; such a pair is unjudged.
+UNKNOWN_TEXT = frozenset({TEXT_MISSING, TEXT_CUT})
 #: A snippet that is cut to `max_chars`: its length and a hash follow.
 TRUNCATED = "truncated"
 #: What cleaning removes or breaks up: control tokens of chats, characters that cannot be seen, control

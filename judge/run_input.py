@@ -195,7 +195,7 @@ def load_run_labels(config: Config, pooled: PooledDataset) -> LabelSet | None:
     if config.qrels is None:
         return None
     (path,) = list_existing_files(config, "qrels")
-    labels = load_labels(path, pooled.dataset, pooled.pool, config.grading)
+    labels = load_labels(path, pooled.dataset, pooled.pool, config.grading, option="scale")
     grades, scale = labels.grades, labels.scale
     if scale != config.grading:
         raise InputError(
@@ -207,9 +207,6 @@ def load_run_labels(config: Config, pooled: PooledDataset) -> LabelSet | None:
             scale=config.grading.name,
             top=config.grading.top,
         )
-    if scale.name == "graded" and max(grades.values()) < 2:
-        note = Message("no label is above 1; if people said yes or no, set the option scale to binary")
-        labels = replace(labels, warnings=(*labels.warnings, note))
     # Thresholds are fitted on the labelled pairs that have a score.
     fits = config.rerank_thresholds is None and config.has_reranker
     return replace(labels, sample=draw_sample(grades, config.check or (len(grades) if fits else 0)))

@@ -119,6 +119,8 @@ def agree(
         raise InputError(
             "--run, --depth and --complete are for two files of grades; {run} is a run folder", run=run
         )
+    if (depth is not None or complete) and not trec_runs:
+        raise InputError("--depth and --complete are for the engines of --run; add --run FILE, or omit them")
     if not qrels_files:
         size = DrawSize(plan_pairs, half_width, seed or 0, rounds or 1)
         _draw_for_labelling(run, plan, size, names, measure, out)

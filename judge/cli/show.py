@@ -15,7 +15,7 @@ from rich.text import Text
 from judge.cli.render.tables import escape_line
 from judge.cli.terminal import t
 from judge.errors import JUDGMENT_ERRORS, InputError
-from judge.flags import FLAGS
+from judge.flags import FLAGS, UNKNOWN_TEXT
 from judge.messages import SeparatedNames
 from judge.report.display_text import escape_hidden, format_plain_number
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -157,7 +157,8 @@ def _describe_outcome(grade: int | None, error: str | None, verdict: str | None 
     """Return the grade with its verdict, or the kind of the failure with its text, where they have one."""
     if grade is not None:
         return f"{grade} {t(verdict)}" if verdict else f"{grade}"
-    return t("failed: {error}", error=_explain(error, JUDGMENT_ERRORS) if error else error)
+    why = _explain(error, JUDGMENT_ERRORS) if error else error
+    return t("unjudged: {error}" if error in UNKNOWN_TEXT else "failed: {error}", error=why)
 
 
 def _explain(name: str, texts: Mapping[str, str]) -> str:

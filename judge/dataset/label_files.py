@@ -14,7 +14,7 @@ from judge.dataset import clean, csv_tables
 from judge.dataset.cells import unescape_candidates
 from judge.dataset.clean import RawSnippet, TextOptions
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labels
+from judge.dataset.labels import Label, LabelSet, choose_label_scale, describe_assumed_scale, match_labels
 from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.query_builder import choose_language
 from judge.dataset.readers import read_rows
@@ -63,20 +63,28 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
 
 
 def load_labels(
-    path: Path, dataset: Dataset, pool: Pool, run_scale: Scale, scale_name: ScaleName | None = None
+    path: Path,
+    dataset: Dataset,
+    pool: Pool,
+    run_scale: Scale,
+    scale_name: ScaleName | None = None,
+    *,
+    option: str = "labels-scale",
 ) -> LabelSet:
     """Return the labels in a file that are about pairs of `pool`, with all warnings.
 
-    Raise InputError as `read_labels`, `match_labels` and `choose_label_scale` do.
+    Without a `scale_name`, a warning says which scale is assumed where the grades leave it open, and that
+    `option` states it. Raise InputError as `read_labels`, `match_labels` and `choose_label_scale` do.
     """
     warnings: list[str] = []
     rows = read_labels(path, warnings.append)
     labels = match_labels(rows, dataset, pool, run_scale, scale_name, source=path.name)
-    return replace(labels, warnings=(*warnings, *labels.warnings))
+    remarks = describe_assumed_scale(labels, option) if scale_name is None else ()
+    return replace(labels, warnings=(*warnings, *labels.warnings, *remarks))
 
 
 def load_label_file(path: Path, scale_name: ScaleName | None = None) -> LabelSet:
-    """Return the labels in a file by (query id, item), without a run.
+    """Return the labels in a file by (query id, item), without a run; warnings are those of `load_labels`.
 
     Raise InputError as `read_labels` and `choose_label_scale` do.
     """
@@ -84,7 +92,9 @@ def load_label_file(path: Path, scale_name: ScaleName | None = None) -> LabelSet
     rows = read_labels(path, warnings.append)
     grades = {(row.query_id, row.item): row.grade for row in rows}
     scale = choose_label_scale(grades.values(), None, scale_name, rows)
-    return LabelSet(grades, scale, path.name, warnings=tuple(warnings))
+    labels = LabelSet(grades, scale, path.name)
+    remarks = describe_assumed_scale(labels, "labels-scale") if scale_name is None else ()
+    return replace(labels, warnings=(*warnings, *remarks))
 
 
 def _read_qrels(path: Path, text: str) -> Iterator[tuple[str, str, str, str]]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from judge.dataset.cells import escape_column, unescape_candidates
 from judge.dataset.pool import canonicalise_url, group_rankings
 from judge.errors import InputError
-from judge.flags import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
-from judge.messages import Message
+from judge.flags import EMPTY_SNIPPET, UNKNOWN_TEXT
+from judge.messages import Message, SeparatedNames
 from judge.records import (
     BINARY,
     EXPECTED,
@@ -25,9 +27,6 @@ from judge.records import (
     Scale,
     ScaleName,
 )
-
-#: Flags of a snippet whose text is unknown.
-_UNKNOWN_TEXT = frozenset({TEXT_MISSING, TEXT_CUT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,26 +131,32 @@ def match_labels(
 
 def select_labellable(pool: Pool) -> tuple[Pair, ...]:
     """Return the pairs that people can label: those with a readable text."""
-    return tuple(
-        pair for pair in pool.pairs if {EMPTY_SNIPPET, *_UNKNOWN_TEXT}.isdisjoint(pair.snippet.flags)
-    )
+    return tuple(pair for pair in pool.pairs if {EMPTY_SNIPPET, *UNKNOWN_TEXT}.isdisjoint(pair.snippet.flags))
 
 
 def select_unknown_texts(pool: Pool) -> tuple[Pair, ...]:
     """Return the pairs whose text is unknown: they are unjudged, while an empty snippet has grade 0."""
-    return tuple(pair for pair in pool.pairs if not _UNKNOWN_TEXT.isdisjoint(pair.snippet.flags))
+    return tuple(pair for pair in pool.pairs if not UNKNOWN_TEXT.isdisjoint(pair.snippet.flags))
 
 
 def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
-    """Return the names of a run; a name as it is has priority over its form in TREC files."""
+    """Return the names of a run; a name as it is has priority over its form in TREC files.
+
+    A query without such a name has its text as one, unless other queries have the same text.
+    """
     snippet_ids: dict[tuple[str, str], set[str]] = {}
     for ranking in dataset.rankings:
         for snippet, document in zip(ranking.snippets, ranking.documents, strict=False):
             snippet_ids.setdefault((ranking.query_id, document), set()).add(snippet.id)
     exact = {key: frozenset(ids) for key, ids in snippet_ids.items()}
     escaped = {(query_id, escape_column(document)): ids for (query_id, document), ids in exact.items()}
+    texts: dict[str, set[str]] = {}
+    for query in dataset.queries.values():
+        for text in (query.text, unicodedata.normalize("NFC", query.raw_text)):
+            texts.setdefault(text, set()).add(query.id)
     return _RunNames(
-        {escape_column(query_id): query_id for query_id in dataset.queries}
+        {text: query_id for text, (query_id, *others) in texts.items() if not others}
+        | {escape_column(query_id): query_id for query_id in dataset.queries}
         | {query_id: query_id for query_id in dataset.queries},
         frozenset(pair.key for pair in pool.pairs),
         escaped | exact,
@@ -180,7 +185,18 @@ def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) ->
             labels=len(labels),
             pairs=len(pool.pairs),
         )
-    label, key = labels[0], (pool.pairs[0].query.id, pool.pairs[0].snippet.id)
+    label = labels[0]
+    if not any(name in names.queries for row in labels for name in unescape_candidates(row.query_id)):
+        return Message(
+            "{label.location}: none of the rows ({count:,}) is about a query of this run. The file has the"
+            " query ids {file_ids}, and the run {run_ids}, for example; write the ids of the run, or the"
+            " exact texts of its queries. Is the file of another run?",
+            label=label,
+            count=len(labels),
+            file_ids=_show_ids(row.query_id for row in labels),
+            run_ids=_show_ids(pair.query.id for pair in pool.pairs),
+        )
+    key = (pool.pairs[0].query.id, pool.pairs[0].snippet.id)
     document = next(
         name for (query_id, name), ids in names.documents.items() if query_id == key[0] and key[1] in ids
     )
@@ -194,6 +210,37 @@ def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) ->
         query_id=key[0],
         snippet_id=key[1],
         document=document,
+    )
+
+
+def _show_ids(query_ids: Iterable[str]) -> SeparatedNames:
+    """Return the first three different ids, cut to 80 characters."""
+    return SeparatedNames(f"{query_id!r:.80}" for query_id in islice(dict.fromkeys(query_ids), 3))
+
+
+def describe_assumed_scale(labels: LabelSet, option: str) -> tuple[Message, ...]:
+    """Return a remark where the graded scale has higher grades than the labels have; none else.
+
+    `option` names what states another scale.
+    """
+    grades, scale = sorted(set(labels.grades.values())), labels.scale
+    if scale.name != "graded" or grades[-1] == scale.top:
+        return ()
+    advice = (
+        Message("if the labels are yes or no, set the option {option} to binary", option=option)
+        if grades[-1] < 2
+        else Message("if they are from 0 to 2, change them in the file to 0 to 3, or to yes and no")
+    )
+    return (
+        Message(
+            "{file}: the grades of the labels are {names}, and their scale is assumed to be 0 to {top},"
+            " relevant from {least}; {advice}",
+            file=labels.source,
+            names=SeparatedNames(map(str, grades)),
+            top=scale.top,
+            least=scale.relevant_from,
+            advice=advice,
+        ),
     )
 
 

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from judge.analysis.summary import Summary
 from judge.dataset.injection_patterns import INJECTION_FLAGS
 from judge.errors import JUDGMENT_ERRORS
-from judge.flags import FLAGS
+from judge.flags import FLAGS, UNKNOWN_TEXT
 from judge.messages import Translator, build_text, build_texts, make_text
 from judge.report import assessor_sentences, facts, page_tables, run_warnings, selftest_sentences
 from judge.report.charts import ChartData, draw_charts
@@ -181,6 +181,7 @@ def _make_payload_header(run: str, summary: Summary) -> Markup:
         "errors": {kind: make_text(text) for kind, text in JUDGMENT_ERRORS.items()},
         "flags": {flag: make_text(text) for flag, text in FLAGS.items()},
         "suspicious": sorted(INJECTION_FLAGS),
+        "no_text": sorted(UNKNOWN_TEXT),
     }
     return dump_script_json(header)
 

@@ -113,6 +113,25 @@ def test_a_filter_finds_what_results_json_holds(
     assert read_listed_queries(other_page) == wanted
 
 
+def test_a_missing_text_is_not_a_failed_judgment(browser: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    rows = [
+        {"query_id": f"q{number}", "query": "anaemia", "engine": "a", "url": "http://a/", "snippet": text}
+        for number, text in enumerate(("signs of anaemia", None))
+    ]
+    report = write_page(tmp_path, run_lexical(tmp_path / "run", rows))
+    with open_page(browser, make_file_url(report), locale="en-US") as result:
+        ask(result.page, {"textUnknown": True})
+        assert read_listed_queries(result.page) == ["q1"]
+        expect(result.page.locator(".badges .trouble")).to_have_text("no text to judge")
+        result.page.locator("button.open").click()
+        expect(result.page.locator(".chip").first).to_have_text("– unjudged: the text is missing")
+        result.page.locator(".toolbar [type=reset]").click()
+        ask(result.page, {"failed": True})
+        assert read_listed_queries(result.page) == []
+
+
 def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) -> None:
     from playwright.sync_api import expect
 

@@ -365,7 +365,10 @@ def test_the_labels_scale_is_the_run_s_unless_said(graded_run: Path, tmp_path: P
         tmp_path / "labels.csv", read_judgments(graded_run), lambda each: min(each["grade"], 1)
     )
     text = run_agree(graded_run, "--qrels", path)
-    assert "no label is above 1; if people said yes or no, add --labels-scale binary" in text
+    assert (
+        "labels.csv: the grades of the labels are 0, 1, and their scale is assumed to be 0 to 3, relevant"
+        " from 2; if the labels are yes or no, set the option labels-scale to binary\n"
+    ) in text
     result = read_agreement(graded_run)
     assert (result["people_scale"], len(result["confusion"])) == ("graded", 4)
     assert result["bias"]["value"] > 0
@@ -476,7 +479,12 @@ def test_a_bias_for_an_engine_is_detected_and_corrected(unfair_run: Path, tmp_pa
     assert "People's labels reverse the assessor's order. By their labels: bing > baidu" in text
     assert result["orders"]["nDCG@3"]["swapped"] == [["bing", "baidu"]]
     text = run_agree(unfair_run, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
-    assert "P@3 by people's grades on all 120 queries" in text
+    assert "P@3 by people's grades on all 120 queries, estimated from the 60 queries" in text
+    assert "This holds if the labelled queries were drawn at random" in text
+    text = run_agree(unfair_run, "--qrels", unfair_run / "qrels.txt")
+    assert "nDCG@3 by people's grades on all 120 queries, which they labelled:" in text
+    assert "estimated" not in text
+    assert "drawn at random" not in text
 
 
 def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
@@ -556,6 +564,9 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     turned = run_agree(assessor, "--qrels", people, "--run", runs[1], runs[0], "--json")
     assert turned == run_agree(*words, "--json")
     assert "no measure 'foo'" in run_refused(*words, "--measure", "foo")
+    for option in (["--complete"], ["--depth", 5]):
+        refusal = run_refused(assessor, "--qrels", people, *option)
+        assert refusal == "--depth and --complete are for the engines of --run; add --run FILE, or omit them"
     assert "grade 2; the binary scale ends at 1" in run_refused(*words, "--labels-scale", "binary")
 
 

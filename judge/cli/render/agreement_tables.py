@@ -96,8 +96,6 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[str]:
             "No query is wholly labelled, so the figures hold for the labelled pairs alone; for labels on the"
             " pairs of --plan-pairs, add --plan with its file"
         )
-    if graded and agreement.highest_label in (0, 1):
-        yield t("no label is above 1; if people said yes or no, add --labels-scale binary")
     yield from describe_kappa(t, agreement)
     side = _clear_side(agreement.bias_relevant)
     if side:

@@ -125,7 +125,9 @@ def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterat
         left_out = t(" that have something to label ({count:,} have nothing)", count=count)
     yield t(
         "{name} by people's grades on all {queries:,} queries{left_out}, estimated from the {labelled:,}"
-        " queries that they labelled and the assessor's grades on the others:",
+        " queries that they labelled and the assessor's grades on the others:"
+        if engine.rest
+        else "{name} by people's grades on all {queries:,} queries{left_out}, which they labelled:",
         name=name,
         queries=labelled + engine.rest,
         left_out=left_out,
@@ -135,7 +137,10 @@ def list_correction(agreement: LabelAgreement, measure: str, run: str) -> Iterat
     yield Group(_make_correction_table(calibration, engines, comparisons[:_MOST_PAIRS], name))
     if (more := len(comparisons) - _MOST_PAIRS) > 0:
         yield t("… and {count:,} more pairs of engines: agreement.json has all", count=more)
-    yield t("This holds if the labelled queries were drawn at random (judge agree {run} --plan N).", run=run)
+    if engine.rest:
+        yield t(
+            "This holds if the labelled queries were drawn at random (judge agree {run} --plan N).", run=run
+        )
     yield from (_name_run(warning, run) for warning in calibration.warnings)
     if len(comparisons) > 1:
         yield t(

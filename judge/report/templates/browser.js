@@ -20,7 +20,7 @@ const BATCH_SIZE = 60;
 const MAX_SCORE_COLUMNS = 6;
 const VERDICTS = /** @type {const} */ (["yes", "no", "null"]);
 const TEXT_FILTERS = /** @type {const} */ (["find", "engine", "verdict", "grade", "ql", "sort"]);
-const ONLY_FILTERS = /** @type {const} */ (["differ", "repeats", "failed", "flagged", "nothing"]);
+const ONLY_FILTERS = /** @type {const} */ (["differ", "repeats", "failed", "textUnknown", "flagged", "nothing"]);
 /** Sorts d2 before d10, as the tables of segments do. */
 const NATURAL_ORDER = new Intl.Collator("en", { numeric: true });
 
@@ -67,6 +67,7 @@ function buildToolbar() {
   for (const name of ONLY_FILTERS) {
     if (name === "repeats" && !QUERIES.some((query) => query.instability)) continue;
     if (name === "differ" && engine.size < 2) continue;
+    if (name === "textUnknown" && !QUERIES.some(({ pairs }) => pairs.some(({ bits }) => bits & NO_TEXT))) continue;
     const box = createElement("input", { type: "checkbox", name, checked: FILTER.only.has(name) });
     only.append(createElement("label", {}, box, ` ${t(name)}`));
   }
@@ -211,6 +212,7 @@ function buildBadges(query) {
   const bits = query.pairs.reduce((sum, pair) => sum | pair.bits, 0);
   const badges = createElement("p", { class: "badges" }, isolate(query.id), ` · ${languageLabel(query.lang)}`);
   if (bits & FAILED) badges.append(" · ", createElement("span", { class: "trouble" }, t("failed")));
+  if (bits & NO_TEXT) badges.append(" · ", createElement("span", { class: "trouble" }, t("textUnknown")));
   if (bits & FLAGGED) badges.append(" · ", createElement("span", { class: "trouble" }, t("flagged")));
   if (bits & REPEATS_DIFFER) badges.append(" · ", t("repeats"));
   return badges;

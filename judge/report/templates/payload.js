@@ -13,6 +13,7 @@
  * @property {Record<string, Texts>} errors
  * @property {Record<string, Texts>} flags
  * @property {string[]} suspicious the flags of possible prompt injection
+ * @property {string[]} no_text the errors of pairs whose text is unknown
  */
 /** @typedef {[grade: number | null, reason?: string | number, flags?: string[], error?: string]} PackedJudgment */
 /** @typedef {string | [text: string, href: string]} PackedAddress */
@@ -61,6 +62,7 @@ const PAYLOAD = JSON.parse(select("#payload").textContent ?? "");
 /** @type {Header} */
 const HEADER = PAYLOAD.header;
 const INJECTION_FLAGS = new Set(HEADER.suspicious);
+const NO_TEXT_ERRORS = new Set(HEADER.no_text);
 /** Engines differ on a query when their scores are so far apart. */
 const MIN_DIFFERENCE = 0.1;
 
@@ -71,7 +73,8 @@ const NO_VERDICT = 4;
 const FAILED = 8;
 const FLAGGED = 16;
 const REPEATS_DIFFER = 32;
-const GRADE = 64;
+const NO_TEXT = 64;
+const GRADE = 128;
 
 /** @type {Query[]} */
 const QUERIES = PAYLOAD.queries.map(unpackQuery);
@@ -157,7 +160,7 @@ function unpackPair(
 function bitsOf(judgments, flags) {
   let bits = judgments.length ? 0 : NO_VERDICT;
   for (const { grade, error } of judgments) {
-    if (grade === null) bits |= NO_VERDICT | (error ? FAILED : 0);
+    if (grade === null) bits |= NO_VERDICT | (NO_TEXT_ERRORS.has(error) ? NO_TEXT : error ? FAILED : 0);
     else bits |= (GRADE << grade) | (grade >= HEADER.relevant_from ? RELEVANT : NOT_RELEVANT);
     if (grade !== judgments[0]?.grade) bits |= REPEATS_DIFFER;
   }
@@ -229,6 +232,7 @@ function masksOf({ verdict, grade, only }) {
   if (verdict) masks.push({ yes: RELEVANT, no: NOT_RELEVANT, null: NO_VERDICT }[verdict] ?? 0);
   if (grade) masks.push(GRADE << Number(grade));
   if (only.has("failed")) masks.push(FAILED);
+  if (only.has("textUnknown")) masks.push(NO_TEXT);
   if (only.has("flagged")) masks.push(FLAGGED);
   if (only.has("repeats")) masks.push(REPEATS_DIFFER);
   return masks;

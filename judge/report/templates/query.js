@@ -170,14 +170,18 @@ function buildResult(query, engine, result) {
 function buildChips({ judgments, bits }) {
   const [first] = judgments;
   if (!first) return [buildChip(null, t("unjudged"))];
-  if (first.grade !== null && !(bits & (REPEATS_DIFFER | FAILED))) {
+  if (first.grade !== null && !(bits & (REPEATS_DIFFER | FAILED | NO_TEXT))) {
     const chip = buildChip(first.grade, gradeLabel(first.grade));
     return judgments.length > 1
       ? [chip, createElement("span", { class: "muted" }, t("times", judgments.length))]
       : [chip];
   }
   return judgments.map(({ grade, error }) => {
-    if (grade === null) return buildChip(null, error ? t("failedWith", errorLabel(error)) : t("unjudged"));
+    if (grade === null && !error) return buildChip(null, t("unjudged"));
+    if (grade === null) {
+      const outcome = NO_TEXT_ERRORS.has(error) ? "unjudgedWith" : "failedWith";
+      return buildChip(null, t(outcome, errorLabel(error)));
+    }
     return buildChip(grade, judgments.length > 1 ? "" : gradeLabel(grade));
   });
 }

@@ -259,15 +259,6 @@ def test_where_the_assessor_sees_a_tie_people_s_labels_decide() -> None:
     assert "confirm" not in text
 
 
-def test_grades_up_to_1_may_be_yes_and_no() -> None:
-    shown, truth, _ = make_favouring_run(25)
-    run = make_run(shown, truth)
-    hint = "no label is above 1; if people said yes or no, add --labels-scale binary"
-    low = {key: min(grade, 1) for key, grade in truth.items()}
-    assert hint in render_tables(measure_agreement(run, make_people(run, low)))
-    assert hint not in render_tables(measure_agreement(run, make_people(run, truth)))
-
-
 def test_what_the_orders_are_over_is_said(unfair_agreement: dict[str, Any]) -> None:
     order = unfair_agreement["orders"]["nDCG@3"]
 

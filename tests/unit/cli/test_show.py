@@ -80,7 +80,7 @@ def test_flags_are_explained_and_an_unknown_one_stands_alone() -> None:
 def test_an_error_that_is_a_flag_stands_there_once() -> None:
     lines = print_judgment("", ["no_text", "text_cut"], grade=None, verdict=None, error="no_text")
     flag = "[text_cut (nothing to read before the length limit: unjudged)]"
-    assert lines[-1] == f"     failed: no_text (the text is missing)    {flag}"
+    assert lines[-1] == f"     unjudged: no_text (the text is missing)    {flag}"
 
 
 def test_joiners_that_scripts_need_stay_and_hidden_characters_are_escaped() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from judge.analysis.judged_run import JudgedRun, RunSpec, score_run
-from judge.dataset.label_files import read_feedback, read_labels
+from judge.dataset.label_files import load_label_file, load_labels, read_feedback, read_labels
 from judge.dataset.labels import Label, LabelSet, choose_label_scale, match_labels, select_labellable
 from judge.dataset.pool import pool_dataset
 from judge.errors import InputError
 from judge.measure.measures import parse_measures
-from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, ScaleName
+from judge.records import BINARY, GRADED, Dataset, Judgment, Pool, Scale, ScaleName
 from judge.runs.export import format_qrels
 from judge.runs.query_entries import list_query_entries
 from tests.support.cases import check_each
@@ -320,6 +320,55 @@ def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> Non
         assert part in str(caught.value)
     with pytest.raises(InputError, match="nothing to compare"):
         match_labels([], data, pool)
+
+
+@pytest.mark.parametrize(
+    ("grades", "scale", "says"),
+    [
+        (
+            (1, 0, 1),
+            GRADED,
+            "are 0, 1, and their scale is assumed to be 0 to 3, relevant from 2; if the labels",
+        ),
+        (
+            (2, 0, 1),
+            GRADED,
+            "are 0, 1, 2, and their scale is assumed to be 0 to 3, relevant from 2; if they are",
+        ),
+        ((2,), GRADED, "are 2, and their scale is assumed"),
+        ((0, 3), GRADED, ""),
+        ((0,), BINARY, ""),
+    ],
+)
+def test_a_scale_that_the_grades_leave_open_is_a_remark(
+    tmp_path: Path, grades: tuple[int, ...], scale: Scale, says: str
+) -> None:
+    texts = [f"text {number}" for number in range(len(grades))]
+    data, pool = make_dataset(*(make_row("q", "e", text, text[-1]) for text in texts))
+    path = tmp_path / "labels"
+    path.write_text("".join(f"q 0 {number} {grade}\n" for number, grade in enumerate(grades)))
+    for labels in (load_labels(path, data, pool, scale), load_label_file(path)):
+        is_open = labels.scale == GRADED and max(grades) < 3
+        assert [warning.partition(" the labels ")[2][: len(says)] for warning in labels.warnings] == (
+            [says] if is_open else []
+        )
+    assert load_labels(path, data, pool, scale, scale.name).warnings == ()
+
+
+def test_the_text_of_one_query_is_its_name_where_no_id_is() -> None:
+    rows = [("1", "贫血 症状"), ("2", "same"), ("3", "same"), ("same4", "1"), ("5", "caf\u00e9")]
+    data, pool = make_dataset(
+        *({**make_row(query_id, "e", "a", "D"), "query": text} for query_id, text in rows)
+    )
+    for name, query_id in (("贫血 症状", "1"), ("1", "1"), ("caf\u00e9", "5")):
+        assert [key[0] for key in match_labels([label(name, "D", 1)], data, pool).grades] == [query_id]
+    with pytest.raises(InputError) as caught:
+        match_labels([label("same", "D", 1), label("贫血", "D", 1)], data, pool)
+    assert str(caught.value) == (
+        "labels:1: none of the rows (2) is about a query of this run. The file has the query ids 'same',"
+        " '贫血', and the run '1', '2', '3', for example; write the ids of the run, or the exact texts of its"
+        " queries. Is the file of another run?"
+    )
 
 
 def test_yes_is_no_grade_of_the_graded_scale(tmp_path: Path) -> None:
