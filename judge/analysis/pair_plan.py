@@ -23,7 +23,7 @@ from judge.errors import InputError
 from judge.json_text import hash_parts
 from judge.measure import pair_sampling
 from judge.measure.agreement import compute_median_grades
-from judge.measure.formulas import Bools, Floats, Ints
+from judge.measure.formulas import Bools, Floats, Ints, rank_engines
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.ppi import draw_queries_to_label
 from judge.messages import Message, NameList
@@ -176,7 +176,7 @@ def _order_engines(
             engines=NameList(map(repr, chosen)),
         )
     means = dict(zip(scores.engines, value[:, defined].mean(1).tolist(), strict=True))
-    ordered = tuple(sorted(chosen, key=lambda name: (-means[name], name)))
+    ordered = tuple(rank_engines(means))
     queries = tuple(compress(scores.queries, answered))
     return ordered, tuple(means[name] for name in ordered), queries
 

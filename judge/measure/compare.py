@@ -21,8 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.characters import make_natural_key
-from judge.measure.formulas import TIE, Floats, Ints, convert_non_finite
+from judge.measure.formulas import TIE, Floats, Ints, convert_non_finite, rank_engines
 from judge.measure.resampling import MIN_DIFFERING, Interval, hide_whole_range, make_finite_interval
 from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 from judge.measure.simultaneous import (
@@ -173,9 +172,8 @@ def _compare_measures(
         differences, widening, largest_values=np.array(scores.largest)[indexes], families=families
     )
     for row, (index, test) in enumerate(zip(indexes, tests, strict=True)):
-        means = np.nan_to_num(compute_nan_mean(value[..., index], axis=1), nan=-1.0)
-        mean_by_engine = dict(zip(scores.engines, means.tolist(), strict=True))
-        best_first = sorted(scores.engines, key=lambda name: (-mean_by_engine[name], make_natural_key(name)))
+        means = compute_nan_mean(value[..., index], axis=1).tolist()
+        best_first = rank_engines(dict(zip(scores.engines, means, strict=True)))
         place = {engine: number for number, engine in enumerate(best_first)}
         compared = _compare_pairs(
             scores, index, sides[:, row], test, differences[:, row], ranges[1:, row], bounds[row][0]

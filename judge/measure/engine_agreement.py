@@ -16,7 +16,7 @@ from itertools import chain, combinations, product
 import numpy as np
 
 from judge.measure.agreement import PairedGrades
-from judge.measure.formulas import TIE, Bools, Floats, Ints, divide_sums
+from judge.measure.formulas import TIE, Bools, Floats, Ints, divide_sums, rank_engines
 from judge.measure.resampling import ALPHA, MIN_DIFFERING, Statistic, StatisticValue, estimate_statistics
 from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
@@ -83,7 +83,7 @@ def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[t
     The truly better engine comes first in a pair; pairs are in the true order, best first.
     """
     reversed_pairs = _compare_pairs(truth) * _compare_pairs(estimate) < 0
-    order = sorted(range(len(names)), key=lambda index: (-truth[index], names[index]))
+    order = list(map(names.index, rank_engines(dict(zip(names, truth.tolist(), strict=True)))))
     swapped = ((one, two) for one, two in combinations(order, 2) if reversed_pairs[one, two])
     return tuple((names[better], names[worse]) for better, worse in swapped)
 
@@ -143,9 +143,9 @@ def _compare_ranking(
         both &= everywhere
     sides = np.stack([np.where(both, side, np.nan) for side in (people, assessor)])
     means = compute_nan_mean(sides, axis=-1)
-    ranked = np.flatnonzero(often).tolist()
-    ranked.sort(key=lambda index: (-means[0, index], engines[index]))
-    names = tuple(engines[index] for index in ranked)
+    places = {engines[place]: place for place in np.flatnonzero(often).tolist()}
+    names = tuple(rank_engines({engine: float(means[0, place]) for engine, place in places.items()}))
+    ranked = [places[name] for name in names]
     truth, estimate = means[:, ranked]
     correlation = tau(truth, estimate)
     by_assessor = dict(zip(names, estimate.tolist(), strict=True))
@@ -157,7 +157,7 @@ def _compare_ranking(
         left_out=tuple(engine for engine, ranks in zip(engines, often, strict=True) if not ranks),
         tau=StatisticValue(correlation, None, _NO_TAU if correlation is None else None),
         tau_ap=tau_ap(truth, estimate),
-        rbo=rbo(names, sorted(names, key=lambda name: (-by_assessor[name], name))) if names else None,
+        rbo=rbo(names, rank_engines(by_assessor)) if names else None,
         swapped=find_swaps(names, truth, estimate),
     )
 
@@ -211,8 +211,8 @@ def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades)
     """
     cells = _sum_by_engine(len(engines), engine, results)
     biases = divide_sums(cells.sum(0))
-    measured = [index for index in range(len(engines)) if not np.isnan(biases[index])]
-    order = sorted(measured, key=lambda index: (-biases[index], engines[index]))
+    known = {name: bias for name, bias in zip(engines, biases.tolist(), strict=True) if not np.isnan(bias)}
+    order = list(map(engines.index, rank_engines(known)))
     engine_pairs = list(combinations(order, 2))
     if not engine_pairs:
         return None

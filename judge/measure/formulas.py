@@ -6,13 +6,15 @@ probabilities that a reader stops; for measures of binary relevance they are 0 a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from math import isfinite, log2
+from math import inf, isfinite, isnan, log2
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from judge.characters import make_natural_key
 from judge.measure.measures import Measure
 from judge.records import Scale
 
@@ -21,8 +23,21 @@ Ints = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
 #: Values, and means of values, that are closer than this differ by rounding alone.
 TIE = 1e-12
+#: Digits of a mean that order engines; means that are equal in theory differ by rounding.
+_ORDERING_DIGITS = 9
 #: Ranks of an ideal list in memory at once.
 _BLOCK = 1_000_000
+
+
+def rank_engines(means: Mapping[str, float | None]) -> list[str]:
+    """Return the engines, highest mean first, those without a mean last; equal ones by their names."""
+
+    def make_key(engine: str) -> tuple[float, object]:
+        mean = means[engine]
+        is_missing = mean is None or isnan(mean)
+        return inf if is_missing else -round(mean, _ORDERING_DIGITS), make_natural_key(engine)
+
+    return sorted(means, key=make_key)
 
 
 def compute_gains(measure: Measure, scale: Scale) -> Floats:

@@ -15,7 +15,7 @@ from statistics import median, median_low
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
-from judge.measure.formulas import TIE
+from judge.measure.formulas import TIE, rank_engines
 from judge.measure.measures import name_mean
 from judge.measure.resampling import Interval
 from judge.measure.sensitivity import OwnListReversal, SegmentResult
@@ -206,12 +206,12 @@ def rank_means(t: Translator, means: Mapping[str, float | None], most: int = 100
     """Return the engines with a mean, best first, `A > B = C`; of many the first, and how many more."""
     present = {engine: mean for engine, mean in means.items() if mean is not None}
     groups: list[list[str]] = []
-    for engine in sorted(present, key=lambda engine: -present[engine]):
+    for engine in rank_engines(present):
         if groups and present[groups[-1][-1]] - present[engine] <= TIE:
             groups[-1].append(engine)
         else:
             groups.append([engine])
-    signed = [(" = " if at else " > ") + engine for tied in groups for at, engine in enumerate(sorted(tied))]
+    signed = [(" = " if at else " > ") + engine for tied in groups for at, engine in enumerate(tied)]
     more = t(" > {count:,} more", count=len(signed) - most) if len(signed) > most else ""
     return "".join(signed[:most]).removeprefix(" > ") + more
 

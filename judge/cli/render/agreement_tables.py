@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.label_agreement import LabelAgreement
-from judge.characters import make_natural_key
 from judge.cli.render.order_tables import describe_orders, list_correction
 from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
+from judge.measure.formulas import rank_engines
 from judge.measure.measures import parse_measure
 from judge.measure.resampling import StatisticValue
 from judge.messages import Message, SeparatedNames
@@ -216,7 +215,7 @@ def _list_reasons(agreement: LabelAgreement) -> Iterator[str]:
 def _make_bias_table(agreement: LabelAgreement, means: Mapping[str, float]) -> Table:
     """Return one row an engine, that with the highest of the assessor's `means` first."""
     table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results"))
-    for name in sorted(agreement.engines, key=lambda name: (-means.get(name, -inf), make_natural_key(name))):
+    for name in rank_engines({engine: means.get(engine) for engine in agreement.engines}):
         engine = agreement.engines[name]
         bias, ends = engine.bias.value, engine.bias.ci95
         numbers = format_plain_number(bias, "+.3f"), format_plain_range(t, ends, "+.3f")

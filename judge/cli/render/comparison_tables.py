@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.characters import make_natural_key
 from judge.cli.render.run_tables import list_mean_cells, list_return_cells, make_engine_table
 from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
+from judge.measure.formulas import rank_engines
 from judge.measure.measures import name_mean
 from judge.measure.sensitivity import SegmentResult
 from judge.measure.stability import MeasureStability
@@ -211,7 +211,7 @@ def _describe_segment(segment: SegmentResult, measure: str, summary: Summary) ->
     means = {
         engine: mean for engine, row in segment.engines.items() if (mean := row[measure].mean) is not None
     }
-    best_first = sorted(means, key=lambda engine: (-means[engine], make_natural_key(engine)))
+    best_first = rank_engines(means)
     listing = t(", ").join(f"{engine} {means[engine]:.3f}" for engine in best_first)
     if not listing:
         return t("nothing to average")

@@ -9,10 +9,10 @@ from rich.table import Table
 
 from judge.analysis.label_agreement import LabelAgreement, MissingCalibration
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.characters import make_natural_key
 from judge.cli.render.tables import Part, escape_line, make_table
 from judge.cli.terminal import t
 from judge.measure.engine_agreement import EngineOrders
+from judge.measure.formulas import rank_engines
 from judge.measure.measures import name_mean
 from judge.measure.ppi import CorrectedDifference, MeasureCalibration
 from judge.measure.resampling import MIN_DIFFERING
@@ -167,7 +167,7 @@ def _name_run(text: str, run: str) -> str:
 def _sort_best_first(calibration: MeasureCalibration) -> tuple[list[str], list[CorrectedDifference]]:
     """Return the engines and their pairs: the best engine by the assessor first."""
     means = {engine: row.assessor for engine, row in calibration.engines.items()}
-    engines = sorted(means, key=lambda engine: (-means[engine], make_natural_key(engine)))
+    engines = rank_engines(means)
     place = {engine: number for number, engine in enumerate(engines)}
     return engines, sorted(calibration.comparisons, key=lambda pair: sorted((place[pair.a], place[pair.b])))
 

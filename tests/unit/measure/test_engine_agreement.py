@@ -131,6 +131,11 @@ def test_scores_that_differ_by_rounding_are_tied() -> None:
     assert find_swaps("AB", make_floats(0.1 + 0.2, 0.3), make_floats(1, 2)) == ()
 
 
+def test_pairs_of_equal_engines_are_in_the_order_of_the_table() -> None:
+    swaps = find_swaps(("e10", "e9", "z"), make_floats(0.3, 0.1 + 0.2, 0.1), make_floats(1, 1, 2))
+    assert swaps == (("e9", "z"), ("e10", "z"))
+
+
 @given(TWO_SCORES, st.randoms(use_true_random=False))
 def test_the_order_of_the_engines_does_not_matter(
     pairs: list[tuple[int, int]], chance: st.DataObject
