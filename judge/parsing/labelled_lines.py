@@ -83,7 +83,7 @@ _ABOUT_GRADE = re.compile(
     r"(?i)[^.。\n]{0,60}(?:\b(?:snippet|page|query|answer|relevant|topic|useful|partial|help)\w*\b|摘要|网页|页面|查询|答案|部分|相关|切题|有用|帮助"
     r"|离题|回答|问题|需求)"
 )
-_BOXED = re.compile(r"\$?\\boxed\s?\{\s?(?:\\text\{)?([^{}\n]{1,12})\}{1,2}\$?")
+_BOXED = re.compile(r"\$?\\boxed\s?\{\s?([^{}\n]{1,12})\}\$?")
 #: A table with a row of labels above one row of values.
 _TABLE = re.compile(
     r"(?m)^\|([^\n]{1,200})\|[ \t]*\n\|[\s:|-]{3,80}\|[ \t]*\n\|([^\n]{1,2000})\|[ \t]*(?=\n|\Z)(?!\n\|)"

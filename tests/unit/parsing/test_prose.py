@@ -165,9 +165,20 @@ def test_a_labelled_verdict_that_is_none_contradicts_the_object_beside_it(line: 
     assert all(is_refused(text, BINARY) for text in place_beside(line, VERDICT))
 
 
-@check_each("line", ["2.5", "2-3", "1 or 2", "1到2", "Two signs. 1.5", "Maybe.", "不一定"])
+@check_each(
+    "line",
+    [
+        *("2.5", "2-3", "1 or 2", "1到2", "Two signs. 1.5", "Maybe.", "不一定", "-2", "+2", "− 2", "(-2)"),
+        "It gives signs. -2",
+    ],
+)
 def test_a_value_between_two_and_a_doubt_contradict_the_object_beside_them(line: str) -> None:
     assert all(map(is_refused, place_beside(line, OBJECT)))
+
+
+@check_each("tail", [" See step 2.", "\nSee step 3.", "\n见第1步。", " \\boxed{\\text{2}}"])
+def test_a_step_or_the_same_value_behind_an_object_leaves_no_doubt(tail: str) -> None:
+    assert parse_grade(OBJECT + tail, GRADED) == 2
 
 
 @check_each(

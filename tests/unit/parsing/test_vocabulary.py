@@ -92,7 +92,8 @@ def test_what_is_not_on_the_scale_is_no_grade(value: str) -> None:
         *(("结论：是", 1), ("最终判定：相关", 1), ("```\nyes\n```", 1), ("Final answer: no", 0)),
         *(("yes<|im_end|>", 1), ("<answer>no</answer>", 0), ("判断结果：相关", 1), ("### Yes", 1)),
         *(("(no)", 0), ("（是）", 1), ("Result: no", 0), ("Verdict: [no]", 0), ("判定：（否）", 0)),
-        *(("$\\boxed{no}$", 0), ("So the answer is $\\boxed{no}$.", 0)),
+        *(("$\\boxed{no}$", 0), ("So the answer is $\\boxed{no}$.", 0), ("\\boxed{\\text{no}}", 0)),
+        *(("$\\boxed{ \\mathrm{yes} }$", 1), ("The answer is $\\boxed{\\textbf{no}}$.", 0)),
     ],
 )
 def test_bare_verdicts(text: str, grade: int) -> None:
@@ -107,6 +108,7 @@ def test_bare_verdicts(text: str, grade: int) -> None:
         *("Grade (0-3): 2", '"2"', "grade = 2", "2.0", "```\n2\n```", "(2)", "（2）", "(2分)。"),
         *("Result: 2", "**Result:** 2.", "Grade: [2]", "Grade: (2)", "等级：【2】", "Two", "二"),
         *("等级：二", "等级：两分", "评分：二级。", "Grade: two", "The answer is $\\boxed{2}$."),
+        *("\\boxed{\\text{2}}", "It gives signs. The answer is $\\boxed{\\text{2}}$."),
         *("It gives signs. The answer is $\\boxed{2}$.", "只给出部分。答案是 $\\boxed{2}$。"),
     ],
 )
@@ -169,6 +171,8 @@ def test_words_in_prose_are_not_read(text: str) -> None:
         ),
         *("Search result: 2", "Result: 2?", "Grade: [0-3]", "Grade: [2] or [3]", "Grade: [2][3]", "s/2/1/"),
         *("Grade: (1) on topic, (2) no dates", "The snippet says \\boxed{2}", "\\boxed{2} or \\boxed{3}"),
+        *("\\boxed{\\text{2}} \\boxed{\\text{1}}", "\\boxed{\\text{2 or 3}}", "\\boxed{\\text{-2}}"),
+        *("\\boxed{\\text{not } 2}", "\\boxed{-\\text{2}}", "\\boxed{\\frac{2}}"),
         *("The page's answer is $\\boxed{2}$.", "等级：二或三", "等级：二十", "等级：第二", "等级：一般"),
         *("二选一", "Grade: two or three", "Grade: twenty"),
     ],
