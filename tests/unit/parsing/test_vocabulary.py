@@ -108,6 +108,7 @@ def test_bare_verdicts(text: str, grade: int) -> None:
         *("Grade (0-3): 2", '"2"', "grade = 2", "2.0", "```\n2\n```", "(2)", "（2）", "(2分)。"),
         *("Result: 2", "**Result:** 2.", "Grade: [2]", "Grade: (2)", "等级：【2】", "Two", "二"),
         *("等级：二", "等级：两分", "评分：二级。", "Grade: two", "The answer is $\\boxed{2}$."),
+        *("Grade:\n- 2", "Relevance:\n  - 2", "等级：\n- 2"),
         *("\\boxed{\\text{2}}", "It gives signs. The answer is $\\boxed{\\text{2}}$."),
         *("It gives signs. The answer is $\\boxed{2}$.", "只给出部分。答案是 $\\boxed{2}$。"),
     ],
