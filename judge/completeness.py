@@ -9,28 +9,28 @@ from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
 from judge.errors import ErrorKind, JudgeError, LimitReached, RunIncomplete
-from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
-from judge.messages import Message
+from judge.flags import TEXT_CUT, UNKNOWN_TEXT
+from judge.messages import Message, NameList
 from judge.records import CONTENT_FILTER, Judgment
 
 
 def check_run(
-    summary: Summary, judging: JudgingResult, asker: QuestionAsker, least: float
+    summary: Summary, judging: JudgingResult, asker: QuestionAsker, least: float, *, of_night: bool = False
 ) -> tuple[RunIncomplete | None, list[str]]:
     """Return why a run is incomplete, None when it is complete, and warnings about what is missing in it.
 
     `asker` has asked the questions of dimensions; `least` is the share of pairs, and of the questions of each
-    dimension, that a complete run has.
+    dimension, that a complete run has. A run `of_night` can continue with a dataset that changed.
     """
     warnings: list[str] = []
-    incomplete = _check_pairs(summary, judging, least)
+    incomplete = _check_pairs(summary, judging, least, of_night=of_night)
     if incomplete is None and asker.stopped is not None:
         message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
             reason=asker.stopped,
         )
         incomplete = _make_incomplete(asker.stopped, message)
-    if incomplete is None and (failures := _describe_failures(judging.failures)):
+    if incomplete is None and (failures := _describe_failures(judging.failures, len(judging.judgments))):
         if summary.panel:
             warnings.append(Message("not every member graded every pair{failures}", failures=failures))
         else:
@@ -42,7 +42,9 @@ def check_run(
     return incomplete, warnings
 
 
-def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunIncomplete | None:
+def _check_pairs(
+    summary: Summary, judging: JudgingResult, least: float, *, of_night: bool
+) -> RunIncomplete | None:
     """Return why a run is incomplete and what to do, None when enough pairs are judged."""
     members = summary.panel.members if summary.panel else ()
     of_assessor = summary.judgments - summary.labelled
@@ -78,8 +80,8 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
                 count=member.judged,
                 total=of_assessor,
                 least=least,
-                failures=_describe_failures(failures),
-                advice=advise_on_failed_pairs(failures),
+                failures=_describe_failures(failures, of_assessor),
+                advice=advise_on_failed_pairs(failures, of_night=of_night),
             )
     if summary.coverage < least:
         return RunIncomplete(
@@ -87,8 +89,8 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
             " {advice}",
             coverage=summary.coverage,
             least=least,
-            failures=_describe_failures(judging.failures),
-            advice=advise_on_failed_pairs(judging.failures),
+            failures=_describe_failures(judging.failures, len(judging.judgments)),
+            advice=advise_on_failed_pairs(judging.failures, of_night=of_night),
         )
     return None
 
@@ -110,25 +112,30 @@ def check_answers(dimension: str, questions: DimensionQuestions, least: float) -
 
 
 def describe_unanswered_questions(dimension: str, questions: DimensionQuestions) -> Message:
-    """Return how many questions of a dimension have no answer, and the most frequent reason."""
+    """Return how many questions of a dimension have no answer, and why."""
     return Message(
-        "{dimension}: {missing:,} of {total:,} questions have no answer{failures}; {advice}",
+        "{dimension}: not every question has an answer{failures}; {advice}",
         dimension=Message(dimension),
-        missing=len(questions.failures),
-        total=questions.count,
-        failures=_describe_failures(questions.failures),
+        failures=_describe_failures(questions.failures, questions.count),
         advice=advise_on_failed_pairs(questions.failures),
     )
 
 
-def advise_on_failed_pairs(failures: Iterable[Judgment]) -> str:
-    """Return what the user can do to get grades for the pairs that have none."""
+def advise_on_failed_pairs(failures: Iterable[Judgment], *, of_night: bool = False) -> str:
+    """Return what the user can do to get grades for the pairs that have none.
+
+    The folder of a run is of one dataset and of one `max_chars`; a night can continue with others.
+    """
     counts = Counter(judgment.error for judgment in failures)
     kinds = set(counts)
+    again = Message("run the same command again" if of_night else "name another --out")
     if kinds == {TEXT_CUT}:
-        return Message("raise max_chars and name another --out: stored judgments are not paid again")
+        return Message("raise max_chars and {again}: stored judgments are not paid again", again=again)
     if kinds <= UNKNOWN_TEXT:
-        return Message("add the missing texts and name another --out: stored judgments are not paid again")
+        return Message(
+            "add the missing texts to the dataset and {again}: stored judgments are not paid again",
+            again=again,
+        )
     if kinds == {CONTENT_FILTER}:
         return Message(
             "the refusal of a content filter is final: use another model, another --store to ask again, or a"
@@ -143,8 +150,9 @@ def advise_on_failed_pairs(failures: Iterable[Judgment]) -> str:
     if TEXT_MISSING in kinds:
         return Message(
             "run the same command again to get the rest, except for {count:,} without a text: add the missing"
-            " texts and name another --out",
+            " texts to the dataset and {again}",
             count=counts[TEXT_MISSING],
+            again=again,
         )
     if kinds == {"bad_request"}:
         return Message(
@@ -154,17 +162,27 @@ def advise_on_failed_pairs(failures: Iterable[Judgment]) -> str:
     return Message("run the same command again to get the rest")
 
 
-def _describe_failures(judgments: Iterable[Judgment]) -> str:
-    """Return the most frequent error kind and its most frequent message; empty if none."""
-    failed = [(judgment.error, judgment.detail) for judgment in judgments if judgment.detail]
+def _describe_failures(judgments: Iterable[Judgment], total: int) -> str:
+    """Return how many of `total` failed, the error kinds, and the most frequent message; empty if none."""
+    failed = [(str(judgment.error), judgment.detail) for judgment in judgments if judgment.detail]
     if not failed:
         return ""
-    [(kind, count)] = Counter(kind for kind, _ in failed).most_common(1)
-    [(detail, _)] = Counter(detail for error, detail in failed if error == kind).most_common(1)
+    kinds = Counter(kind for kind, _ in failed).most_common()
+    [(detail, _)] = Counter(detail for kind, detail in failed if kind == kinds[0][0]).most_common(1)
+    if len(kinds) == 1:
+        return Message(
+            " ({count:,} of {total:,} failed with {kind!r}: {detail})",
+            count=len(failed),
+            total=total,
+            kind=ErrorKind(kinds[0][0]),
+            detail=Message(detail),
+        )
     return Message(
-        " ({count:,} of {total:,} failed with {kind!r}: {detail})",
-        count=count,
-        total=len(failed),
-        kind=ErrorKind(str(kind)),
+        " ({count:,} of {total:,} failed with {kinds}; most often: {detail})",
+        count=len(failed),
+        total=total,
+        kinds=NameList(
+            Message("{kind!r} ({count:,})", kind=ErrorKind(kind), count=count) for kind, count in kinds
+        ),
         detail=Message(detail),
     )

@@ -54,12 +54,12 @@ def run(
     progress: ProgressListener | None = None,
     cancel_token: CancelToken | None = None,
     spend_limit: SpendLimit | None = None,
-    with_report: bool = True,
+    of_night: bool = False,
 ) -> RunResult:
     """Judge a dataset, score its engines and write the run's folder.
 
     `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
-    `spend_limit`. Without `with_report`, report.html is left to `rewrite_report`. Raises InputError before
+    `spend_limit`. A run `of_night` leaves report.html to `rewrite_report`. Raises InputError before
     anything is paid, StoreError when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has
     `incomplete` set when the account, the budget or the server ended the judging, or too few pairs could be
     judged: a LimitReached when `max_calls` or `budget` ended it.
@@ -97,8 +97,8 @@ def run(
         spec = replace(judged_run.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
         judged_run = replace(judged_run, spec=spec, dimensions=dimensions)
-        result = finish_run(folder, judged_run, cache, with_report=with_report)
-    incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
+        result = finish_run(folder, judged_run, cache, with_report=not of_night)
+    incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage, of_night=of_night)
     if incomplete:  # its message names options: in a file, these are keys
         incomplete.args = (config.source.name_keys_in(incomplete.message),)
     return replace(

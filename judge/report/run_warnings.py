@@ -222,8 +222,8 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int], *, waiting: b
     """Return the advice on the failed pairs, by the kinds of their failures; others are `waiting`."""
     if not waiting and set(failures) <= {TEXT_MISSING, TEXT_CUT}:
         return t(
-            " No model was asked about these, because their texts are missing; add them, and name another"
-            " --out."
+            " No model was asked about these, because their texts are missing; add them to the dataset, and"
+            " judge it again, with judge run in another --out."
         )
     if not waiting and set(failures) <= {TEXT_MISSING, TEXT_CUT, CONTENT_FILTER}:
         return t(" The refusals of a content filter are final; another model may judge these pairs.")
@@ -231,7 +231,7 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int], *, waiting: b
     if CONTENT_FILTER in failures or "no_quorum" in failures:  # a filter may have refused the members
         exceptions += t("; the refusals of a content filter are final")
     return t(
-        " To judge only these, run the judge run command of this run again{exceptions}.",
+        " To judge only these, run the judge run or judge nightly command of this folder again{exceptions}.",
         exceptions=exceptions,
     )
 

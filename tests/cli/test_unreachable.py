@@ -115,7 +115,7 @@ def test_a_run_goes_on_at_the_next_start_where_the_first_pairs_alone_are_refused
     assert "10 of 10 unjudged" in first
     assert "the next start does not stop here" in first
     assert "only 60.00% of the pairs were judged" in second
-    assert "4 of 4 failed with 'bad_request': HTTP 400: rejected by the gateway" in second
+    assert "4 of 10 failed with 'bad_request': HTTP 400: rejected by the gateway" in second
     assert second.endswith("if the server refuses these again, use another model, or lower min_coverage")
 
 
@@ -211,7 +211,7 @@ def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
         result = run_with_short_wait(tmp_path, server.openai_url, "--concurrency", 1)
     words = "HTTP 400: no, ***: messages[1] is odd"
     advice = "run the same command again to get the rest"
-    assert f"(9 of 9 failed with 'bad_request': {words}); {advice}" in read_last_line(result)
+    assert f"(9 of 10 failed with 'bad_request': {words}); {advice}" in read_last_line(result)
     folder = tmp_path / "r" / "x"
     lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["detail"] for line in lines} == {"", words}
@@ -232,5 +232,5 @@ def test_a_few_failures_are_reported_of_a_run_with_enough_grades(tmp_path: Path)
     with LoopbackServer(reject_one_pair) as server:
         result = run_with_short_wait(tmp_path, server.openai_url, "--min-coverage", 0.9)
     assert result.returncode == 0, result.stderr
-    message = "not every pair has a grade (1 of 1 failed with 'bad_request': HTTP 400: an odd pair)"
+    message = "not every pair has a grade (1 of 10 failed with 'bad_request': HTTP 400: an odd pair)"
     assert message in result.stdout

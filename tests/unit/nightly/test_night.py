@@ -332,17 +332,32 @@ def test_drift_while_the_assessor_is_away_is_gone_on_with(project: NightlyProjec
     assert (record["finished"], record["coverage"]) == (True, 1.0)
 
 
-def test_a_dataset_that_was_mended_is_taken_and_what_was_paid_is_kept(small_project: NightlyProject) -> None:
+@pytest.mark.parametrize(
+    ("amber", "advice"),
+    [
+        ({"error": "HTTP 503"}, "correct the dataset, then: judge nightly "),
+        (
+            [{"snippet": None, "url": "https://x.example"}],
+            "less than min_coverage 99% (4 of 43 failed with 'no_text': the dataset does not say what the"
+            " engine showed); add the missing texts to the dataset and run the same command again: stored"
+            " judgments are not paid again",
+        ),
+    ],
+)
+def test_a_dataset_that_was_mended_is_taken_and_what_was_paid_is_kept(
+    small_project: NightlyProject, amber: object, advice: str
+) -> None:
     freeze(small_project)
     rng = small_project.rng.bit_generator.state
 
     def break_amber(row: dict[str, Any]) -> None:
-        row["engines"]["amber"] = {"error": "HTTP 503"}
+        row["engines"]["amber"] = amber
 
     tonight, days = small_project.tonight, small_project.days
     day = small_project.begin_day(edit=break_amber)
     away = small_project.run_night(day)
     assert (away["status"], away["finished"]) == ("incomplete", False)
+    assert advice in away["reasons"][0]
     small_project.tonight, small_project.days, small_project.rng.bit_generator.state = tonight, days, rng
     small_project.begin_day()
     before = small_project.calls

@@ -58,21 +58,24 @@ def test_grades_are_imputed_only_where_something_is_judged() -> None:
 
 
 def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
-    assert "To judge only these, run the judge run command of this run again." in advise_on_failures(
-        ENGLISH, {"transport": 1}
+    assert (
+        "To judge only these, run the judge run or judge nightly command of this folder again."
+        in advise_on_failures(ENGLISH, {"transport": 1})
     )
     advice = advise_on_failures(ENGLISH, {"no_text": 1, "transport": 2})
     assert "no_text needs the missing texts" in advice
     for failures in ({"no_text": 1}, {"content_filter": 2}, {"content_filter": 2, "no_text": 1}):
-        assert "run the judge run command" not in advise_on_failures(ENGLISH, failures)
+        assert "run the judge run or judge nightly command" not in advise_on_failures(ENGLISH, failures)
     # A run that stopped has no failures, only pairs that wait.
     for failures in ({}, {"no_text": 1}):
-        assert "run the judge run command" in advise_on_failures(ENGLISH, failures, waiting=True)
+        assert "run the judge run or judge nightly command" in advise_on_failures(
+            ENGLISH, failures, waiting=True
+        )
     # A filter may have refused the pairs of the members of a panel.
     for failures in ({"content_filter": 1, "transport": 2}, {"no_quorum": 1}):
         assert advise_on_failures(ENGLISH, failures) == (
-            " To judge only these, run the judge run command of this run again; the refusals of a content"
-            " filter are final."
+            " To judge only these, run the judge run or judge nightly command of this folder again; the"
+            " refusals of a content filter are final."
         )
 
 
