@@ -189,13 +189,16 @@ class ConnectionFailed(RetryableError):
     `lasting` is True when waiting alone will not help: no such host, no TLS, a proxy that refuses.
     """
 
-    def __init__(self, kind: str, detail: str, *, lasting: bool) -> None:
-        super().__init__(kind, detail)
+    def __init__(self, detail: str, *, lasting: bool) -> None:
+        super().__init__("transport", detail)
         self.lasting = lasting
 
 
 class TimedOut(RetryableError):
     """No response within the timeout; the call may be billed: kind transport."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("transport", detail, maybe_billed=True)
 
 
 class NoResponse(RetryableError):
@@ -206,15 +209,9 @@ class NoResponse(RetryableError):
     """
 
     def __init__(
-        self,
-        kind: str,
-        detail: str,
-        *,
-        is_page: bool = False,
-        is_other_api: bool = False,
-        maybe_billed: bool = True,
+        self, detail: str, *, is_page: bool = False, is_other_api: bool = False, maybe_billed: bool = True
     ) -> None:
-        super().__init__(kind, detail, maybe_billed=maybe_billed)
+        super().__init__("transport", detail, maybe_billed=maybe_billed)
         self.is_page = is_page
         self.is_other_api = is_other_api
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judge.errors import AccountError, CallError, RequestRejected, RetryableError
+from judge.errors import CallError, RequestRejected, RetryableError
 from judge.messages import Message, SeparatedNames
 from judge.models.error_mapping import BAD_REQUEST, ErrorResponse, ErrorRule
 from judge.models.server import redact_url
@@ -27,37 +27,34 @@ _SHOWN_LENGTH = 80
 #: The first row that fits decides: codes and messages come before statuses.
 ANSWER_RULES = (
     # Alibaba Cloud calls some short throttling a quota: Throttling.AllocationQuota.
-    ErrorRule("rate_limit", RetryableError, code=r"throttling"),
+    ErrorRule("rate_limit", code=r"throttling"),
     # 432 and 433 are Tavily's; SerpApi uses 429, Serper 400, Bocha and Bing 403.
     ErrorRule(
         "quota",
-        AccountError,
         statuses={402, 432, 433},
         code=r"arrear|no_more_credits|budget_exceeded|quota|periodexpired|perdayexceeded",
         says=r"run out of searches|(?:not|n't) (?:have )?enough (?:credits|money)"
         r"|insufficient.{0,20}(?:balance|credit)|usage limit|out of call volume quota|余额不足",
         hint=Message("check the account's plan and balance"),
     ),
-    ErrorRule("rate_limit", RetryableError, statuses={429}, code=r"rate_?limit|too_?many_?requests"),
+    ErrorRule("rate_limit", statuses={429}, code=r"rate_?limit|too_?many_?requests"),
     # Brave refuses a key with 422, and a missing one as an invalid header.
     ErrorRule(
         "auth",
-        AccountError,
         statuses={401, 403},
         code=r"token_invalid|invalid_?api_?key|unauthorized|authorizationmissing|notauthori[sz]ed|notactivate"
         r"|invalidaccesskeyid|access_?denied",
         says=r"invalid api.?key|subscription[- ]token",
         hint=Message("check the key and its permissions"),
     ),
-    ErrorRule("server_error", RetryableError, statuses={408, 409, 425, *range(500, 600)}),
+    ErrorRule("server_error", statuses={408, 409, 425, *range(500, 600)}),
     ErrorRule(
         "not_found",
-        AccountError,
         statuses={404, 405, 410, *range(300, 400)},
         hint=Message("check the engine's address, see --base-url"),
     ),
     # A success that holds an unknown error.
-    ErrorRule("server_error", RetryableError, statuses=range(200, 300)),
+    ErrorRule("server_error", statuses=range(200, 300)),
 )
 #: Kinds of errors that may concern every request.
 _ERRORS_OF_ENGINE = frozenset({"auth", "rate_limit"})

@@ -104,7 +104,7 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
     if title:
         name = shorten(mask(unescape(title[1])))[:_TITLE_LENGTH]
         detail = Message("HTTP {status}: an HTML page titled {title!r}", status=status, title=name)
-    return NoResponse("transport", detail, is_page=True, maybe_billed=status < 300)
+    return NoResponse(detail, is_page=True, maybe_billed=status < 300)
 
 
 def read_chat_completion(
@@ -163,7 +163,7 @@ def _make_other_api_error(api: Message, url: str) -> NoResponse:
         api=api,
         url=url,
     )
-    return NoResponse("transport", detail, is_other_api=True)
+    return NoResponse(detail, is_other_api=True)
 
 
 def _check_end(finish_reason: str, refusal: str, usage: Usage | None) -> None:

@@ -112,6 +112,14 @@ class ErrorResponse:
         )
 
 
+#: What each kind of error of a response means: try again, give up this pair, or give up all of them.
+_ERRORS: Mapping[str, type[CallError]] = {
+    **dict.fromkeys(("rate_limit", "server_error"), RetryableError),
+    **dict.fromkeys(("content_filter", "too_long", "bad_request"), RequestRejected),
+    **dict.fromkeys(("auth", "quota", "model_not_found", "bad_parameter", "not_found"), AccountError),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorRule:
     """One row of the table: a response with one of `statuses`, or a matching text, is of this `kind`.
@@ -122,7 +130,6 @@ class ErrorRule:
     """
 
     kind: str
-    error: type[CallError]
     statuses: Collection[int] = ()
     code: str = ""
     says: str = ""
@@ -147,10 +154,11 @@ class ErrorRule:
         text = f"HTTP {response.status}{code}: {detail}"
         if advice := hint or self.hint:
             text = Message("{name} ({text})", name=text, text=advice)
-        wait = read_retry_after(response.headers) if self.error is RetryableError else None
+        error = _ERRORS[self.kind]
+        wait = read_retry_after(response.headers) if error is RetryableError else None
         if wait is None and self.kind == "rate_limit":
             wait = read_wait(response.message[:_MAX_READ])
-        return self.error(self.kind, text, retry_after=wait)
+        return error(self.kind, text, retry_after=wait)
 
 
 #: A limit per day or longer, which outlasts a run.
@@ -168,7 +176,6 @@ _LOWER = Message("the model does not allow so many tokens in a reply: lower --ma
 ERROR_RULES = (
     ErrorRule(
         "content_filter",
-        RequestRejected,
         says=r"content[ _]?filter|data_?inspection|responsibleai|content management policy"
         r"|inappropriate content|flagged (?:by|as|for)|input was flagged|risk control|censor|敏感内容"
         r"|sensitive[ _]?(?:content|words|information)|content exists risk|content_?policy|new_sensitive"
@@ -176,17 +183,15 @@ ERROR_RULES = (
         code=r"rule_?blocked|_unsafe",
     ),
     # Before rate_limit: a request of more tokens than a minute allows never fits.
-    ErrorRule("too_long", RequestRejected, statuses={413}, says="request too large"),
+    ErrorRule("too_long", statuses={413}, says="request too large"),
     # Some servers say "check your plan" about tokens per minute, too.
     ErrorRule(
         "rate_limit",
-        RetryableError,
         among={429},
         says=rf"(?s)^(?!.*{_A_DAY}).*(?:per[ _-]?(?:minute|second)|\b[RT]PM\b|\bQPS\b)",
     ),
     ErrorRule(
         "quota",
-        AccountError,
         statuses={402},
         code=r"insufficient_(?:user_)?quota|exceeded_current_quota|insufficient_balance|arrearage|billing|freetieronly"
         r"|commodity_?not_?purchased|budget_?exceeded",
@@ -194,18 +199,16 @@ ERROR_RULES = (
         r"|(?:free|hour|week|month) allocated quota|free tier|specified API usage limit",
         hint=_ACCOUNT,
     ),
-    ErrorRule("quota", AccountError, among={*range(200, 300), 403, 412, 429}, says=_USED_UP, hint=_ACCOUNT),
+    ErrorRule("quota", among={*range(200, 300), 403, 412, 429}, says=_USED_UP, hint=_ACCOUNT),
     ErrorRule(
         "rate_limit",
-        RetryableError,
         statuses={429},
         code=r"throttling|rate_?limit|limit_requests|limit_burst|too_?many_?requests",
         says=r"^\S* rate limit$",
     ),
-    ErrorRule("bad_parameter", AccountError, says=r"\bmax_tokens\W{1,3}must be less", hint=_LOWER),
+    ErrorRule("bad_parameter", says=r"\bmax_tokens\W{1,3}must be less", hint=_LOWER),
     ErrorRule(
         "too_long",
-        RequestRejected,
         code=r"context_length_exceeded|string_above_max_length|toolarge|tokens_too_long",
         says=r"maximum context|context[ _](?:length|window|size)|range of input length|model token limit"
         r"|(?:prompt|input)[^.]{0,20} too long|input token count[^.]{0,20} exceeds|prompt 超长"
@@ -214,7 +217,6 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "model_not_found",
-        AccountError,
         statuses={405, 410},
         code=r"model_?not_?(?:found|exist|supported)|model\.notexist|(?:invalid|unknown)_model"
         r"|model_decommissioned",
@@ -225,7 +227,6 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "auth",
-        AccountError,
         statuses={401, 403},
         code=r"invalid_?api_?key|access_?denied|authentication|unauthorized|permission|organization_restricted",
         says=r"incorrect api key|invalid api.?key|api.?key (?:not valid|is invalid)"
@@ -237,7 +238,6 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "auth",
-        AccountError,
         statuses={407},
         hint=Message(
             "the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST; check it"
@@ -245,7 +245,6 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "auth",
-        AccountError,
         statuses={511},
         hint=Message(
             "this network requires a login: open any page in a browser to log in, then run the same"
@@ -254,7 +253,6 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "bad_parameter",
-        AccountError,
         among={400, 497},
         says=r"plain HTTP.{0,20} HTTPS|HTTP request to an HTTPS server|plain HTTP to an SSL",
         hint=Message("this port speaks TLS: write https:// in --base-url"),
@@ -262,21 +260,18 @@ ERROR_RULES = (
     # With a code, a provider means one pair; without one, a gateway before the server means every request.
     ErrorRule(
         "auth",
-        AccountError,
         among={451},
         code="^$",
         hint=Message("this address is closed to you; check --base-url and the network"),
     ),
     ErrorRule(
         "server_error",
-        RetryableError,
         statuses={408, 409, 424, 425, 498, *range(500, 600)},
         code=r"^internal_?error(?!\.algo\.invalid)|overloaded|service_?unavailable|server_error|requesttimeout",
         says=r"model (?:has |is )?(?:crashed|unloaded)",
     ),
     ErrorRule(
         "bad_parameter",
-        AccountError,
         says=r"enable_thinking must be",
         hint=Message(
             "the model must not think here: omit --thinking, use dashscope:NAME, which turns thinking off, or"
@@ -285,31 +280,24 @@ ERROR_RULES = (
     ),
     ErrorRule(
         "bad_parameter",
-        AccountError,
         says=rf"{_REFUSED}.{{0,80}}\b{_PARAMETERS}\b|\b{_PARAMETERS}\b.{{0,80}}{_REFUSED}|support http call"
         r"|system role not supported|developer instruction is not enabled|conversation roles must alternate",
         hint=Message("change that parameter, or use another model"),
     ),
     ErrorRule(
         "model_not_found",
-        AccountError,
         statuses={404},
         hint=Message(
             "check the model's name, and --base-url: it ends before /chat/completions, mostly with /v1"
         ),
     ),
-    ErrorRule(
-        "bad_parameter",
-        AccountError,
-        statuses=range(300, 400),
-        hint=Message("check --base-url: it redirects"),
-    ),
+    ErrorRule("bad_parameter", statuses=range(300, 400), hint=Message("check --base-url: it redirects")),
     # A success that holds an unknown error: a problem of the gateway, not of the pair.
-    ErrorRule("server_error", RetryableError, statuses=range(200, 300)),
+    ErrorRule("server_error", statuses=range(200, 300)),
 )
-BAD_REQUEST = ErrorRule("bad_request", RequestRejected)
+BAD_REQUEST = ErrorRule("bad_request")
 #: A prompt does not fit because the context of the model is not larger than the reply alone.
-REPLY_TOO_LONG = ErrorRule("bad_parameter", AccountError, hint=_LOWER)
+REPLY_TOO_LONG = ErrorRule("bad_parameter", hint=_LOWER)
 _CONTEXT = re.compile(r"context length (?:is|of) (\d{1,9})")
 _REPLY = re.compile(
     r"too large: (\d{1,9})|(\d{1,9}) (?:in the completion|tokens for the completion|output tokens)"
@@ -339,7 +327,7 @@ def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> Call
 
 def make_transport_error(detail: str, *secrets: str) -> NoResponse:
     """Return the error for a response that did not arrive whole; the call may be billed."""
-    return NoResponse("transport", shorten(mask(detail, *secrets)))
+    return NoResponse(shorten(mask(detail, *secrets)))
 
 
 def make_encoding_error(error: UnicodeEncodeError) -> RequestRejected:
@@ -349,7 +337,7 @@ def make_encoding_error(error: UnicodeEncodeError) -> RequestRejected:
 
 def make_timeout_error(seconds: float) -> TimedOut:
     """Return the error for a call without a response within `seconds`; it may be billed."""
-    return TimedOut("transport", f"no answer within {seconds:g} s", maybe_billed=True)
+    return TimedOut(f"no answer within {seconds:g} s")
 
 
 def make_connection_error(
@@ -370,12 +358,12 @@ def make_connection_error(
     if not (refused or never_sent):
         if isinstance(cause, TimeoutError):
             detail = shorten(mask(f"{where}: {Message('the request timed out')}", *secrets))
-            return TimedOut("transport", detail, maybe_billed=True)
+            return TimedOut(detail)
         # The cause of a system error says why the connection ended, without a library's words.
         reason = explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
         return make_transport_error(f"{where}: {reason}", *secrets)
     reason, lasting = _describe_cause(cause)
-    return ConnectionFailed("transport", shorten(mask(f"{where}: {reason}", *secrets)), lasting=lasting)
+    return ConnectionFailed(shorten(mask(f"{where}: {reason}", *secrets)), lasting=lasting)
 
 
 def _describe_cause(cause: BaseException) -> tuple[str, bool]:

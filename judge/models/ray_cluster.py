@@ -60,10 +60,8 @@ class RayCluster:
         except Exception as error:  # Ray raises Exception itself
             address, why = self._address, _describe_error(error)
             if address is None:
-                raise ConnectionFailed("transport", f"a new Ray cluster ({why})", lasting=True) from error
-            raise ConnectionFailed(
-                "transport", f"the Ray cluster at {address} ({why})", lasting=True
-            ) from error
+                raise ConnectionFailed(f"a new Ray cluster ({why})", lasting=True) from error
+            raise ConnectionFailed(f"the Ray cluster at {address} ({why})", lasting=True) from error
         return [_RayWorker(worker_actor) for worker_actor in self._actors]
 
     def _connect(self) -> None:

@@ -111,7 +111,7 @@ class WorkerModel:
                 await self._is_ready.wait()
         except TimeoutError:
             errors = "; ".join(sorted({candidate.error for candidate in connections if candidate.error}))
-            raise ConnectionFailed("transport", f"a worker ({errors})", lasting=False) from None
+            raise ConnectionFailed(f"a worker ({errors})", lasting=False) from None
         # The one with the fewest requests.
         connection = min(
             (candidate for candidate in connections if candidate.is_ready),

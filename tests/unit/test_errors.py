@@ -34,7 +34,7 @@ ERRORS = [
     InputError("{file}:{line}: {value!r:.4}", file="a.csv", line=3, value="long text"),
     RunIncomplete("stopped: {reason}", reason=InputError("{share:.1%} of {{x}}", share=0.5)),
     ReplyParseError("malformed", "no {verdict}"),
-    ConnectionFailed("transport", "unknown host", lasting=True),
+    ConnectionFailed("unknown host", lasting=True),
 ]
 TEXTS = [
     "an object is {…}",

@@ -33,8 +33,8 @@ from tests.unit.client.simulation import CallList, ScriptedModel, SilentModel, m
 
 SERVER_ERROR = RetryableError("server_error", "down")
 REJECTED_PARAMETER = ParametersRejected("unsupported", "no json_schema")
-CONNECTION_REFUSED = ConnectionFailed("transport", "http://x: connection refused", lasting=False)
-UNKNOWN_HOST = ConnectionFailed("transport", "http://x: unknown host", lasting=True)
+CONNECTION_REFUSED = ConnectionFailed("http://x: connection refused", lasting=False)
+UNKNOWN_HOST = ConnectionFailed("http://x: unknown host", lasting=True)
 
 
 def run_call(client: ModelClient) -> list[str]:
@@ -225,12 +225,12 @@ class SlowModel(ScriptedModel):
 @pytest.mark.parametrize(
     ("fault", "latency", "most_calls", "most_seconds", "words"),
     [
-        (TimedOut("transport", "no answer within 60 s"), 60, 24, 65, "accepts requests and does not answer"),
+        (TimedOut("no answer within 60 s"), 60, 24, 65, "accepts requests and does not answer"),
         (
-            NoResponse("transport", "HTTP 200: an HTML page titled 'Login'", is_page=True),
+            NoResponse("HTTP 200: an HTML page titled 'Login'", is_page=True),
             0.05, 16, 20, "and the network, which may require a login",
         ),
-        (NoResponse("transport", "Server disconnected"), 0.05, 16, 20, "disconnected; check --base-url"),
+        (NoResponse("Server disconnected"), 0.05, 16, 20, "disconnected; check --base-url"),
         (AccountError("auth", "who are you"), 0.5, 8, 1, "who are you"),
     ],
     ids=["timeout", "page", "disconnect", "account"],

@@ -171,7 +171,7 @@ def test_without_a_worker_no_request_is_billed() -> None:
             await model.complete(make_prompt("1"))
         assert not caught.value.maybe_billed
         await model.aclose()
-        error = ConnectionFailed("transport", "a new cluster", lasting=True)
+        error = ConnectionFailed("a new cluster", lasting=True)
         model = WorkerModel(EchoModel(), LocalPool(1, error))
         for _ in range(2):
             with pytest.raises(ConnectionFailed, match="a new cluster"):

@@ -218,7 +218,7 @@ class _FakeModel:
         """Return the answer of the server that is at the address now."""
         server = _SERVERS.get(self.endpoint)
         if server is None:
-            raise ConnectionFailed("transport", f"{self.endpoint}: connection refused", lasting=False)
+            raise ConnectionFailed(f"{self.endpoint}: connection refused", lasting=False)
         reply = server.find_reply(prompt)
         await asyncio.sleep(reply.delay)
         if reply.status != 200:
