@@ -9,7 +9,7 @@ from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
 from judge.errors import ErrorKind, JudgeError, LimitReached, RunIncomplete
-from judge.flags import TEXT_CUT, UNKNOWN_TEXT
+from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
 from judge.messages import Message, NameList
 from judge.records import CONTENT_FILTER, Judgment
 
