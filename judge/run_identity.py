@@ -135,7 +135,8 @@ def write_config(folder: RunFolder, config: Config, identity: RunIdentity) -> No
         mask(name, *secrets) if split_address(name)[1] else name for name in config.models
     )
     versions = list_library_versions()
-    folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, "versions": versions})
+    file = {"options_file": str(config.source.file)} if config.source.file else {}
+    folder.write_json(CONFIG_FILE, {"identity": identity, "options": options, **file, "versions": versions})
 
 
 def _resolve_scale(identity: RunIdentity) -> RunIdentity:

@@ -262,12 +262,14 @@ def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig)
     if check is None or check.canary_grades.is_available(rules):
         return
     incomplete = check.last.incomplete
-    why = incomplete.message if incomplete else Message("canaries are missing")
-    if isinstance(incomplete, LimitReached):
+    if isinstance(incomplete, LimitReached):  # the next start judges all canaries again
         yield Message(
-            "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
-            " canary_repeats in [nightly]",
-            why=why,
+            "max_calls or budget in {file} is too small for the canaries ({grades.judged:,} of"
+            " {grades.requested:,} judged): raise it, or lower canary_repeats in [nightly], then run the same"
+            " command again",
+            file=rules.source.file,
+            grades=check.canary_grades,
         )
     else:
+        why = incomplete.message if incomplete else Message("canaries are missing")
         yield Message("the assessor did not answer the canaries: {why}", why=why)

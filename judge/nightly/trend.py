@@ -6,13 +6,15 @@ Nothing is stored beside the nights, so a folder that is copied, cleaned or repa
 from __future__ import annotations
 
 import datetime
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
 from typing import Literal
 
-from judge.characters import make_natural_key
+from judge.characters import escape_controls, make_natural_key
 from judge.config.option_types import is_day
 from judge.errors import InputError
 from judge.measure.measures import name_mean
@@ -21,6 +23,7 @@ from judge.nightly.decision import list_reasons
 from judge.nightly.record import NIGHT_FILE, NightRecord, RegressionOutcome, Status, read_night
 from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
+from judge.runs.load import CONFIG_FILE, read_config
 
 Change = Literal["model", "prompt", "scale", "assessor", "baseline", "queries"]
 #: The letter and the text of each change from one night to the next.
@@ -56,12 +59,13 @@ class TrendValue:
 class History:
     """The records of the nights by date, a sentence for each damaged one, and the days without a record.
 
-    A day is `begun` when its folder holds something: the night was killed, or is running.
+    A day is `begun` when its folder holds something: the night was killed, or is running. Its value is the
+    command that resumes it.
     """
 
     nights: tuple[NightRecord, ...]
     damaged: tuple[str, ...]
-    begun: tuple[str, ...] = ()
+    begun: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ class Trend:
     canaries: tuple[float | None, ...]
     left_out: bool
     damaged: tuple[str, ...]
-    begun: tuple[str, ...]
+    begun: Mapping[str, str]
 
 
 def read_history(folder: Path) -> History:
@@ -123,28 +127,42 @@ def read_history(folder: Path) -> History:
                 nights.append(record)
         except InputError as error:
             damaged.append(error.message)
-    begun = tuple(
-        path.name
+    begun = {
+        path.name: _make_resume_command(path)
         for path in sorted(folder.glob("????-??-??"))
         if is_day(path.name) and not (path / NIGHT_FILE).exists() and any(path.glob("[!.]*"))
-    )
+    }
     if not nights and not damaged:
         if begun:
             raise InputError(
-                "{folder}: contains no finished night; resume one with: judge nightly judge.toml --date"
-                " {day}",
+                "{folder}: contains no finished night; resume one with: {command}",
                 folder=folder,
-                day=begun[-1],
+                command=list(begun.values())[-1],
             )
         raise InputError(
-            "{folder}: contains no finished night; make one with: judge nightly judge.toml", folder=folder
+            "{folder}: contains no finished night; make one with: judge nightly FILE (the TOML file of its"
+            " options, by default judge.toml)",
+            folder=folder,
         )
     return History(tuple(nights), tuple(damaged), begun)
 
 
-def describe_unfinished(t: Translator, day: str) -> str:
+def _make_resume_command(night: Path) -> str:
+    """Return the command that resumes the night in a folder, with its file of options.
+
+    A night that was killed before it judged has not recorded the file; then it is that of the last night that
+    has.
+    """
+    other_nights = sorted(night.parent.glob(f"????-??-??/{CONFIG_FILE}"), reverse=True)
+    for file in (*night.glob(f"*/{CONFIG_FILE}"), *other_nights):
+        with suppress(InputError):  # of a damaged file
+            if toml := read_config(RunFolder(file.parent)).options_file:
+                return shlex.join(["judge", "nightly", escape_controls(toml), "--date", night.name])
+    return f"judge nightly judge.toml --date {night.name}"
+
+
+def describe_unfinished(t: Translator, day: str, command: str) -> str:
     """Return that a night was begun and has no record, and the command that resumes it."""
-    command = f"judge nightly judge.toml --date {day}"
     return t("{day} was begun and not finished: {command}", day=day, command=command)
 
 

@@ -85,10 +85,14 @@ class RecordedInputs:
 
 @dataclass(frozen=True, slots=True)
 class RecordedConfig:
-    """The content of config.json: the identity of the run, of which `inputs` are parts, and its options."""
+    """The content of config.json: the identity of the run, of which `inputs` are parts, and its options.
+
+    `options_file` is the file that the options came from, None where there was none.
+    """
 
     identity: RunIdentity = field(default_factory=dict)
     options: RecordedOptions = field(default_factory=RecordedOptions)
+    options_file: str | None = None
     inputs: RecordedInputs = field(default_factory=RecordedInputs)
 
 

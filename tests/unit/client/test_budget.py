@@ -191,9 +191,16 @@ def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
         limit.reserve()
 
 
-def test_no_budget_starts_no_call() -> None:
-    with pytest.raises(RunIncomplete):
-        SpendLimit(budget=0.0).reserve()
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (SpendLimit(budget=0.0), "--budget 0 allows no call; name a larger amount"),
+        (SpendLimit(max_calls=0), "--max-calls 0 allows no call; name a larger number"),
+    ],
+)
+def test_a_limit_of_0_starts_no_call_and_asks_for_a_larger_one(limit: SpendLimit, message: str) -> None:
+    with pytest.raises(LimitReached, match=f"^{message}$"):
+        limit.reserve()
 
 
 def test_the_calls_of_a_batch_are_reserved_at_the_most_that_they_can_cost() -> None:
