@@ -34,8 +34,8 @@ def rank_engines(means: Mapping[str, float | None]) -> list[str]:
 
     def make_key(engine: str) -> tuple[float, object]:
         mean = means[engine]
-        is_missing = mean is None or isnan(mean)
-        return inf if is_missing else -round(mean, _ORDERING_DIGITS), make_natural_key(engine)
+        place = inf if mean is None or isnan(mean) else -round(mean, _ORDERING_DIGITS)
+        return place, make_natural_key(engine)
 
     return sorted(means, key=make_key)
 
