@@ -47,11 +47,13 @@ ERRORS = {
 }
 #: Errors of single pairs: their texts are stored in English, and recognised when they are shown.
 STORED_ERRORS = {
-    *("ReplyParseError", "CallError", "RetryableError", "ConnectionFailed", "TimedOut", "NoResponse"),
-    *("RequestRejected", "AccountError"),
+    *("ReplyParseError", "CallError", "RetryableError", "RequestRejected", "AccountError"),
 }
 #: The same, with the text as their first argument.
-STORED_TEXTS = {"make_transport_error", "BodyRefused", "ConnectionError", "ConnectionResetError"}
+STORED_TEXTS = {
+    *("ConnectionFailed", "TimedOut", "NoResponse"),
+    *("make_transport_error", "BodyRefused", "ConnectionError", "ConnectionResetError"),
+}
 #: Errors of the system, of tomllib, json, msgspec, SQLite, gzip, csv and codecs.
 LIBRARY_ERRORS = {
     "No such file or directory",
