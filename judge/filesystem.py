@@ -174,9 +174,9 @@ def open_text(path: Path, *, follow: bool = False, newline: str | None = None) -
     return io.TextIOWrapper(open_for_read(path, follow=follow), encoding="utf-8", newline=newline)
 
 
-def read_text(path: Path, *, follow: bool = False) -> str:
+def read_text(path: Path) -> str:
     """Return the UTF-8 text of the regular file at `path`; see `open_for_read`."""
-    with open_text(path, follow=follow) as file:
+    with open_text(path) as file:
         return file.read()
 
 

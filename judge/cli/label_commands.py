@@ -224,9 +224,7 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     more = ""
     if plan.reserve:
         more = t(
-            " + {plan.reserve:,} in reserve ({pairs})",
-            plan=plan,
-            pairs=count_pairs(t, plan.reserve_pairs),
+            " + {plan.reserve:,} in reserve ({pairs})", plan=plan, pairs=count_pairs(t, plan.reserve_pairs)
         )
     pairs = t("{size} ({pairs}){more}", size=size, pairs=count_pairs(t, plan.pairs), more=more)
     _print_labelling(run, plan.path, pairs)

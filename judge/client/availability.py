@@ -55,9 +55,7 @@ class ServerAvailability:
         wait = format_wait(self._longest_wait)
         return (
             Message(
-                "{endpoint} asked to wait for up to {wait} (Retry-After)",
-                endpoint=self._endpoint,
-                wait=wait,
+                "{endpoint} asked to wait for up to {wait} (Retry-After)", endpoint=self._endpoint, wait=wait
             ),
         )
 

@@ -74,10 +74,7 @@ def decide(evidence: Evidence) -> Decision:
         ("queries changed", evidence.query_changes),
         ("engine settings changed", _add_advice(evidence.engine_setting_changes, evidence)),
         # A regression is certain; an engine that is unavailable comes after it.
-        (
-            "regression",
-            [describe_drop(row) for row in evidence.outcomes if row.outcome == "regression"],
-        ),
+        ("regression", [describe_drop(row) for row in evidence.outcomes if row.outcome == "regression"]),
         ("incomplete", [*evidence.unavailable.values(), *_describe_incomplete(evidence), *evidence.dropped]),
     )
     reasons = [(status, reason) for status, sentences in candidates for reason in sentences]

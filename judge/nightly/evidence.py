@@ -81,12 +81,7 @@ def _compare(
 
     The names of models and, where they are the same, the pairs that both runs judged show another assessor.
     """
-    rules, check, engines, command = (
-        context.rules,
-        judged_night.check,
-        run.summary.engines,
-        evidence.to_accept,
-    )
+    rules, check, command = context.rules, judged_night.check, evidence.to_accept
     query_drift = measure_query_drift(run, baseline.run)
     query_changes = tuple(find_query_changes(query_drift, rules, command))
     later_models = _find_later_models(judged_night, baseline)
@@ -118,14 +113,14 @@ def _compare(
         elif check.compares_with_baseline and not later_models:
             suspect_store = str(choose_store_path(context.config))
     errors = _find_frequent_errors(run)
-    unavailable = find_unavailable(engines, baseline.engines, rules.max_missing, errors)
+    unavailable = find_unavailable(run.summary.engines, baseline.engines, rules.max_missing, errors)
     evidence = replace(
         evidence,
         to_accept=to_accept,
         assessor_changes=changes,
         query_changes=query_changes,
         unavailable=_add_next_step(context, unavailable, errors),
-        dropped=tuple(find_dropped(engines, baseline.engines, command)),
+        dropped=tuple(find_dropped(run.summary.engines, baseline.engines, command)),
         query_drift=query_drift,
         suspect_store=suspect_store,
     )

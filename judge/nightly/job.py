@@ -279,12 +279,8 @@ def _make_record(
     cost_total: NightCost,
 ) -> NightRecord:
     config, rules, scale = context.config, context.rules, context.config.grading
-    run, check, store, decision = (
-        judged_night.run,
-        judged_night.check,
-        judged_night.quarantined_store,
-        decide(evidence),
-    )
+    run, check, store = judged_night.run, judged_night.check, judged_night.quarantined_store
+    decision = decide(evidence)
     test = RegressionTest(
         ran=not evidence.suspended,
         alpha=rules.alpha,

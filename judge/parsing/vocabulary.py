@@ -23,8 +23,7 @@ ANY_KEY = "|".join((*KEYS["binary"], *KEYS["graded"], *OTHER_KEYS, *REASON_KEYS)
 QUOTES = "\"'“”„‘’＂＇"
 #: A known key in quotation marks, the closing one doubled or not, with its colon.
 QUOTED_KEY = re.compile(
-    rf"[{QUOTES}]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[{QUOTES}]{{1,2}}\s{{0,4}}[:：]",
-    re.IGNORECASE,
+    rf"[{QUOTES}]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[{QUOTES}]{{1,2}}\s{{0,4}}[:：]", re.IGNORECASE
 )
 #: The key of a member that answers the question of the verdict once more, on whatever scale.
 SAME_QUESTION = re.compile(

@@ -117,9 +117,7 @@ def read_prices(table: Iterable[Mapping[str, Any]], source: str) -> tuple[PriceR
     """Return the rows of a table from the file `source`; raise InputError that names row and field."""
     rows = (
         validate_table(
-            PriceRow,
-            fields,
-            Message("{file}: [[prices]] row {number} (USD)", file=source, number=number),
+            PriceRow, fields, Message("{file}: [[prices]] row {number} (USD)", file=source, number=number)
         )
         for number, fields in enumerate(table, start=1)
     )

@@ -273,8 +273,7 @@ def _describe_failures(prompts: Mapping[str, PromptResult]) -> Iterator[str]:
 def _describe_surprises(prompt: PromptResult) -> Iterator[str]:
     if prompt.surprises:
         yield t(
-            "grades out of the sensible range with the run prompt ({count}):",
-            count=len(prompt.surprises),
+            "grades out of the sensible range with the run prompt ({count}):", count=len(prompt.surprises)
         )
     for probe in prompt.surprises[:_MOST_PROBES]:
         low, high = probe.grade_min, probe.grade_max
