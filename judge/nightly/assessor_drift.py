@@ -40,6 +40,9 @@ CANARIES_FILE = Path(__file__).resolve().with_name("canaries.jsonl")
 #: The folder of a canary run in that of a night or a baseline, and the store in it.
 CANARIES_FOLDER = "canaries"
 CANARY_STORE_FILE = "verdicts.sqlite"
+#: With what the canaries of a night are compared: with those of the baseline, or where there is none with
+#: the first ones of the night.
+_BASELINE, _FIRST_START = Message("at the baseline"), Message("at the first start of this night")
 #: The grades of each (query id, snippet id), one per repeat, without those that failed.
 Grades = Mapping[tuple[str, str], Sequence[int]]
 
@@ -153,7 +156,13 @@ def check_canaries(
     comparison, accepted = GradeComparison(), frozenset[str]()
     if before is not None:
         runs = (
-            find_assessor_changes(grades, before, rules, has_same_settings=has_same_settings)
+            find_assessor_changes(
+                grades,
+                before,
+                rules,
+                has_same_settings=has_same_settings,
+                reference=_BASELINE if at_baseline else _FIRST_START,
+            )
             for grades in (*past, tonight)
         )
         reasons = tuple(dict.fromkeys(chain.from_iterable(runs)))
@@ -170,14 +179,19 @@ def check_canaries(
 
 
 def find_assessor_changes(
-    tonight: CanaryGrades, before: CanaryGrades, rules: NightlyConfig, *, has_same_settings: bool = True
+    tonight: CanaryGrades,
+    before: CanaryGrades,
+    rules: NightlyConfig,
+    *,
+    has_same_settings: bool = True,
+    reference: Message = _BASELINE,
 ) -> Iterator[str]:
-    """Yield why the assessor of this night's canaries is another one than `before`.
+    """Yield why the assessor of this night's canaries is another one than `before`, which is the `reference`.
 
     With other settings, it is one with any name, so it does not help to accept the name.
     """
     comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate)
-    moved = [*find_grade_drift(comparison, rules)]
+    moved = [*find_grade_drift(comparison, rules, reference)]
     # The server answers, so far more replies without a verdict are of another assessor.
     share, share_before = (
         side.unreadable / side.requested if side.requested else 0.0 for side in (tonight, before)
@@ -185,8 +199,9 @@ def find_assessor_changes(
     if share - share_before > rules.max_missing:
         moved.append(
             Message(
-                "{count:,} of {replies:,} replies to the canaries have no verdict, at the baseline"
+                "{count:,} of {replies:,} replies to the canaries have no verdict, {reference}"
                 " {count_before:,} of {replies_before:,}",
+                reference=reference,
                 count=tonight.unreadable,
                 replies=tonight.judged + tonight.unreadable,
                 count_before=before.unreadable,
@@ -198,7 +213,8 @@ def find_assessor_changes(
     new = sorted(name for name in tonight.served - before.served if not (accepts and rules.accepts(name)))
     if new and before.served:
         change = Message(
-            "the served model changed: the server names {now} tonight, {before} at the baseline",
+            "the served model changed: the server names {now} now, {before} {reference}",
+            reference=reference,
             now=NameList(new),
             before=NameList(sorted(before.served)),
         )
@@ -242,7 +258,9 @@ def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> Gra
     )
 
 
-def find_grade_drift(comparison: GradeComparison, rules: NightlyConfig) -> Iterator[str]:
+def find_grade_drift(
+    comparison: GradeComparison, rules: NightlyConfig, reference: Message = _BASELINE
+) -> Iterator[str]:
     """Yield why the grades are of another assessor; nothing when chance explains what changed.
 
     Two tests share `rules.canary_alpha`: pairs changed more than their own variation and the tolerated
@@ -254,8 +272,9 @@ def find_grade_drift(comparison: GradeComparison, rules: NightlyConfig) -> Itera
     level = rules.canary_alpha / 2
     if p_changed < level:
         yield Message(
-            "{grades.changed} of {grades.compared} canaries have another grade than at the baseline"
+            "{grades.changed} of {grades.compared} canaries have another grade than {reference}"
             " ({grades.up} higher, {grades.down} lower)",
+            reference=reference,
             grades=comparison,
         )
     if p_shift < level and abs(shift) >= rules.min_shift:

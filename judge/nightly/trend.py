@@ -25,13 +25,14 @@ from judge.report.charts.plot import Axis, make_axis
 from judge.runs.folder import RunFolder
 from judge.runs.load import CONFIG_FILE, read_config
 
-Change = Literal["model", "prompt", "scale", "assessor", "baseline", "queries"]
+Change = Literal["model", "prompt", "scale", "assessor", "assessor again", "baseline", "queries"]
 #: The letter and the text of each change from one night to the next.
 CHANGE_TEXTS: Mapping[Change, tuple[str, Bilingual]] = {
     "model": ("M", make_text("another model")),
     "prompt": ("P", make_text("another prompt")),
     "scale": ("S", make_text("another scale, depth or number of repeats")),
     "assessor": ("A", make_text("another assessor")),
+    "assessor again": ("A", make_text("the baseline's assessor again")),
     "baseline": ("B", make_text("first night compared with a new baseline")),
     "queries": ("Q", make_text("other queries")),
 }
@@ -330,13 +331,20 @@ def find_baseline_change(
 
 
 def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...]:
-    """Return what differs on each night from the last night that has the fact: nothing on the first."""
+    """Return what differs on each night from the last night that has the fact: nothing on the first.
+
+    A night without drift is of its baseline's assessor, also after nights of drift.
+    """
     changes, last = list[tuple[Change, ...]](), dict[tuple[Change, str], object]()
     seen: set[str] = set()
     served: tuple[str, ...] = ()
+    has_drifted = False
     for night, assessor in zip(nights, _identify_assessors(nights), strict=True):
         facts: dict[tuple[Change, str], object] = dict(_list_facts(night))
-        facts["assessor", ""] = assessor
+        is_drift = night.status == "assessor drift"
+        is_known = is_drift or night.judgments is not None  # no canary shows another one
+        if is_known:
+            facts["assessor", ""] = assessor
         changed = dict.fromkeys(key[0] for key, value in facts.items() if key in last and last[key] != value)
         # Verdicts of earlier nights have the model names of these nights. So a change is a name that is new,
         # and a night without any name of the night before.
@@ -344,8 +352,14 @@ def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...
             changed["model"] = None
         seen |= {*night.served}
         served = night.served or served
-        if not _OF_ASSESSOR.isdisjoint(changed):
+        if has_drifted and is_known and not is_drift and "baseline" not in changed:
+            changed["assessor again"] = None
+            replaced: tuple[Change, ...] = ("model", "prompt", "assessor")
+            for change in replaced:
+                changed.pop(change, None)
+        elif not _OF_ASSESSOR.isdisjoint(changed):
             changed.pop("assessor", None)
+        has_drifted = is_drift if is_known else has_drifted
         changes.append(tuple(changed))
         last |= facts
     return tuple(changes)

@@ -29,8 +29,8 @@ from judge.report.display_text import NOTHING, format_number, format_range
 _GAP_INTERVALS = 3
 #: Changes over which no line is drawn, since the values before and after mean different things.
 _BREAKS: Mapping[Kind, frozenset[Change]] = {
-    "mean": frozenset({"model", "prompt", "scale", "assessor"}),
-    "change": frozenset({"model", "prompt", "scale", "assessor", "baseline"}),
+    "mean": frozenset({"model", "prompt", "scale", "assessor", "assessor again"}),
+    "change": frozenset({"model", "prompt", "scale", "assessor", "assessor again", "baseline"}),
 }
 #: The margins left (for numbers) and right of the rows, as fractions of the column.
 _LEFT = 0.14

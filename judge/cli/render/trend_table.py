@@ -154,14 +154,9 @@ def _list_notes(trend: Trend) -> Iterator[str]:
 
 def _list_news(nights: Sequence[NightTrend]) -> Iterator[str]:
     """Yield a line for each night that is not fine, has drops to look at, or on which something changed."""
-    after_drift = False
     for night in nights:
         changed = (change for change in night.changed if change != _NAMED_CHANGES.get(night.status))
-        names = {change: t(CHANGE_TEXTS[change][1].en) for change in changed}
-        if after_drift and "assessor" in names and "baseline" not in names:
-            names["assessor"] = t("the baseline's assessor again")
-        after_drift = night.status == "assessor drift"
-        parts = list(names.values())
+        parts = [t(CHANGE_TEXTS[change][1].en) for change in changed]
         if EXIT_CODES[night.status]:
             if night.regressed:
                 engines = t.join(map(fit_on_line, night.regressed))

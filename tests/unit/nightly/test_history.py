@@ -153,6 +153,28 @@ def test_what_changed_since_the_night_before(given: dict[str, Any], changed: tup
     assert trend.find_changes(nights) == ((), changed)
 
 
+@check_each(
+    ("drift", "nights", "changes"),
+    [
+        ({"served": ["other"]}, [{}, {}], [("model",), ("assessor again",), ()]),
+        ({}, [{}], [("assessor",), ("assessor again",)]),
+        # No canary is judged on a night without a server, so its assessor is unknown.
+        (
+            {"served": ["other"]},
+            [{"served": [], "judgments": None, "status": "incomplete"}, {}],
+            [("model",), (), ("assessor again",)],
+        ),
+        ({"served": ["other"]}, [{"depth": 5}], [("model",), ("scale", "assessor again")]),
+    ],
+)
+def test_a_night_after_drift_is_of_the_baselines_assessor_again(
+    drift: dict[str, Any], nights: list[dict[str, Any]], changes: list[tuple[str, ...]]
+) -> None:
+    days = [{"status": "assessor drift", "judgments": None, **drift}, *nights]
+    records = [make_night(f"2026-05-{day:02}", **given) for day, given in enumerate(days, start=2)]
+    assert trend.find_changes(make_nights(make_night("2026-05-01"), *records)) == ((), *changes)
+
+
 def test_what_is_unknown_for_a_night_is_held_against_the_last_that_knew() -> None:
     down = make_night("2026-05-02", served=[], queries=0, query_drift=None)
     after = make_night("2026-05-03", served=["other"])
@@ -183,7 +205,7 @@ def test_the_month_reads(tmp_path: Path) -> None:
         for each, kinds in zip(result.nights, trend.find_changes(result.nights), strict=True)
         if kinds
     }
-    assert changed == {2: ("baseline",), 9: ("model",), 10: ("model",), 25: ("baseline",)}
+    assert changed == {2: ("baseline",), 9: ("model",), 10: ("assessor again",), 25: ("baseline",)}
 
 
 def test_a_name_that_stored_verdicts_bring_along_is_no_other_model() -> None:

@@ -219,6 +219,23 @@ def test_a_night_of_drift_with_a_name_that_is_new_since_the_canaries_is_no_basel
     assert project.run_night(project.begin_day())["status"] == "fine"
 
 
+def test_a_change_on_a_night_without_a_baseline_is_since_its_first_start(project: NightlyProject) -> None:
+    project.configure(RULES, "max_calls = 150")
+    day = project.begin_day()
+    assert project.run_night(day)["status"] == "incomplete"
+    project.configure(RULES)
+    project.judge.swapped, project.judge.served = 0.5, "fake-2"
+    record = project.run_night(day)
+    assert (record["status"], record["baseline"]) == ("assessor drift", None)
+    changes = (
+        "the served model changed: the server names fake-2 now, fake at the first start of this night",
+        "of 64 canaries have another grade than at the first start of this night",
+    )
+    for change, reason in zip(changes, record["reasons"], strict=False):
+        assert change in reason
+    assert "at the baseline" not in "".join(record["reasons"])
+
+
 def test_a_night_that_another_assessor_goes_on_with_is_drift(project: NightlyProject) -> None:
     freeze(project)
     known = read_keys(project.nights / "verdicts.sqlite")

@@ -79,7 +79,7 @@ def test_other_options_are_judged_in_full_for_they_are_to_be_the_baseline(projec
     record = project.run_night(project.begin_day())
     assert (record["status"], record["coverage"], record["stopped"]) == ("assessor drift", 1.0, False)
     # To accept the name would not end the drift.
-    change = "the served model changed: the server names fake-2 tonight, fake at the baseline"
+    change = "the served model changed: the server names fake-2 now, fake at the baseline"
     assert change in record["reasons"]
 
 

@@ -225,7 +225,11 @@ def summarise(tmp_path: Path, *nights: dict[str, Any]) -> tuple[tuple[float | No
     """Return the ends of the trend, and the days on which the assessor changed."""
     result = make_trend(trend.read_history(write_nights(tmp_path, [*nights])))
     row = result.engines["bing"]
-    days = [night.date.isoformat() for night in result.nights if "assessor" in night.changed]
+    days = [
+        night.date.isoformat()
+        for night in result.nights
+        if not {"assessor", "assessor again"}.isdisjoint(night.changed)
+    ]
     return (row.first, row.last, row.min, row.max), days
 
 
