@@ -75,9 +75,6 @@ class TemporaryLines(StoredLines):
         super().__init__(file, 0)
         self._ends = array("q", [0])
 
-    def __iter__(self) -> Iterator[bytes]:
-        return (self.read(start, end) for start, end in pairwise(self._ends))
-
     def __len__(self) -> int:
         return len(self._ends) - 1
 
