@@ -224,7 +224,6 @@ def load_prompts(
         path = directory / lang / f"{name}.jinja"
         try:
             templates[lang] = _compile_template(_read_source(path), lang, name)
-            _check_rendering(Prompts(scale, schema, templates), lang)
         except jinja2.TemplateSyntaxError as error:
             raise InputError(
                 '{file}:{line}: not a valid template: "{error}"',
@@ -275,7 +274,7 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
                 error=error,
             ) from error
 
-    return Template(
+    template = Template(
         lang=lang,
         version=version,
         digest=digest,
@@ -283,6 +282,8 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
         reask_text=render_block("again", {}),
         render_user=lambda values: render_block("user", values),
     )
+    _check_rendering(template)
+    return template
 
 
 def _check_blocks(environment: jinja2.Environment, tree: nodes.Template) -> None:
@@ -308,14 +309,14 @@ def _check_blocks(environment: jinja2.Environment, tree: nodes.Template) -> None
     check_fence(blocks["user"])
 
 
-def _check_rendering(prompts: Prompts, lang: Lang) -> None:
+def _check_rendering(template: Template) -> None:
     """Render a pair with and without each option; raise `InputError` for one without the lines of a fence."""
     for reference, title, date, as_of in product(
         ("", "a reference"), ("", "a title"), ("", "2000-01-01"), ("", "2000-01-02")
     ):
-        query = Query(id="", text="a query", raw_text="", lang=lang, reference=reference)
+        query = Query(id="", text="a query", raw_text="", lang=template.lang, reference=reference)
         pair = Pair(query, Snippet(id="", text="a snippet", title=title, date=date))
-        user = prompts.set_today(as_of).render(pair).user
+        user = replace(template, as_of=as_of).render_pair(pair)
         opening = re.findall(r"^<<<([0-9a-f]{16})$", user, re.MULTILINE)
         closing = re.findall(r"^([0-9a-f]{16})>>>$", user, re.MULTILINE)
         if len(opening) != 1 or opening != closing:
