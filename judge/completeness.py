@@ -159,6 +159,12 @@ def advise_on_failed_pairs(failures: Iterable[Judgment], *, of_night: bool = Fal
             "run the same command again to get the rest; if the server refuses these again, use another"
             " model, or lower --min-coverage"
         )
+    if kinds == {"too_long"}:
+        return Message(
+            "use a model with a longer context, or lower --max-chars and {again}: stored judgments are not"
+            " paid again",
+            again=again,
+        )
     return Message("run the same command again to get the rest")
 
 

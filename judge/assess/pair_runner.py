@@ -31,6 +31,8 @@ from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, Pair
 _MIN_PAIRS = 16
 #: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
 _MAX_FAILED = 30
+#: Errors that can be of the pairs of a query, and the queries that they must be of for the run to stop.
+_OF_PAIR, _MIN_REFUSED_QUERIES = frozenset({"bad_request", "too_long"}), 3
 #: The same for pairs for which the model returned only thinking.
 _MAX_ONLY_THINKING = 5
 #: Characters of a reply that a message shows.
@@ -170,7 +172,7 @@ class PairRunner:
                         if isinstance(answer, StoredVerdict):
                             self.client.limiter.record_verdict()
                             self._failures.reset()
-                        elif reason := self._failures.count(answer):
+                        elif reason := self._failures.count(answer, assignment.pair.query.id):
                             self.client.cancel_token.cancel(reason)
                     if isinstance(answer, StoredVerdict):
                         await lease.save(self._assessor.make_key_info(assignment), answer)
@@ -210,20 +212,31 @@ class ConsecutiveFailures:
     def reset(self) -> None:
         """Begin again at 0, because an answer has a verdict."""
         self._failed = self._unreadable = self._only_thinking = 0
+        self._failed_queries = set[str]()
 
-    def count(self, failure: Failure) -> RunIncomplete | None:
-        """Count `failure`, and return why the run should stop, None where it should go on."""
-        # Where a request was accepted, only some pairs are too long.
-        is_of_pair = failure.error == "too_long" and self._client.availability.has_completion
-        self._failed = self._failed + 1 if failure.error in _ADVICE and not is_of_pair else 0
+    def count(self, failure: Failure, query_id: str) -> RunIncomplete | None:
+        """Count `failure` of a pair of a query, and return why the run should stop, None where it goes on.
+
+        Where a request was accepted, a refusal concerns its pair. Where none was, the server may refuse all
+        pairs of the first queries.
+        """
+        can_be_of_pair = failure.error in _OF_PAIR
+        is_of_pair = can_be_of_pair and self._client.availability.has_completion
+        if failure.error in _ADVICE and not is_of_pair:
+            self._failed += 1
+            self._failed_queries.add(query_id)
+        else:
+            self._failed = 0
+            self._failed_queries.clear()
         self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if failure.thinking else 0
-        if self._failed >= _MAX_FAILED:
+        is_of_all = not can_be_of_pair or len(self._failed_queries) >= _MIN_REFUSED_QUERIES
+        if self._failed >= _MAX_FAILED and is_of_all:
             return RunIncomplete(
                 "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"
                 " {advice}, then run the same command again; all judgments are saved",
                 advice=_ADVICE[failure.error],
-                count=_MAX_FAILED,
+                count=self._failed,
                 error=ErrorKind(failure.error),
                 endpoint=self._client.model.endpoint,
                 detail=Message(failure.detail),

@@ -177,6 +177,7 @@ def test_pairs_that_are_all_too_long_stop_the_run(tmp_path: Path) -> None:
     ("error", "count"),
     [
         ({"message": "`messages` must be a text"}, 3),
+        ({"message": "`messages` must be a text"}, 30),
         ({"code": "context_length_exceeded", "message": "maximum context"}, 30),
     ],
 )
@@ -199,6 +200,50 @@ def test_pairs_that_are_refused_in_each_run_do_not_stop_the_second_one(
             result = run_judge("run", data, *options, "--min-coverage", 0, "--out", tmp_path / "r" / "x")
             assert result.returncode == 0, result.stderr
             assert len(server.requests) - before == requests
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "stops", "advice"),
+    [
+        (
+            {"message": "rejected by the gateway"},
+            "bad_request",
+            1,
+            "use another model, or lower --min-coverage",
+        ),
+        (
+            {"code": "context_length_exceeded", "message": "maximum context"},
+            "too_long",
+            0,
+            "use a model with a longer context, or lower --max-chars and name another --out",
+        ),
+        (
+            {"code": "data_inspection_failed", "message": "Input data may contain it"},
+            "content_filter",
+            0,
+            "the refusal of a content filter is final",
+        ),
+    ],
+)
+def test_a_first_query_with_refused_pairs_alone_does_not_stop_each_start(
+    error: dict[str, str], kind: str, stops: int, advice: str, tmp_path: Path
+) -> None:
+    def refuse_first_query(request: ChatRequest) -> Reply:
+        if "text 0." in request.prompt:
+            return Reply(status=400, body=json.dumps({"error": error}))
+        return reply_with_grade(request)
+
+    data = write_rows(tmp_path / "d.jsonl", make_rows(3, 1, 35))
+    with LoopbackServer(refuse_first_query) as server:
+        options = ("-m", "openai:m", "--base-url", server.openai_url, "--depth", 35, "--concurrency", 1)
+        outputs = [
+            read_last_line(run_judge("run", data, *options, "--out", tmp_path / "r" / "x"))
+            for _ in range(stops + 1)
+        ]
+    assert all("refused the first 3 requests" in output for output in outputs[:stops])
+    words = "only 66.67% of the pairs were judged, less than --min-coverage 99% (35 of 105 failed with"
+    assert f"{words} '{kind}'" in outputs[-1]
+    assert advice in outputs[-1]
 
 
 def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
