@@ -221,8 +221,8 @@ def find_assessor_changes(
         names = ", ".join(f'"{name}"' for name in new)
         yield (
             Message(
-                "{change}. No canary shows another assessor: to accept the name, write"
-                " nightly.accept_names = [{names}] in the configuration file",
+                "{change}; no canary shows another assessor: to accept the name, set accept_names = [{names}]"
+                " in [nightly]",
                 change=change,
                 names=names,
             )

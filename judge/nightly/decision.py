@@ -113,8 +113,8 @@ def _add_advice(
         )
     elif may_be_temporary:
         advice = Message(
-            "{reason}; if the change is temporary, do nothing: the next night checks again; to accept it:"
-            " {command}",
+            "{reason}; if the change is temporary, do nothing: the next night checks again; to accept the new"
+            " assessor: {command}",
             reason=last,
             command=command,
         )

@@ -87,8 +87,8 @@ def find_dropped(tonight: Collection[str], baseline: Collection[str], command: s
     """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
     for engine in sorted({*baseline} - {*tonight}, key=make_natural_key):
         yield Message(
-            "{engine}: is in the baseline and not in this night's dataset; if it was removed permanently,"
-            " make this night the baseline: {command}",
+            "{engine}: is in the baseline and not in this night's dataset; add its results, then run the"
+            " same command again; if it was removed permanently, make this night the baseline: {command}",
             engine=engine,
             command=command,
         )

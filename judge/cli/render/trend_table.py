@@ -34,8 +34,11 @@ _SIGNS: Mapping[Status, str] = {
     "engine settings changed": "?",
     "no baseline": "-",
 }
-#: The change that a status names itself.
-_NAMED_CHANGES: Mapping[Status, Change] = {"assessor drift": "assessor", "queries changed": "queries"}
+#: The changes that a status and its first reason name.
+_NAMED_CHANGES: Mapping[Status, frozenset[Change]] = {
+    "assessor drift": frozenset({"assessor", "model", "prompt"}),
+    "queries changed": frozenset({"queries"}),
+}
 _REASON_LENGTH = 300
 
 
@@ -155,8 +158,8 @@ def _list_notes(trend: Trend) -> Iterator[str]:
 def _list_news(nights: Sequence[NightTrend]) -> Iterator[str]:
     """Yield a line for each night that is not fine, has drops to look at, or on which something changed."""
     for night in nights:
-        changed = (change for change in night.changed if change != _NAMED_CHANGES.get(night.status))
-        parts = [t(CHANGE_TEXTS[change][1].en) for change in changed]
+        named = _NAMED_CHANGES.get(night.status, ())
+        parts = [t(CHANGE_TEXTS[change][1].en) for change in night.changed if change not in named]
         if EXIT_CODES[night.status]:
             if night.regressed:
                 engines = t.join(map(fit_on_line, night.regressed))

@@ -91,8 +91,8 @@ def test_a_changed_judge_says_once_what_to_do_when_it_is_to_stay_and_when_it_is_
     evidence = Evidence(True, "judge baseline set RUN", assessor_changes=("by name", "stricter"))
     assert decide(evidence).reasons == (
         "by name",
-        "stricter; if the change is temporary, do nothing: the next night checks again; to accept it: judge"
-        " baseline set RUN",
+        "stricter; if the change is temporary, do nothing: the next night checks again; to accept the new"
+        " assessor: judge baseline set RUN",
     )
     # A user who changed the options knows whether this is temporary.
     assert decide(replace(evidence, are_settings_changed=True)).reasons == (

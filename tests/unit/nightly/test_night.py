@@ -149,7 +149,7 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(project: N
         True,
     )
     assert read_keys(project.nights / "verdicts.sqlite") == known
-    assert record["reasons"][-1].endswith("; to accept it: make the next night the baseline")
+    assert record["reasons"][-1].endswith("; to accept the new assessor: make the next night the baseline")
     with pytest.raises(InputError, match=r"can be of two assessors: .* make the next night the baseline$"):
         job.set_baseline(project.nights / day, project.nights)
     project.judge.__class__ = Renamed.__base__
