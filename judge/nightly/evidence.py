@@ -125,7 +125,7 @@ def _compare(
         suspect_store=suspect_store,
     )
     if combined is None:
-        return replace(evidence, remarks=tuple(describe_coverage(query_drift)))
+        return replace(evidence, remarks=tuple(describe_coverage(query_drift, is_compared=False)))
     canary_shift = check.results.shift if check else None
     return _test(context, combined, shift.by if shift else canary_shift, evidence)
 

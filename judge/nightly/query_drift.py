@@ -107,8 +107,11 @@ def describe_query_drift(drift: QueryDrift) -> Iterator[str]:
         )
 
 
-def describe_coverage(drift: QueryDrift) -> Iterator[str]:
-    """Yield which share of the night's queries has a similar one in the baseline, where some have none."""
+def describe_coverage(drift: QueryDrift, *, is_compared: bool = True) -> Iterator[str]:
+    """Yield which share of the night's queries has a similar one in the baseline, where some have none.
+
+    Where too few have one, a night that `is_compared` with the baseline gets the advice to set another one.
+    """
     if drift.coverage is None or not drift.uncovered:
         return
     share = Message(
@@ -117,11 +120,14 @@ def describe_coverage(drift: QueryDrift) -> Iterator[str]:
     if drift.coverage >= _MIN_COVERAGE:
         yield share
         return
+    examples = SeparatedNames(f"{text!r:.80}" for text in drift.uncovered)
     yield Message(
         "{share}. The comparison says little about the others, such as {examples}: make a night of them the"
-        " baseline",
+        " baseline"
+        if is_compared
+        else "{share}; others, such as {examples}, are not",
         share=share,
-        examples=SeparatedNames(f"{text!r:.80}" for text in drift.uncovered),
+        examples=examples,
     )
 
 

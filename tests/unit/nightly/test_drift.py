@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from judge.nightly.query_drift import (
+    describe_coverage,
     describe_query_drift,
     find_shared_query_ids,
     measure_coverage,
@@ -131,3 +132,7 @@ def test_a_low_coverage_is_a_remark_with_examples() -> None:
     _, text = describe_query_drift(replace(same, coverage=0.7, uncovered=("x", "y")))
     assert text.startswith("70.0% of the night's queries")
     assert "says little about the others, such as 'x', 'y': make a night" in text
+    # The reason of a night that is not compared says what to do.
+    drift = replace(same, coverage=0.7, uncovered=("x", "y"))
+    [text] = describe_coverage(drift, is_compared=False)
+    assert text.endswith("in the baseline or similar to one in it; others, such as 'x', 'y', are not")
