@@ -188,7 +188,7 @@ def test_the_output_of_a_run_that_stopped_begins_with_the_reason(tmp_path: Path)
     assert reason.startswith("judge: stopped with 23 of 30 unjudged: --max-calls 7 is used up")
     assert missing.startswith(
         "23 of 30 judgments have no grade (coverage 23.3%): not judged yet (23). To judge only"
-        " these, run the judge run command of this run again. They do not count"
+        " these, run the judge run or judge nightly command of this folder again. They do not count"
     )
     assert not any("have no grade" in line for line in others)
     assert compared.stdout.startswith("23 of 30 judgments have no grade (coverage 23.3%): not judged yet")
