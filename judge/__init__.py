@@ -64,4 +64,8 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # a module attribute can be anything
     if name not in _MODULES:
         raise AttributeError(f"module 'judge' has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES[name]), name)
+    value = getattr(importlib.import_module(_MODULES[name]), name)
+    if _MODULES[name] == "judge.api":
+        value = importlib.import_module("judge.parameters").name_parameters(value)
+    globals()[name] = value  # pickle needs the same object each time
+    return value

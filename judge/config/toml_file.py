@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +23,8 @@ TABLES = frozenset({"collect", "nightly"})
 ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
 #: What follows an option in a template: a field with its value, a form such as FILE, or the end of the word.
 _VALUE = r"(?:[ ](?P<value>\{[^}%]*\})|[ ](?P<form>(?:\w+=)?[A-Z][A-Z,=]+)|(?![\w-]))"
+#: A table in TOML or Python: its first key, the value of that, and the other keys.
+_TABLE = re.compile(r"(\{[ '])\w+( = |': )([^,}]*?)(?:, [^}]*?)?( ?\})")
 #: A command in a message, whose options a file does not have.
 _COMMAND = r"(?P<command>\bjudge [a-z]+ [^,;:，；：]*)"
 
@@ -120,8 +121,8 @@ def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
 # Options as a file has them, in messages
 
 
-class FileMessage(Message):
-    """A message with what a file has for each option in it; `spellings` are those of `name_keys`."""
+class SpelledMessage(Message):
+    """A message with what a file, or Python, has for each option; `spellings` are those of `name_keys`."""
 
     inner: Message
     spellings: Mapping[str, str]
@@ -141,7 +142,9 @@ class FileMessage(Message):
 
 
 def _name_keys_of(translator: Translator, spellings: Mapping[str, str]) -> Translator:
-    return translator.replace_edit(partial(name_keys, spellings=spellings))
+    return translator.replace_edit(
+        lambda template: translator.edit_template(name_keys(template, spellings=spellings))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,7 @@ class ConfigSource:
 
     def name_keys_in(self, message: Message) -> Message:
         """Return a message with what the file has for each option in it, if there is a file."""
-        return FileMessage(message, self.spellings) if self.file is not None else message
+        return SpelledMessage(message, self.spellings) if self.file is not None else message
 
     @contextmanager
     def add_error_context(self, *options: str) -> Iterator[None]:
@@ -222,7 +225,9 @@ def name_keys(template: str, spellings: Mapping[str, str]) -> str:
             example = spellings.get(f"{match['word']} FORM", key)
             name, equals, _ = match["form"].partition("=")
             # The example of a table takes the name before the sign, unless it stands for any, as in NAME=URL.
-            return re.sub(r"\{ \w+ =", f"{{ {name} =", example) if equals and name.islower() else example
+            return (
+                _TABLE.sub(rf"\g<1>{name}\g<2>\g<3>\g<4>", example) if equals and name.islower() else example
+            )
         return f"{key} = {match['value']}" if match["value"] else key
 
     if not spellings:

@@ -183,7 +183,7 @@ def read_design(path: Path, run: JudgedRun) -> PairPlan:
     value = RunFolder(design.parent).read_if_there(design.name)
     if value is None:
         raise InputError(
-            "{file}: no such file; judge agree --plan-pairs writes it beside the plan. Labels on whole"
+            "{file}: no such file; judge agree --plan-pairs writes it beside the plan; labels on whole"
             " queries need no --plan",
             file=design,
         )

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +24,7 @@ import judge
 from judge import pipeline
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
+from tests.support.cases import check_each
 from tests.support.command_line import wait_for_requests
 from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
@@ -177,10 +179,72 @@ def test_data_that_is_no_dataset_is_refused_with_what_to_give() -> None:
 def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
     run = tmp_path / "x"
     judge.run(ROWS, model="lexical", out=str(run))
-    with pytest.raises(judge.InputError, match="--labels-scale is 'five'; it is graded or binary"):
+    with pytest.raises(judge.InputError, match=r"^labels_scale is 'five'; it is graded or binary"):
         judge.agree(run, run / "qrels.txt", cast("Any", "five"))
     with pytest.raises(judge.InputError, match="no plan was named"):
         judge.decide_order(run, run / "qrels.txt", [])
+
+
+@check_each(
+    ("call", "message"),
+    [
+        (
+            lambda _: judge.run(ROWS, "lexical", relevant_from=7),
+            "relevant_from is 7; with scale='graded' it is",
+        ),
+        (lambda _: judge.run(ROWS, "lexical", depth=0), "depth is 0; it must be at least 1"),
+        (
+            lambda _: judge.run(ROWS, "lexical", weights={"diversity": 1}),
+            "weights has 'diversity', which needs diversity=True; add diversity=True, or omit 'diversity'",
+        ),
+        (
+            lambda _: judge.run([{"q": "x"}], "lexical"),
+            "row 1: field 'query' is missing; the row has the fields ['q']. Rename the one that holds it"
+            " (case and spaces matter), or name it: columns={'query': 'text'}",
+        ),
+        (
+            lambda _: judge.run(ROWS, "openai:m", ray_address="x"),
+            "ray_address is that of a Ray cluster; add on='ray', or omit ray_address",
+        ),
+        (lambda run: judge.run(ROWS, "lexical", store=str(run)), "store is "),
+        (
+            lambda run: judge.score(run, base_url="http://x"),
+            "base_url is for embeddings; add embeddings, or omit base_url",
+        ),
+        (
+            lambda run: judge.score(run, "nDCG@50"),
+            "nDCG@50 needs more ranks than are judged (depth = 10); use @10 at most",
+        ),
+        (lambda run: judge.compare(run, against="zz"), "against is 'zz'; the run "),
+        (
+            lambda run: judge.decide_order(run, run / "qrels.txt", "none.csv"),
+            "none.json: no such file; judge agree --plan-pairs writes it beside the plan; labels on whole"
+            " queries need no plans",
+        ),
+        (
+            lambda run: judge.compare_lists(
+                run, "a", "b", "openai:m", base_url="http://127.0.0.1:9/v1", budget=1.0
+            ),
+            "budget needs a price, and none is known for openai:m at http://127.0.0.1:9/v1: add it with"
+            " price=[0.4, 1.2] (USD per million tokens) or in a file with prices='prices.toml'",
+        ),
+    ],
+)
+def test_messages_name_parameters(
+    call: Callable[[Path], object], message: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run = tmp_path_factory.mktemp("named") / "x"
+    judge.run(ROWS, "lexical", out=str(run))
+    with pytest.raises(judge.InputError) as caught:
+        call(run)
+    assert str(caught.value).startswith(message)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - of this test
+
+
+def test_why_a_run_is_incomplete_names_parameters(tmp_path: Path) -> None:
+    outcome = judge.run(ROWS, "openai:m", base_url="http://127.0.0.1:9/v1", out=str(tmp_path / "x"))
+    assert "check base_url, the network" in str(outcome.incomplete)
+    assert pickle.loads(pickle.dumps(judge.run)) is judge.run  # noqa: S301 - of this test
 
 
 def test_the_public_names_are_all_there() -> None:

@@ -28,6 +28,7 @@ ALLOWED = {
     "example": "",
     "models": "records errors characters",
     "config": "records errors filesystem models",
+    "parameters": "errors config",
     "pricing": "records config",
     "dataset": "records flags errors characters json_text filesystem stored_records",
     "measure": "records flags errors characters stored_records",

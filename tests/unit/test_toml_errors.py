@@ -237,6 +237,7 @@ def test_a_file_has_the_words_of_each_option() -> None:
     )
     assert name_keys("omit --on ray and --run", words) == 'omit on = "ray" and trec_runs'
     assert name_keys("add --price INPUT,OUTPUT", words) == "add price = [0.4, 1.2]"
+    assert name_keys("add --columns query=NAME", words) == 'add columns = { query = "text" }'
     for command in ("see judge run --on ray", "uv sync --extra ray", "/a--on/b", "a/--on"):
         assert name_keys(command, words) == command
     words = list_spellings(CollectConfig, list_options(CollectConfig))
@@ -298,8 +299,7 @@ def test_a_column_that_is_missing_can_be_named_in_the_file(folder: Path) -> None
     line = describe(f"{LOCAL}data = 'd.csv'\n[nightly]\ncanary_repeats = 0\n")
     assert line.endswith(
         "d.csv:1: the header lacks 'snippet'; its columns are 'query', 'engine', 'text'. Rename"
-        " the one that holds it (case and spaces matter), or name it: columns = {"
-        ' snippet = "text", query = "q" }'
+        ' the one that holds it (case and spaces matter), or name it: columns = { snippet = "text" }'
     )
     done = run_judge("run", folder / "d.csv", "-m", "lexical")
     assert done.stderr.endswith("or name it: --columns snippet=NAME\n")
