@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, Literal
 
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
@@ -15,7 +16,6 @@ from judge.errors import InputError
 from judge.measure.compare import PairComparison
 from judge.measure.engine_agreement import SharedVendor
 from judge.measure.engine_summary import EngineResult
-from judge.measure.formulas import rank_engines
 from judge.measure.measures import parse_measure
 from judge.measure.panel_agreement import PanelResult, ServedModelGrades
 from judge.measure.resampling import CountedShare, StatisticValue
@@ -224,8 +224,11 @@ class Summary:
         return chosen
 
     def sort_engines(self, measure: str) -> list[str]:
-        """Return the engines in the order of `rank_engines`."""
-        return rank_engines({name: engine.measures[measure].mean for name, engine in self.engines.items()})
+        """Return the engines, highest mean first, those without a mean last; equal ones as in `engines`."""
+        means = {name: engine.measures[measure].mean for name, engine in self.engines.items()}
+        # Means that are equal in theory differ by rounding.
+        place = {name: inf if mean is None else -round(mean, 9) for name, mean in means.items()}
+        return sorted(means, key=place.__getitem__)
 
     @property
     def deciding_measure(self) -> str:

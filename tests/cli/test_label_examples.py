@@ -51,7 +51,8 @@ def test_the_prompts_of_a_run_show_examples_and_agreement_leaves_them_out(tmp_pa
     assert (len(shown), len(labels)) == (1, 4)
     file = tmp_path / "labels.txt"
     file.write_text("\n".join(labels.values()), encoding="utf-8")
-    agreement = json.loads(run_judge("agree", run, "--qrels", file, "--json").stdout)
+    scale = ("--labels-scale", "graded")
+    agreement = json.loads(run_judge("agree", run, "--qrels", file, *scale, "--json").stdout)
     assert agreement["labelled_pairs"] == 3
     # People's scores have the example, so the two queries are wholly labelled.
     assert (agreement["wholly_labelled_queries"], agreement["unlabelled_pairs"]) == (2, 0)

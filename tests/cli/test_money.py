@@ -135,7 +135,7 @@ def test_limits_hold_for_any_number_of_calls_in_flight(tmp_path: Path, concurren
     with LoopbackServer(delay_reply(reply_with_grade, 0.005)) as server:  # 120 in, 30 out: 0.00018 USD a call
         outcome = run_within_limit(server, tmp_path / "a" / "x", concurrency, max_calls=20)
         assert isinstance(outcome.incomplete, LimitReached)
-        assert "--max-calls 20 is used up" in str(outcome.incomplete)
+        assert "max_calls = 20 is used up" in str(outcome.incomplete)
         assert len(server.requests) == 20
         outcome = run_within_limit(server, tmp_path / "b" / "x", concurrency, budget=0.0072)
         assert isinstance(outcome.incomplete, LimitReached)
