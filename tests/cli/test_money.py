@@ -139,7 +139,7 @@ def test_limits_hold_for_any_number_of_calls_in_flight(tmp_path: Path, concurren
         assert len(server.requests) == 20
         outcome = run_within_limit(server, tmp_path / "b" / "x", concurrency, budget=0.0072)
         assert isinstance(outcome.incomplete, LimitReached)
-        assert "--budget 0.0072 USD is used up" in str(outcome.incomplete)
+        assert "budget = 0.0072 USD is used up" in str(outcome.incomplete)
         assert len(server.requests) == 20 + 40
         assert to_json(outcome.summary)["cost"]["usd"] == pytest.approx(0.0072)
 
