@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
 from typing import Final, Literal
 
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
@@ -16,6 +15,7 @@ from judge.errors import InputError
 from judge.measure.compare import PairComparison
 from judge.measure.engine_agreement import SharedVendor
 from judge.measure.engine_summary import EngineResult
+from judge.measure.formulas import make_mean_key
 from judge.measure.measures import parse_measure
 from judge.measure.panel_agreement import PanelResult, ServedModelGrades
 from judge.measure.resampling import CountedShare, StatisticValue
@@ -225,10 +225,7 @@ class Summary:
 
     def sort_engines(self, measure: str) -> list[str]:
         """Return the engines, highest mean first, those without a mean last; equal ones as in `engines`."""
-        means = {name: engine.measures[measure].mean for name, engine in self.engines.items()}
-        # Means that are equal in theory differ by rounding.
-        place = {name: inf if mean is None else -round(mean, 9) for name, mean in means.items()}
-        return sorted(means, key=place.__getitem__)
+        return sorted(self.engines, key=lambda name: make_mean_key(self.engines[name].measures[measure].mean))
 
     @property
     def deciding_measure(self) -> str:

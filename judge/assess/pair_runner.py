@@ -31,10 +31,12 @@ from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, Pair
 _MIN_PAIRS = 16
 #: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
 _MAX_FAILED = 30
-#: Errors that can be of the pairs of a query, and the queries that they must be of for the run to stop.
-_OF_PAIR, _MIN_REFUSED_QUERIES = frozenset({"bad_request", "too_long"}), 3
 #: The same for pairs for which the model returned only thinking.
 _MAX_ONLY_THINKING = 5
+#: Kinds of errors that can concern the pairs of some queries alone.
+_PAIR_ERRORS = frozenset({"bad_request", "too_long"})
+#: Errors of these kinds must be of so many queries for the run to stop.
+_MIN_REFUSED_QUERIES = 3
 #: Characters of a reply that a message shows.
 _MAX_REPLY = 160
 #: What to do about errors of the server that every pair has.
@@ -220,7 +222,7 @@ class ConsecutiveFailures:
         Where a request was accepted, a refusal concerns its pair. Where none was, the server may refuse all
         pairs of the first queries.
         """
-        can_be_of_pair = failure.error in _OF_PAIR
+        can_be_of_pair = failure.error in _PAIR_ERRORS
         is_of_pair = can_be_of_pair and self._client.availability.has_completion
         if failure.error in _ADVICE and not is_of_pair:
             self._failed += 1

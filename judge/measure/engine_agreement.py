@@ -211,8 +211,9 @@ def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades)
     """
     cells = _sum_by_engine(len(engines), engine, results)
     biases = divide_sums(cells.sum(0))
-    known = {name: bias for name, bias in zip(engines, biases.tolist(), strict=True) if not np.isnan(bias)}
-    order = list(map(engines.index, rank_engines(known)))
+    bias_by_engine = dict(zip(engines, biases.tolist(), strict=True))
+    measured = {name: bias for name, bias in bias_by_engine.items() if not np.isnan(bias)}
+    order = list(map(engines.index, rank_engines(measured)))
     engine_pairs = list(combinations(order, 2))
     if not engine_pairs:
         return None

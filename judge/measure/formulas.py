@@ -31,13 +31,12 @@ _BLOCK = 1_000_000
 
 def rank_engines(means: Mapping[str, float | None]) -> list[str]:
     """Return the engines, highest mean first, those without a mean last; equal ones by their names."""
+    return sorted(means, key=lambda engine: (make_mean_key(means[engine]), make_natural_key(engine)))
 
-    def make_key(engine: str) -> tuple[float, object]:
-        mean = means[engine]
-        place = inf if mean is None or isnan(mean) else -round(mean, _ORDERING_DIGITS)
-        return place, make_natural_key(engine)
 
-    return sorted(means, key=make_key)
+def make_mean_key(mean: float | None) -> float:
+    """Return the key that sorts the highest mean first and a missing one last."""
+    return inf if mean is None or isnan(mean) else -round(mean, _ORDERING_DIGITS)
 
 
 def compute_gains(measure: Measure, scale: Scale) -> Floats:
