@@ -251,13 +251,15 @@ def _print_labelling(run: Path, path: Path, pairs: str, *plan: str) -> None:
     from judge.runs.folder import RunFolder
     from judge.runs.load import load_summary
 
-    is_binary = load_summary(RunFolder(run)).scale == "binary"
+    scale = load_summary(RunFolder(run)).scale
     print_message(
         "{path}: {pairs}; fill in the column 'grade' with {grades}, then: {command}",
         path=path,
         pairs=pairs,
-        grades=t("yes or no") if is_binary else t("0 to 3"),
-        command=shlex.join(["judge", "agree", str(run), "--qrels", str(path), *plan]),
+        grades=t("yes or no") if scale == "binary" else t("0 to 3"),
+        command=shlex.join(
+            ["judge", "agree", str(run), "--qrels", str(path), "--labels-scale", scale, *plan]
+        ),
     )
     print_message(
         "Or label on a page: {command}",

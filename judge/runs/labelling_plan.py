@@ -99,7 +99,9 @@ def write_plan(path: Path, rows: Iterable[Sequence[str]], reserve: Collection[st
     because it may hold labels; StoreError when it cannot be written.
     """
     if os.path.lexists(path):
-        raise InputError("{file}: exists and may contain labels of people; name another file", file=path)
+        raise InputError(
+            "{file}: exists and may contain labels of people; name another file with --out", file=path
+        )
     if not path.parent.is_dir():
         raise InputError(
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)

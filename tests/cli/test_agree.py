@@ -409,10 +409,14 @@ def test_a_plan_lies_in_the_run_s_folder_unless_said(plain_run: Path, tmp_path: 
     shutil.copytree(plain_run, run)
     output = run_agree(run, "--plan", 2)
     labels = run / "labels.csv"
-    assert f"the column 'grade' with 0 to 3, then: judge agree '{run}' --qrels '{labels}'\n" in output
+    assert (
+        f"the column 'grade' with 0 to 3, then: judge agree '{run}' --qrels '{labels}'"
+        " --labels-scale graded\n" in output
+    )
     assert f"Or label on a page: judge annotate '{run}' --plan '{labels}'\n" in output
     assert len(read_plan(run / "labels.csv")) == 2 * 8
-    assert "exists and may contain labels of people" in run_refused(run, "--plan", 2)
+    refusal = run_refused(run, "--plan", 2)
+    assert refusal == f"{labels}: exists and may contain labels of people; name another file with --out"
     assert "no folder" in run_refused(run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv")
 
 
