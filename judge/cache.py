@@ -4,8 +4,6 @@ A cache saves time, and calls for embeddings. A file that is missing or damaged 
 that other code computed. Its checksum detects damage, not intent, like that of a verdict.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

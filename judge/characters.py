@@ -3,8 +3,6 @@
 A query is judged in the language of its own script, else in that of its results.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

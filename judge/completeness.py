@@ -1,7 +1,5 @@
 """Whether a run is complete: enough pairs have a grade, and enough questions besides an answer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Building the objects of a run from its options: models, assessors, and clients."""
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ about to write, or with a FIFO or a device in the place of a file. No function h
 last part of a path, except where its caller says so. Errors are OSError, except those of `hold_lock`.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """What follows from the judgments of a run, without a call: its scores, its summary and its files."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from contextlib import nullcontext
 from dataclasses import fields, replace

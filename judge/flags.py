@@ -4,8 +4,6 @@ Files have these words; after some of them follow a colon and details. `judge.da
 the other flags of prompt injection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from judge.messages import Message

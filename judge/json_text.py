@@ -1,7 +1,5 @@
 """JSON as text: on one line for every reader of lines, and hashes that are the same on every machine."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Judgments as lines of JSON: those of judgments.jsonl, and those of a run while it goes on."""
 
-from __future__ import annotations
-
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

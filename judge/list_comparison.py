@@ -4,8 +4,6 @@ Each query is asked twice, with either engine first, and the two answers are ave
 list that is shown first cancels out, and is reported. The result is added to the files of a finished run.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import nullcontext

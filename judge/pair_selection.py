@@ -5,8 +5,6 @@ agrees with people on this dataset. Near-duplicates take the judgment of another
 controls are judged, though they are not in the pool.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain

@@ -1,7 +1,5 @@
 """Messages for callers of the Python functions, which have parameters where the command line has options."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache, wraps

@@ -4,8 +4,6 @@ dataset ─► rankings ─► pool of pairs ─► judgments ─► scores, com
                                       │ assessing and the questions of dimensions cost money
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress

@@ -1,7 +1,5 @@
 """The identity of a run, which must be equal for a run to resume, and the folder that records it."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json

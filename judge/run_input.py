@@ -1,7 +1,5 @@
 """The input of a run by its options: dataset, measures and labels of people."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Lines and records that stay on the disk: each use reads them again, also from a file that was removed."""
 
-from __future__ import annotations
-
 import json
 import weakref
 from array import array

@@ -1,7 +1,5 @@
 """The summary of a judged run. The analysis is pure: the same run gives the same summary."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ have different assessors, prompts or parameters, or when the assessor has become
 generous. Single pairs with other grades are noise in both runs alike: a note says so.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

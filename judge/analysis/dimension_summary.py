@@ -4,8 +4,6 @@ The names of the fields of `DimensionSummary` are keys of summary.json. A field 
 unknown. The values of dimensions never enter the measures of relevance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf

@@ -1,7 +1,5 @@
 """Whether the grades of several runs mean the same, and how far they changed from one run to another."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

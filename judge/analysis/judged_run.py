@@ -1,7 +1,5 @@
 """A judged run: its records and its scores."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ Without a run, two files of grades are compared, and TREC runs are the engines.
 The names of the fields are the keys of the file. A field is None where the value is unknown.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ The engine with the highest mean by the assessor's grades is compared with each 
 all that the estimate needs except the labels, so it is fixed before the first label is given.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ The best engine of a plan is chosen by the grades of the same queries, so Holm's
 pairs of its engines: those that the plan does not compare count as not significant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

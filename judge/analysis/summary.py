@@ -4,8 +4,6 @@ The names of the fields are the keys of the file. A field is None where the valu
 builds a `Summary`; `judge.runs.record_json` writes and reads it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal

@@ -6,8 +6,6 @@ must not report a cross-site request, and a write must be JSON with a header tha
 users of this machine reach the address as well, so everything but the empty page needs a token.
 """
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import re

@@ -1,7 +1,5 @@
 """What the labelling page gets from the server: its state, a written CSV, the report after the last label."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self

@@ -4,8 +4,6 @@ The page shows what the assessor saw. Engine, rank, address and the model's verd
 and the order does not depend on them.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

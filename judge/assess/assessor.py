@@ -4,8 +4,6 @@ This module depends on neither engines nor ranks. An error on one pair becomes a
 only an error that concerns all pairs (account, budget, store) stops the run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 Their keys are in memory, and their pairs are read when needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ A batch takes these steps, and the store keeps each of them, so that a process c
     read      `BatchApi.read_lines`; each reply leaves the batch when its call is in the ledger
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ When the process ends between the upload and the answer to the creation, the nex
 uploaded file at the server, and only creates one when there is none.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

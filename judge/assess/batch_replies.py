@@ -1,7 +1,5 @@
 """The replies to the requests of a batch: what each of them is in the ledger, and reading them in files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -12,8 +12,6 @@ With a Batch API, most replies come from batches (`judge.assess.batch`). Their p
 a permit only for a second request.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing

@@ -1,7 +1,5 @@
 """The progress of judging: judgments are added to the log of the run, and a listener learns of them."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterable

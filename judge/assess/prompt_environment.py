@@ -4,8 +4,6 @@ Templates are untrusted. There is no `range`, and only filters and methods of st
 limited size. A product has at most 100,000 bits or characters. Loops and assignments are refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A provider caches the beginning of a request if it is long enough. Examples fill
 length, so that a prompt with examples can cost less than one without.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Rerankers as assessors: thresholds turn scores, which the store keeps, into grades without another call."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from bisect import bisect_right

@@ -5,8 +5,6 @@ error, 130 interrupted. A closed pipe changes no exit code: `judge show … | he
 on when its pager is closed. Output that could not be written to a file (disk full) ends with 3.
 """
 
-from __future__ import annotations
-
 import errno
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """The commands of the nights: `judge nightly`, `judge baseline set`, `judge baseline show`, `judge trend`."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 from datetime import date

@@ -4,8 +4,6 @@ A command has options of its own, and those that `takes_options` adds from a mod
 errors are messages of the catalogue, in plain text.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence

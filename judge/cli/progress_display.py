@@ -1,7 +1,5 @@
 """The progress of judging and collecting: a bar on a terminal, lines in a log."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The commands on finished runs: score, compare, align, report, measures, show."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`judge show`: the snippets of one query at every engine, with grades and reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Whether the server of a model is available: the errors after which a run stops, and the reason it gives."""
 
-from __future__ import annotations
-
 import re
 
 from judge.client.limiter import AdaptiveLimiter

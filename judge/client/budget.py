@@ -1,7 +1,5 @@
 """The limits on calls and money of one execution."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Cancellation of a run: one token with a reason, and the signals that cancel it."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import threading

@@ -3,8 +3,6 @@
 complete (with retries) → _complete_with_negotiation → _complete_with_spend_limit → model.complete
 """
 
-from __future__ import annotations
-
 from typing import Protocol, Self
 from urllib.parse import urlsplit
 

@@ -8,8 +8,6 @@ at growing intervals until one is answered. `judge.client.rate_estimator` estima
 concurrency.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from enum import Enum, auto

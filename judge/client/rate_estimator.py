@@ -9,8 +9,6 @@ A server may also throttle some requests at any rate. Requests sent far slower t
 before show the share of these: throttling says something of the rate only beyond this share.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence

@@ -4,8 +4,6 @@
 libraries retry nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 

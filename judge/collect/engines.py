@@ -5,8 +5,6 @@ Templates hold {query}, {count}, {count_text} (where JSON needs text), {page} (f
 value is left out.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

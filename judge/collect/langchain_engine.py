@@ -1,7 +1,5 @@
 """Engines through LangChain: retrievers, search tools and wrappers that keep the engine's order."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import inspect

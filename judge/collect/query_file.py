@@ -1,7 +1,5 @@
 """Files of queries for a collection: .jsonl, .csv, .tsv and .txt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

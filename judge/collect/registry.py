@@ -5,8 +5,6 @@ tag such as zh-CN (BCP 47), and returns the engine's code. A language without a 
 primary subtag, so that the engine itself refuses one that it does not support.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping

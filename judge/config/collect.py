@@ -1,7 +1,5 @@
 """The options of a collection, with their defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from functools import partial

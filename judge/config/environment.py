@@ -1,7 +1,5 @@
 """The environment variables of this process. No other module of judge reads or sets them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The options of the nightly job, the table [nightly] of judge.toml, with their defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import partial

@@ -1,7 +1,5 @@
 """What all option tables share: strict validation, and one wording for what is wrong."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Container, Mapping
 from datetime import date, time

@@ -1,7 +1,5 @@
 """How an option, a field of a model, appears in help, on the command line and in judge.toml."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

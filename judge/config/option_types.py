@@ -3,8 +3,6 @@
 On the command line, a list or a table is a text such as snippet=text,query=q.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date

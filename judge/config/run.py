@@ -1,7 +1,5 @@
 """The options of a run: from the command line or the Python call, else the TOML file, else their defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Set
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """TOML files of options: reading them, and messages that name file, table and key."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Texts in cells of spreadsheets and in columns of TREC files: they are escaped, and read again."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote
 

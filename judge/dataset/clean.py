@@ -4,8 +4,6 @@ The result is exactly the text that a prompt shows; the raw text is stored besid
 flags of the snippet, also that a text was read in a wrong encoding. Nothing here decides about relevance.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Tables as CSV with any separator: their header, their records, and the names of their columns."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Warnings about a dataset: what is unusual is counted query by query, and described at the end."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """What encoded, reversed and spaced texts say: only that can be suspicious, not their form."""
 
-from __future__ import annotations
-
 import base64
 import codecs
 import json

@@ -4,8 +4,6 @@ Such a sentence is about grading, names a good grade, and has two of these: it s
 demands something, it speaks to an assessor. These are searched in lower case, with look-alikes folded.
 """
 
-from __future__ import annotations
-
 from judge.dataset.injection_patterns import LOOKALIKES, compile_pattern, contains_any, split_words
 
 #: The words about grading, as the stems of a pattern.

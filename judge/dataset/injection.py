@@ -4,8 +4,6 @@ A flag never changes a grade. Text is searched as it is shown, without what it o
 and as it reads when it is decoded (`decoding`). Comments and attributes of HTML are searched, too.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 import unicodedata

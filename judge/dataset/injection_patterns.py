@@ -1,7 +1,5 @@
 """The forms of prompt injection, in Chinese and English, as patterns with words by which they are found fast."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Files of people's grades: labels, feedback of users, and examples for a prompt."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence

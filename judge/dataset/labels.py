@@ -1,7 +1,5 @@
 """Labels of the pairs of a run: by people, and by the documents that the dataset expects (`expected`)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import unicodedata

@@ -1,7 +1,5 @@
 """Text without HTML: what is markup, and what only looks like it."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Set

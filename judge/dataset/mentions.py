@@ -4,8 +4,6 @@ An article about prompt injection quotes what attacks say, and the documentation
 with a grade. Neither addresses the assessor.
 """
 
-from __future__ import annotations
-
 import re
 
 #: A quotation behind words that introduce an example of a text.

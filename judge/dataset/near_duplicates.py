@@ -14,8 +14,6 @@ of a query match when
 A similarity of n-grams would match "is safe" and "is not safe" in long texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain

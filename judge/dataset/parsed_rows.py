@@ -4,8 +4,6 @@ The rows of one query can stand anywhere in a dataset. So each is parsed alone a
 made from the stored rows, one at a time.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import re

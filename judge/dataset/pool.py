@@ -1,7 +1,5 @@
 """The pool: the distinct pairs to judge, and which results show the same document."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A query and its rankings, made row by row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ Invalid data ends the run with one message before anything is paid. An unusual t
 not: it is cleaned and flagged.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Rows of a dataset: one record for each result, from flat or nested records and DeepEval test cases."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A dataset with its pool on the disk: a line for each query, then one for the dataset."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """TREC files: topics, documents and runs are read into rows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import unescape

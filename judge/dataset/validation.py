@@ -1,7 +1,5 @@
 """Values of fields: identifiers and texts are validated."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping, Set

@@ -1,7 +1,5 @@
 """Workbooks (XLSX): the texts of the cells of the first visible sheet."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

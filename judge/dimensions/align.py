@@ -5,8 +5,6 @@ loss and the cosine distance (Schroff et al. 2015), by Adam (Kingma & Ba 2015) f
 measured on queries that it was not trained on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate

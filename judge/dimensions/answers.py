@@ -4,8 +4,6 @@ The grades and their values are those of CRAG (Yang et al. 2024): perfect 1, acc
 incorrect -1. Only queries with a reference are asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal

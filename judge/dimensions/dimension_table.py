@@ -3,8 +3,6 @@
 A dimension is a row of `DIMENSIONS` and the functions that it names. Its name is that of its option.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 

@@ -8,8 +8,6 @@ similarity is the mean resemblance of all pairs of a list (Ziegler et al. 2005).
 compared by their cosine instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations

@@ -3,8 +3,6 @@
 A grade that is nearly as probable as the next one counts with both. It makes no call.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 

@@ -3,8 +3,6 @@
 Feedback is not a label: a click says that a title looked promising, not that the page was relevant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from statistics import fmean
 

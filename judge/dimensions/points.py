@@ -5,8 +5,6 @@ supports. The measures are those of AutoNuggetizer (Pradeep et al. 2024), over t
 of an answer: a point has the best support of the list, 1 for support, 0.5 for partial (0 in strict measures).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

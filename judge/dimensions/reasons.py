@@ -4,8 +4,6 @@ Failure classes say why the results of an engine are not relevant. An explanatio
 score of an engine on one of the queries with the lowest scores.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The grades are those of SourceBench (Jin et al. 2026) that do not depend on a qu
 asked about once: its answer is stored under its name, whatever examples of its results were shown.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Sites have the classes of site_classes.toml. Ages are for queries about current 
 newest date of all results.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

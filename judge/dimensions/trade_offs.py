@@ -4,8 +4,6 @@ They make no call. A total is the weighted mean of values from 0 to 1 of a list;
 measure of the run. A list where one of them is unknown has no total.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches

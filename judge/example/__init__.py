@@ -9,8 +9,6 @@ The data is made so that the engines differ: it shows what a result looks like a
 model.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

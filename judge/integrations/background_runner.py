@@ -3,8 +3,6 @@
 A client and a store belong to one loop. All callers share them, and so what was paid.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -10,8 +10,6 @@ DeepEval calls from threads, from loops and from neither. So a model of judge ha
 background thread, with the client and the store that belong to it, and all callers share what was paid.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future

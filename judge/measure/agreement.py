@@ -6,8 +6,6 @@ Errors on pairs of one query are correlated, so every interval resamples whole q
 resampled pairs are several times too narrow.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ it. In simulated data sets of 150 queries, three equal engines and 5% of one eng
 relevant ones nine times as often, this lowers false winners from 6% to 3%.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

@@ -6,8 +6,6 @@ measured against human labels. A model can prefer results of its own vendor (sel
 alone do not prove it, so a shared vendor is reported and never changes a grade.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ engine that fails on hard queries gains by that, so `paired` is the mean over th
 has a value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ Gains lie along the last axis, best rank first; the result has the other axes. F
 probabilities that a reader stops; for measures of binary relevance they are 0 and 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from math import inf, isfinite, isnan, log2

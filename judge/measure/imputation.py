@@ -11,8 +11,6 @@ pairs of the same query, each weighted by a normal kernel of the difference of t
 pairs of all queries together weigh `_WEIGHT_ALL`, which matters only where the query has no similar pair.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A measure is a value: `parse_measure("ndcg@10")` prints as `nDCG@10` and serves 
 a command-line argument. The syntax is the one of ir_measures: `NAME(parameter=value, …)@CUTOFF`.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable

@@ -9,8 +9,6 @@ does. nDCG, AP and RR are not such sums: their divisor or their first relevant r
 were not drawn, so a bias would remain with any number of labels.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ A provider that replaces the model behind a name changes the grades; so a run wi
 compared by name. A verdict from an earlier run keeps the name it was stored with.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -8,8 +8,6 @@ of the labels alone. This holds when the labelled queries are a random sample of
 arXiv 2311.01453.)
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ the result of a column does not depend on the other columns. Sums that are equal
 floating point: values are rounded to a grid on which addition is exact, and a smaller difference is a tie.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import floor, log2, sqrt

@@ -10,8 +10,6 @@ the pool, which is wrong for comparisons and can name another best engine; and c
 flagged as possible prompt injection as irrelevant, or leaving them out.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace

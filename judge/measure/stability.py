@@ -4,8 +4,6 @@ Equal repeats do not show that the grades are right (see `judge.measure.agreemen
 that they are uncertain. Values in the analysis of variance have no NaN: callers leave such queries out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -4,8 +4,6 @@ A Chinese template has a space between Chinese and a value, because most values 
 The space goes where the value is Chinese, too: no space stands between two Chinese characters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from string import Formatter

@@ -5,8 +5,6 @@ its literal parts; what stands between them are the values. The text can be from
 grows with its length only: a value ends where the next literal part first occurs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache

@@ -4,8 +4,6 @@ A file of requests is uploaded, a batch is created from it, and its replies are 
 and errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Chat messages: from a `Prompt` to messages, and from the body of a response to a `Completion`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

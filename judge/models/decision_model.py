@@ -3,8 +3,6 @@
 A language model is asked for the grade alone, so it gives no reason. The grade is the most probable one.
 """
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from collections.abc import Mapping

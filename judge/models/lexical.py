@@ -1,7 +1,5 @@
 """The models that call nothing: `lexical` grades by shared terms, a lower bound, and `expected` by labels."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

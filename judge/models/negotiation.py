@@ -4,8 +4,6 @@ A server names in its error what it does not support. The table below says what 
 next request on.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

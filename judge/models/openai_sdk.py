@@ -5,8 +5,6 @@ https://platform.openai.com/docs/guides/batch and, for Alibaba Cloud,
 https://help.aliyun.com/zh/model-studio/batch-interfaces-compatible-with-openai
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import contextmanager

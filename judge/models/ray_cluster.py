@@ -1,7 +1,5 @@
 """Workers as the actors of a Ray cluster, one for each CPU. Ray starts a lost actor again on another node."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

@@ -4,8 +4,6 @@ A server may repeat the key that it received: in an error, in a page of a gatewa
 Every text from a server goes through `redact` before it is read, cut or stored.
 """
 
-from __future__ import annotations
-
 import base64
 import html.entities
 import logging

@@ -4,8 +4,6 @@ A request holds one query and one text, and the reply is the score as it came. `
 into grades.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 from collections.abc import Callable, Mapping

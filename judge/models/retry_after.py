@@ -1,7 +1,5 @@
 """How long a server asks to wait before a request is made again: in its headers, or in its message."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -11,8 +11,6 @@ the grades of a tolerated share of the pairs are moved by one in addition.
 The canaries are judged in a run of their own, in the folder of the night and with a store of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, combinations

@@ -3,8 +3,6 @@
 A night that was killed or ended early continues with the same command, and pays for nothing twice.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import socket

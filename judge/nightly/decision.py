@@ -4,8 +4,6 @@ Evidence that changes the meaning of grades comes first: another assessor, then 
 changed queries, then changed engine settings. Only without these is an engine called worse. Pure functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Sentences about the engines and queries of a night: what is missing, and what the baseline did not have."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 
 from judge.characters import make_natural_key

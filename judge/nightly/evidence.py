@@ -1,7 +1,5 @@
 """The evidence of a night: this night's run, its queries and its canaries beside the baseline."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

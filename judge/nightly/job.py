@@ -4,8 +4,6 @@ Each step stores what it paid for, so a night that was killed continues where it
 night is left as it is. One process at a time works on a folder of nights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, timedelta

@@ -6,8 +6,6 @@ start that was killed are in its stores, and the next start counts them. A reque
 a start was killed may or may not have been sent: `calls` counts it, and `lost` is the number of these.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -4,8 +4,6 @@ An English sentence of night.json is shown as it is, unless the record's data gi
 from outside stand between `ISOLATE` and `END`, and each format escapes them and the rest in its own way.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

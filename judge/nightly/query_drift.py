@@ -1,7 +1,5 @@
 """How the queries of a night differ from those of the baseline: only shared ones can be compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
 

@@ -1,7 +1,5 @@
 """The record of a night, the content of night.json. Version 1, with other words, is read, too."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ for both. The test is one-sided: it looks for a drop; a rise is reported and is 
 and measures are one family (Holm), so `alpha` is the probability of an alarm on a night of chance alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, sqrt

@@ -3,8 +3,6 @@
 The workflow names what the job needs on another machine: secrets, packages and folders.
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Iterator, Mapping

@@ -24,8 +24,6 @@ They go nowhere where it is unknown which are of the assessor that changed. `Nig
 a quarantined store the shared one when a night that judged in it is the baseline.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

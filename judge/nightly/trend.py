@@ -3,8 +3,6 @@
 Nothing is stored beside the nights, so a folder that is copied, cleaned or repaired has its trend at once.
 """
 
-from __future__ import annotations
-
 import datetime
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence

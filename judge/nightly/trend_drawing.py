@@ -4,8 +4,6 @@ Intervals and lines are in a part of the picture that stretches with the column.
 which keep their shape, are placed in percent of the width and pixels of the height.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta

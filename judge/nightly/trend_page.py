@@ -3,8 +3,6 @@
 The same nights give the same bytes. Names are untrusted: text is escaped where it enters the page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 from os.path import relpath

@@ -3,8 +3,6 @@
 An answer whose objects can all be read is parsed here, any other in `repair` or `labelled_lines`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ closed set (`OWN_WORDS`), and any other word in an introduction names another so
 All other prose around an object may say what it likes.
 """
 
-from __future__ import annotations
-
 import re
 
 from judge.parsing import vocabulary

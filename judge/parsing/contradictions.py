@@ -3,8 +3,6 @@
 An object or a labelled line is the answer only if no statement around it states another value or the opposite.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The final answer of a reply: the text behind its thinking, in the forms that models use."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Answers without an object: the bare value, and labelled lines ("Reason: …", "Grade: 2")."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

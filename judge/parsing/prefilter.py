@@ -5,8 +5,6 @@ pattern of many alternatives, and most texts have none of the words. `FilteredPa
 that the package uses.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ sentence has a word for one of these, and besides it only words for an answer an
 it another subject: "rounded from 2.4" and "rounded corners", "says the page" and "the page says when it opens".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

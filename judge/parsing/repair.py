@@ -5,8 +5,6 @@ stand behind the key outside escaped quotes must agree, and one of them must sta
 can be: as the first member of the object, or as the last one before its end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

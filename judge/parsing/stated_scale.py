@@ -4,8 +4,6 @@ A grade of another scale is not a grade of this one, so the reply is refused. A 
 scale says nothing: its numbers are no values.
 """
 
-from __future__ import annotations
-
 import re
 
 from judge.parsing.prefilter import compile_filtered

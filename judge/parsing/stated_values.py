@@ -1,7 +1,5 @@
 """The values that prose states: behind a label, alone in a line or a sentence, at the end of a clause."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

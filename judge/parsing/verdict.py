@@ -3,8 +3,6 @@
 A reply in exactly the form that the prompts ask for is parsed here, any other in `judge.parsing.any_form`.
 """
 
-from __future__ import annotations
-
 import json
 
 from judge.records import Scale, Verdict, is_complete_reply

@@ -1,7 +1,5 @@
 """The words of replies in Chinese and English: keys, labels and values of a verdict, and words around it."""
 
-from __future__ import annotations
-
 import re
 from difflib import get_close_matches
 

@@ -5,8 +5,6 @@ the model and the server gives the price; without such a row the price is unknow
 engines are in `engine_prices.toml`.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

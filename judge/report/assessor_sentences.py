@@ -1,7 +1,5 @@
 """Sentences about assessors: served models, panels, shared vendors, agreement with people and of repeats."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 

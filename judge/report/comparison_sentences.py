@@ -4,8 +4,6 @@ The terminal, the report and the notices make their sentences here, so that all 
 the translator of a language.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Facts of the report: how the run was judged, how stable it is, what it cost; and its sample of queries."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ and a script puts the texts of queries and snippets into text nodes. All pages s
 templates, inlined files and the content security policy at the end.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence

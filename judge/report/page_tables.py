@@ -1,7 +1,5 @@
 """Tables of the report: engines, pairs of engines, segments and dimensions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

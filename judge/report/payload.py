@@ -15,8 +15,6 @@ counts the results below the depth, which are left out, `cut` the characters tha
 `raw` is the text of the engine where cleaning removed something suspicious.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

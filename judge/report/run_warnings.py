@@ -1,7 +1,5 @@
 """Warnings about a run: flagged, failed and unjudged results, and what its means leave out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from judge.analysis.summary import Summary

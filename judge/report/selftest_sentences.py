@@ -1,7 +1,5 @@
 """Sentences about self-tests: their figures, a warning where they are bad, and what to do without one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary

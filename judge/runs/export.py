@@ -1,7 +1,5 @@
 """Write the data files of a run's folder, TREC files for trec_eval included; equal runs give equal bytes."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

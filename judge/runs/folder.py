@@ -1,7 +1,5 @@
 """A run's folder: its lock, and files that are written whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

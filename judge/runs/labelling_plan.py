@@ -5,8 +5,6 @@ They have no engine, rank or verdict, and the order of pairs does not depend on 
 the design: how they were drawn.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import os

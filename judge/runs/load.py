@@ -1,7 +1,5 @@
 """Read a run's folder back: its config.json, its records, and all that scoring needs."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The queries of results.json, which are made from a finished run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 

@@ -1,7 +1,5 @@
 """Probes: pairs with known bounds of a sensible grade, written for self-tests."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

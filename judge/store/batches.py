@@ -6,8 +6,6 @@ server may or may not have the batch. A key stays in its batch until its reply i
 outlives its process, and no other process pays for its keys.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence

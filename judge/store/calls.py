@@ -1,7 +1,5 @@
 """The ledger: the table of the calls that were made, each with its outcome and its tokens."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import fields

@@ -5,8 +5,6 @@ ends, however it ends. So the leases of a dead process differ from those of a sl
 numbers, heartbeats or clocks.
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import sys

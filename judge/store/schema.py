@@ -6,8 +6,6 @@ message of a content filter to its call, and format 5 a digest of the settings t
 earlier format is changed when it is opened.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3

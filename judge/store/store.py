@@ -7,8 +7,6 @@ may have cost money), never as verdicts. The refusal of a content filter is fina
 not paid for again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

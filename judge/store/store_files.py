@@ -1,7 +1,5 @@
 """The files of stores: merge one into another, back one up, replace one, remove one, list its new calls."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from collections.abc import Iterator

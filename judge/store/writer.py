@@ -1,7 +1,5 @@
 """Group commit: one thread writes to a store, so that many small writes become few durable commits."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import queue

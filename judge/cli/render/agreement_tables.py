@@ -1,7 +1,5 @@
 """What `judge agree` prints of the assessor: how far it agrees with people, and which engines it favours."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

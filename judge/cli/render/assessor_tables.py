@@ -1,7 +1,5 @@
 """What `judge estimate` and `judge selftest` print: what assessors cost, and how they do on probes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10
 

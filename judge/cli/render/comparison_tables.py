@@ -1,7 +1,5 @@
 """What `judge compare` prints: the answer in sentences, then the tables behind it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `judge agree` prints of the engines: their order and their means by the grades of people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group

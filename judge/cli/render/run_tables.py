@@ -1,7 +1,5 @@
 """What a run prints: how much was judged, the engines with their means, and the answer in sentences."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Container, Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """The console that shows texts from untrusted files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 A module of `judge.cli.render` makes the parts from the results of a command; `print_parts` lays them out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 

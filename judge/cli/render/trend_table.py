@@ -1,7 +1,5 @@
 """The table of `judge trend`: a line per engine, and below it what happened on which night."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Charts of the report, drawn from one pass over the queries."""
 
-from __future__ import annotations
-
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.report.charts import differences, grades, means

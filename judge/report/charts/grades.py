@@ -1,7 +1,5 @@
 """The charts of grades: their shares at each rank for each engine, and people's against the assessor's."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The charts of means: by every measure, in each repeat of judging, and against the price."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise

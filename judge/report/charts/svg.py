@@ -4,8 +4,6 @@ Widths are percentages, so that a chart fills any column while its text keeps it
 pixels. Elements have classes and no styles: charts.css holds the styles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
