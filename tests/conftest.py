@@ -1,7 +1,5 @@
 """The environment of every test: only loopback sockets, no key from the developer's shell."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

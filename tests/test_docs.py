@@ -4,8 +4,6 @@ The commands and files of a Chinese page are those of the English one (`tests/te
 Chinese page runs only if it shows outputs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.metadata
 import json

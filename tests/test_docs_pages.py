@@ -1,7 +1,5 @@
 """The pages of docs/: examples of engines collect from a server of their kind, and tables are complete."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

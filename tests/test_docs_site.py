@@ -1,7 +1,5 @@
 """The site of docs/ builds without a warning, in two languages that have the same structure."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """The examples and the container file work as they are."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shutil

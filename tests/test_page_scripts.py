@@ -1,7 +1,5 @@
 """The type check of the scripts (`npm run check`) reads what the pages hold."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from importlib.resources import files

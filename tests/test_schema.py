@@ -1,7 +1,5 @@
 """The layout of the JSON files: versions, damage, and the JSON schemas."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

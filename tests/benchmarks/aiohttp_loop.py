@@ -4,8 +4,6 @@ It renders a prompt, posts it, reads the grade, and appends it to a file that is
 the pair counts. A second start sends only what the journal does not hold.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

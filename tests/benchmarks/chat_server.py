@@ -6,8 +6,6 @@ Prints its address. For each line on its standard input, it prints a JSON object
 since the last one, and the characters of their messages. It serves until its standard input ends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

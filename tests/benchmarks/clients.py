@@ -3,8 +3,6 @@
 python -m tests.benchmarks.clients NAME URL ROWS.jsonl CONCURRENCY
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -9,8 +9,6 @@ engines are simulated. Targets: coverage 93-97% from 20 queries on, at least 93%
 5% for interchangeable engines.  Counts, no times.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from itertools import combinations

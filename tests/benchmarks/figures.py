@@ -1,7 +1,5 @@
 """The figures of `throughput`: their records, their file, and the check against an earlier file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ data set is scored with its grades, and with yes or no for each lowest relevant 
 over the simulated data sets, and over the folds on TREC data.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 from collections import defaultdict

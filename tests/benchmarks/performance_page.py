@@ -1,7 +1,5 @@
 """The page Performance of docs/: its table and its chart, made from the figures of `throughput`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,8 +9,6 @@ has no cache; the second is the re-run. `--folder` keeps datasets and stores for
 of all modules is compiled before, as an installation does it.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -5,8 +5,6 @@
 dictionaries and records ready; ir_measures scores a tenth of the queries, and its time counts ten times.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

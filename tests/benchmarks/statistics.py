@@ -8,8 +8,6 @@ makes the t statistics of one measure from resampled rows; it is timed once, tim
 With --stability: by how much the critical value and the end of an interval move between seeds.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Sequence

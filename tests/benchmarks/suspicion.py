@@ -4,8 +4,6 @@ Patterns were fitted on the attacks with odd numbers alone; the even ones are he
 flagged are counted in other forms, too, such as base64.
 """
 
-from __future__ import annotations
-
 import base64
 import codecs
 import unicodedata

@@ -5,8 +5,6 @@ pattern. A reply is parsed; the alternatives are the reader for any form of repl
 CPU microseconds; the texts are those of `judge demo`.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Sequence

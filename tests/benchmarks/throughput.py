@@ -9,8 +9,6 @@ slowest one needs minutes for a cell. No client connects to another machine. `Fi
 each column. Standard error shows each measurement as it ends.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import importlib.metadata

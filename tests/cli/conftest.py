@@ -1,7 +1,5 @@
 """Runs that several tests of commands read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`judge agree` end to end: agreement with labels, bias for an engine, and the corrected order."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`judge align`: the table, the files and refused input."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`judge run --answers`: answers from each engine's results, graded by the reference on the CRAG scale."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`judge run --batch`: the same judgments as in realtime, and no request is submitted twice."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sqlite3

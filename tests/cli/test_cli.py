@@ -1,7 +1,5 @@
 """The other commands, run as a user types them."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`judge collect`: from queries to a dataset that `judge run` reads, with and without kills."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`judge compare`, and the lines of `judge run` about engines and repeats."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`judge run --controls`: snippets of other queries are judged with the pool, and change no score."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

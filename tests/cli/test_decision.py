@@ -1,7 +1,5 @@
 """`judge run -m decision:…`: the grade is the most probable one, and the probabilities are stored."""
 
-from __future__ import annotations
-
 import json
 import re
 from math import log, log2

@@ -1,7 +1,5 @@
 """`--assessor deepeval`: the original method of judge with the current DeepEval, by the command line."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

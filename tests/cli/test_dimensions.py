@@ -1,7 +1,5 @@
 """Other dimensions than relevance: from the option to terminal, files, report and Python API."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`judge run --explain`: one short reason for each engine on the queries with the lowest scores."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Spreadsheets, line readers and trec_eval can read the files of a run, whatever its names contain."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

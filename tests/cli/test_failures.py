@@ -1,7 +1,5 @@
 """`judge run --failures`: the reasons of results that are not relevant, sorted into classes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`--feedback`: thumbs and clicks beside the verdicts, and never as labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from subprocess import CompletedProcess
 

@@ -1,7 +1,5 @@
 """Hostile text on the wire: every attack in every prompt on both scales stays inside one fence."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

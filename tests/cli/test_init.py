@@ -1,7 +1,5 @@
 """`judge init` writes a judge.toml that every command reads as it is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

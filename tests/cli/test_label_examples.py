@@ -1,7 +1,5 @@
 """`--examples`: labelled pairs in the prompt, in a run, in its agreement with people, and in the estimate."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The language of messages: --ui-lang, else the locale."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Messages name the option as it was typed, say what to do, and have no empty tables."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

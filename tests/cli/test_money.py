@@ -1,7 +1,5 @@
 """Prices, estimates, limits, caps of replies and the ledger, with a provider that counts its charges."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`judge run --near-duplicates`: one judgment serves snippets of a query that hardly differ."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`judge nightly` and `judge baseline`, over a real server, with real processes and kill -9."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

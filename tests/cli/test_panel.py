@@ -1,7 +1,5 @@
 """`judge run -m A -m B`: a panel whose members' verdicts are stored apart."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

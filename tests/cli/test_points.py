@@ -1,7 +1,5 @@
 """`judge run --points`: the information points of each query, and which results state them."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A FIFO, a device or a link in the place of a file is refused in one line, without a wait."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`judge run -m rerank:…`: thresholds turn scores into grades, and the scores are stored."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

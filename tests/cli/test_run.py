@@ -1,7 +1,5 @@
 """`judge run` end to end: the real command, the real SDK, a real server on loopback."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """`judge run --qrels`: labels are grades of the run, and the assessor judges the other pairs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

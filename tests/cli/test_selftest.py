@@ -1,7 +1,5 @@
 """A self-test separates good assessors from others, is paid once, and is shown beside the scores."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

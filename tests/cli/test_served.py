@@ -1,7 +1,5 @@
 """A provider swaps the model of a name: the run stores the names, reports them first, and splits by them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

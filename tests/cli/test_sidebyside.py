@@ -1,7 +1,5 @@
 """`judge sidebyside`: whole lists of two engines in both orders, with numbers worked by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A message about one thing has its singular."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`judge run --site-grades`: grades of sites, and classes of those that the table does not name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

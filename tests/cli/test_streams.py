@@ -1,7 +1,5 @@
 """The end of a command with a closed pipe or a full disk as its output, over real pipes."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

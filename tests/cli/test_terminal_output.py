@@ -1,7 +1,5 @@
 """The terminal output for an untrusted run has no control sequences and no commands of build runners."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

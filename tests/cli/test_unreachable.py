@@ -1,7 +1,5 @@
 """Servers that can't be reached: the run ends early and names the server and the reason."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

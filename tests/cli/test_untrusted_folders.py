@@ -1,7 +1,5 @@
 """Untrusted folders: links where judge writes, stores with other objects, unusual names."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

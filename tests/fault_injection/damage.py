@@ -6,8 +6,6 @@ Every command that reads them must end with 0, 2 or 3 and at most one line on st
 program ends with 1. The seed that it prints gives the same cases again.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import json

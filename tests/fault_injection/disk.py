@@ -7,8 +7,6 @@ n-th). Small and read-only disks need root, counts of syncs need strace: without
 what was skipped.
 """
 
-from __future__ import annotations
-
 import re
 import resource
 import shutil

@@ -6,8 +6,6 @@ Every wire runs with DeepEval and LangChain imported. With --isolated, it runs i
 only loopback, so that a run that needs another server fails.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ A child is a fork of this process, which has imported judge, so that no child sp
 Python's start. Nothing here may start a thread before a fork, which would copy its locks.
 """
 
-from __future__ import annotations
-
 import csv
 import gc
 import json

@@ -7,8 +7,6 @@ A kill comes at a random moment of the run's length, or after an event: a reques
 a checkpoint reaches the disk, a file is begun.
 """
 
-from __future__ import annotations
-
 import random
 import signal
 import sys

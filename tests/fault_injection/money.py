@@ -6,8 +6,6 @@ Each run of `judge` calls a loopback provider that records what it charges (`tes
 and counts tokens with Qwen's own tokenizer. The exit code is 1 if a figure misses its target.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

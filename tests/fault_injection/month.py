@@ -10,8 +10,6 @@ without an event, an engine that gets worse, swaps of the assessor, of which one
 outage, and a night that is killed three times.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

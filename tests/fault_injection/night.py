@@ -7,8 +7,6 @@ refuses 1% of the pairs each time. Faults depend on the pair and on the number o
 so that they are the same in each run.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

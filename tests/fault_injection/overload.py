@@ -5,8 +5,6 @@
 Print a table with each figure, its measured value and its target. All scenarios take about nine minutes.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """The provider of the fault-injection tests: a separate process that records every request."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

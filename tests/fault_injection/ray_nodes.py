@@ -6,8 +6,6 @@ Print the address of the cluster. Kill the second node after the first line on s
 "killed"; stop the cluster at the end of standard input.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -6,8 +6,6 @@ Every run reads other replies; the seed that it prints gives the same ones again
 reply was misread, too few of the recoverable ones were read, or one took too long.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import sys

@@ -8,8 +8,6 @@ temporary folder. The import of libraries takes most of a run's time, so that th
 of a process that has imported them.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import json

@@ -4,8 +4,6 @@ Each is a function of the time and of earlier requests, so that tests run it on 
 or in virtual time. All times are in seconds.
 """
 
-from __future__ import annotations
-
 import heapq
 import json
 import math

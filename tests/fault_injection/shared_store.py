@@ -6,8 +6,6 @@ The runs start at the same moment on a store that does not exist yet. Another on
 judged half of the pairs.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -5,8 +5,6 @@
 No call may start after a signal, and the answers to calls in flight must be stored.
 """
 
-from __future__ import annotations
-
 import random
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The options of a fault-injection command, and its table of figures and targets."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from typing import NamedTuple, Self

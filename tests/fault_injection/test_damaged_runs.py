@@ -1,7 +1,5 @@
 """A damaged run folder is refused in one line, never with a traceback: samples of `damage.py`."""
 
-from __future__ import annotations
-
 import gc
 import json
 import shutil

@@ -3,8 +3,6 @@
 The full form is `python -m tests.fault_injection.disk`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

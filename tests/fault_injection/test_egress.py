@@ -1,7 +1,5 @@
 """A run connects to the configured server only, whatever other libraries are imported."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fault_injection.egress import TELEMETRY_LIBRARIES, WIRES, can_trace, parse_addresses, trace_run

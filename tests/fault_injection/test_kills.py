@@ -3,8 +3,6 @@
 The full forms are `python -m tests.fault_injection.kills`, `….signals` and `….night`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.command_line import inject_faults

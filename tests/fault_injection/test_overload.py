@@ -1,7 +1,5 @@
 """Servers with limits and refused accounts, through the command line; `overload.py` has all scenarios."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`judge run --on ray` on a cluster of two nodes, one of which is killed in the middle of the run."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """No file of a run contains a key, whatever fails and however much is logged."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 

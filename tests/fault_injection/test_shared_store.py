@@ -1,7 +1,5 @@
 """Runs at once on one store pay once for each pair: a short form of `shared_store.py`."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.command_line import inject_faults

@@ -6,8 +6,6 @@
 The same `make_reply` serves the requests of a batch and those in realtime.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field

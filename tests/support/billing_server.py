@@ -3,8 +3,6 @@
 Tests compare the costs that `judge` reports with these counts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Cases of a property: all of them in one test, and the number of Hypothesis's examples."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os

@@ -1,7 +1,5 @@
 """Count calls of a function: a count does not depend on the speed of a machine."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Texts that count how often they are compared: a count does not depend on the speed of a machine."""
 
-from __future__ import annotations
-
 
 class CountedText(str):
     """A text; `comparisons` is the number of comparisons of such texts so far, without those of hashes."""

@@ -1,7 +1,5 @@
 """Datasets in memory, read as a run reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Datasets for tests, and answers of models that grade them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -6,8 +6,6 @@
 The path and the method of a request decide which wire the server uses, because those of the APIs differ.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

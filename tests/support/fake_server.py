@@ -6,8 +6,6 @@
 The server renders a `Reply` in the wire of its request.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """Attack snippets and harmless controls, and the characters and tokens that no request may contain."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """The ends of an interval that may be unknown, for comparisons in tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

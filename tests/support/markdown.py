@@ -1,7 +1,5 @@
 """The README and the pages of docs/, and the parts of them that tests check."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Sequence

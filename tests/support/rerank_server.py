@@ -1,7 +1,5 @@
 """The wires of rerankers for `LoopbackServer`: a text with `grade=N` has the score N / 4 + 0.1."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

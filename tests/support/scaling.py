@@ -1,7 +1,5 @@
 """Measure how CPU time grows with size: ratios of CPU time have the same bound on any machine."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TypeVar

@@ -4,8 +4,6 @@ Run `python -m tests.support.schema_files DIR`. The schemas are generated from t
 docs/schema.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A real HTTP server on 127.0.0.1 in a thread of its own, and an address without a server."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -1,7 +1,5 @@
 """The modules of `judge` as syntax trees, for tests of the code itself."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

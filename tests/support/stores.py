@@ -1,7 +1,5 @@
 """Stored verdicts, and tests of two stores that share a file."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path

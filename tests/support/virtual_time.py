@@ -1,7 +1,5 @@
 """Virtual time, so that tests do not wait: the clock of a loop jumps to the next timer, or is put forward."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import selectors

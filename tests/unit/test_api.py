@@ -1,7 +1,5 @@
 """The Python calls, in a script and where an event loop is running."""
 
-from __future__ import annotations
-
 import asyncio
 import pickle
 import re

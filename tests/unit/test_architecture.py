@@ -1,7 +1,5 @@
 """Imports go one way, and nothing turns text from others into code."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

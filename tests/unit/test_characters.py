@@ -1,7 +1,5 @@
 """What counts as Chinese writing, against Unicode's own names of the characters."""
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

@@ -1,7 +1,5 @@
 """Errors and messages: English as text, another language on request, and copies that keep everything."""
 
-from __future__ import annotations
-
 import copy
 import errno
 import os

@@ -1,7 +1,5 @@
 """Holds the shipped example to what the demo promises to show."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

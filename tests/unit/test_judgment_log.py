@@ -1,7 +1,5 @@
 """The log of judgments: each at its place, whatever the order in which they are added."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The language of a query: its own script decides, and where it has none its snippets do."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Messages that files hold in English are shown in Chinese, and other texts as they are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from string import Formatter

@@ -1,7 +1,5 @@
 """Which pairs a run judges, and the judgments of the others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from judge.config.run import Config

@@ -1,7 +1,5 @@
 """What was asked becomes the things a run works with."""
 
-from __future__ import annotations
-
 from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory

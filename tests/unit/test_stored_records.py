@@ -1,7 +1,5 @@
 """Stored lines: several readers at once, and a disk that takes no more."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

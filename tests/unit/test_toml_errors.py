@@ -1,7 +1,5 @@
 """Messages about a TOML file lead to the place in it: file, table, key, and what is expected there."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from datetime import date

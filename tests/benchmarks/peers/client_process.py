@@ -7,8 +7,6 @@ Peers run this in their own environments, so it imports only the standard librar
 Connections to other machines are refused. The current folder is an empty one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import ipaddress

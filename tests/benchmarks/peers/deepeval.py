@@ -3,8 +3,6 @@
 DeepEval counts test cases, not calls: a test case of ten snippets has up to ten calls at once.
 """
 
-from __future__ import annotations
-
 import math
 
 from tests.benchmarks.peers.client_process import Workload, run_client

@@ -1,7 +1,5 @@
 """The peers of `throughput`: packages with their versions, and an environment for each."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Inspect: one sample a pair, `generate()`, and a scorer that reads the grade."""
 
-from __future__ import annotations
-
 import json
 
 from tests.benchmarks.peers.client_process import Workload, make_messages, run_client

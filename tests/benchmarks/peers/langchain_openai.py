@@ -1,7 +1,5 @@
 """LangChain: `ChatOpenAI.ainvoke` in a loop of workers."""
 
-from __future__ import annotations
-
 import asyncio
 
 from tests.benchmarks.peers.client_process import Workload, judge_concurrently, make_messages, run_client

@@ -1,7 +1,5 @@
 """RAGElo: its `reasoner` evaluator over an experiment, which it saves after each document by default."""
 
-from __future__ import annotations
-
 from tests.benchmarks.peers.client_process import Workload, run_client
 
 

@@ -1,7 +1,5 @@
 """Small runs with labels of people: which engine shows which text, and which grades it has."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Combined runs: one pool, each engine with the grades of its own run, and notes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

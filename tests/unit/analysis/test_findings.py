@@ -1,7 +1,5 @@
 """What summary.json says of findings: every field, null where nothing can be said, JSON throughout."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What agreement.json says of a run and people's labels, by hand and where little can be said."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace

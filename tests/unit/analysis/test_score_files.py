@@ -1,7 +1,5 @@
 """Two files of grades and TREC runs are scored as trec_eval scores them, without a run's folder."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Mapping

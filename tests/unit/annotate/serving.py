@@ -1,7 +1,5 @@
 """The server of `judge annotate`: in a process, started as a user would and killed, or in a thread."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """A request that does not arrive is not waited for; one that arrived is answered, however long that takes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """No request but those of our own page is answered: forged ones go to the server that really runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A label that was acknowledged is there after every kill; one that was taken back is not."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The page says what the prompts say, runs nothing else, and takes no text for markup."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

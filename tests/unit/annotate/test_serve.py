@@ -1,7 +1,5 @@
 """`judge annotate` as a person meets it: what it says, what it keeps through kills, what comes of it."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

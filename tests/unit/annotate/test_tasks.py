@@ -1,7 +1,5 @@
 """What is asked about: whole queries, in an order that says nothing, and nothing that gives it away."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The shipped prompts of both languages and scales, and pairs for them."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

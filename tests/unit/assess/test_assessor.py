@@ -1,7 +1,5 @@
 """What a reply says besides its grade: flags of a verdict, and advice where there is none."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Batches are split at the limits of the provider, and polled at growing intervals."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections import Counter

@@ -1,7 +1,5 @@
 """The estimate of a run: calls, tokens by earlier calls or by default values, time by the pace."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import tracemalloc

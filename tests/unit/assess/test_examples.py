@@ -1,7 +1,5 @@
 """Examples in a prompt: which are taken, where they stand, and what they do to its version."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

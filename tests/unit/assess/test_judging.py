@@ -1,7 +1,5 @@
 """Judging a pool while another process has leases for some pairs, and the warnings of a damaged store."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import subprocess

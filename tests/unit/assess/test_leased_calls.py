@@ -1,7 +1,5 @@
 """A key has a lease before its calls and none after them, however they end; every call is in the ledger."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import closing, suppress

@@ -1,7 +1,5 @@
 """Assessors judge one after the other, and errors of the store end the run."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Prompts have the same bytes for the same pair, and keep all untrusted text inside the fence."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

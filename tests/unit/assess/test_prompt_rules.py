@@ -1,7 +1,5 @@
 """The shipped prompts: all four have every rule, both languages correspond, and they are short."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

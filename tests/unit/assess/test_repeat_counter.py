@@ -1,7 +1,5 @@
 """The repeats of a run end in the order of their numbers, whatever the order of the answers."""
 
-from __future__ import annotations
-
 from judge.assess.progress import RepeatCounter
 from judge.records import GRADED, Judgment, RepeatProgress
 

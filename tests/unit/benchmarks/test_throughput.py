@@ -1,7 +1,5 @@
 """The harness of `tests/benchmarks/throughput.py`: a run without peers, its file, its check and its page."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `judge agree` prints: an answer in plain words, numbers as in agreement.json, nothing obeyed."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """`judge compare` on the terminal: what is shown, that all of it is, and that names can't do harm."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

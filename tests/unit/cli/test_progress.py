@@ -1,7 +1,5 @@
 """How work is told of in a log while it goes on."""
 
-from __future__ import annotations
-
 import io
 from itertools import count
 

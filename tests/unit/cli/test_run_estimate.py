@@ -1,7 +1,5 @@
 """How an estimate is told."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What `judge run` prints in terminals of different widths and in Chinese."""
 
-from __future__ import annotations
-
 import io
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`judge show` on the terminal: texts of other people appear without their control characters."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Models without a network, and simulated runs in virtual time with the real client."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

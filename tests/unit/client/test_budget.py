@@ -1,7 +1,5 @@
 """Limits of calls and of cost, with many calls in flight."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

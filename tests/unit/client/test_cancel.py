@@ -1,7 +1,5 @@
 """Signals cancel judging; outside of it, they raise Interrupted."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

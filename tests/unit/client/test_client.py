@@ -1,7 +1,5 @@
 """The requests for one pair: each is counted, a rejected parameter is dropped at once, retries wait."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """When a request may be sent: probes, outages, the order of waiters."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import pairwise
 from typing import Any

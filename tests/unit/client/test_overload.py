@@ -1,7 +1,5 @@
 """The client at servers with limits, in virtual time: the rate that it reaches, and its refused requests."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The estimate of a server's concurrency from the requests that it throttles."""
 
-from __future__ import annotations
-
 import time
 from itertools import product
 

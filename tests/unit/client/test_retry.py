@@ -1,7 +1,5 @@
 """Retries: which errors have them, how many, after which wait, and their end at a cancel."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 

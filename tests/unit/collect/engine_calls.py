@@ -1,7 +1,5 @@
 """Calls of engines on a loopback server, for tests of collecting."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

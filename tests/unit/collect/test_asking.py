@@ -1,7 +1,5 @@
 """Latency of an engine does not contain the time of writing to the disk."""
 
-from __future__ import annotations
-
 import asyncio
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A whole collection: several engines at a time, within their limits, each query once; and after a fault."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

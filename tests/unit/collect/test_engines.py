@@ -1,7 +1,5 @@
 """Every engine's wire: what is asked, how answers, empty answers and errors are read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

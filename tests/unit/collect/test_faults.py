@@ -1,7 +1,5 @@
 """Refusals: told apart by what each engine says, in one message with one hint."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

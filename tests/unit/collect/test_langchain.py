@@ -1,7 +1,5 @@
 """LangChain's wrappers as engines: their order kept, their faults no empty answers."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files of queries: every form, and what is wrong with one."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

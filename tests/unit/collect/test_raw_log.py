@@ -1,7 +1,5 @@
 """The raw log: what was added is there after a kill, and a torn line is not a call."""
 
-from __future__ import annotations
-
 import json
 import resource
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Options, names, descriptions and language codes of engines, and errors before a call."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

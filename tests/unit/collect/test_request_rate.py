@@ -1,7 +1,5 @@
 """Requests to an engine: evenly spaced, in order, and none during a pause. The time is virtual."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """What counts as a result, and what becomes of answers that hold none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

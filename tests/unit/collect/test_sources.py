@@ -1,7 +1,5 @@
 """Answers as bytes: read in the encoding that they declare, kept where they are not text in it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

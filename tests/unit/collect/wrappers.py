@@ -1,7 +1,5 @@
 """LangChain wrappers that need no server."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

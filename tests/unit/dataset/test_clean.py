@@ -1,7 +1,5 @@
 """Cleaning keeps what a reader would see and drops what only a machine would."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

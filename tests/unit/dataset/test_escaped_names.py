@@ -1,7 +1,5 @@
 """Names in TREC files and spreadsheets are escaped and read back."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

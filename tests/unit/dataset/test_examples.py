@@ -1,7 +1,5 @@
 """Files of examples: which rows they take, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

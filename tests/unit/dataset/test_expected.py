@@ -1,7 +1,5 @@
 """Expected documents of a dataset as labels, and the measures of LlamaIndex on them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The same rows in every format and encoding give the same dataset; what is too large is refused."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

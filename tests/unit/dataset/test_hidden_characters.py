@@ -1,7 +1,5 @@
 """Cleaning removes hidden characters and keeps the joiners and marks of emoji and scripts."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

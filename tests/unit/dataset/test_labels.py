@@ -1,7 +1,5 @@
 """People's labels are read from what their tools write, and land on the pairs they are about."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How long an engine took, as the nested form says it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ Each text is one piece again and again. What counts is the CPU time of four time
 one: 4 for a linear step and 16 for a quadratic one, on any machine.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

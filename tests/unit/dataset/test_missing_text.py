@@ -1,7 +1,5 @@
 """A missing text is not an empty text: missing texts are counted and named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

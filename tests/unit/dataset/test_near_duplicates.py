@@ -1,7 +1,5 @@
 """Near-duplicates: which texts share a judgment, and which never do."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The pool holds every pair once, and knows which snippets show one document, and which repeat it."""
 
-from __future__ import annotations
-
 import random
 from operator import attrgetter
 from pathlib import Path

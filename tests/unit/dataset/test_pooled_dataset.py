@@ -1,7 +1,5 @@
 """The cache of a dataset and of its keys: it gives back what was read, for the same files and code alone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tracemalloc

@@ -1,7 +1,5 @@
 """The quick searches in cleaning find what the full ones find, on texts made of what these look for."""
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

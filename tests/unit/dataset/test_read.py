@@ -1,7 +1,5 @@
 """Every form of input is read as meant, and bad input is refused with its place."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Rows of one query that stand far apart make the dataset of neighbouring rows, and the same errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any

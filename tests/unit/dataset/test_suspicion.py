@@ -1,7 +1,5 @@
 """Our own attacks are mostly noticed, harmless snippets are not, and nobody claims more than that."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.dataset.clean import RawSnippet, clean_snippet

@@ -1,7 +1,5 @@
 """The alignment: its loss, its gradient, its ranks and its verdict, against numbers worked by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

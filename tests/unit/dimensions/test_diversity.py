@@ -1,7 +1,5 @@
 """Diversity of lists: distinct sites, near-duplicates and similarity, with numbers worked by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Embeddings: LSA against scikit-learn, and servers against the wire of `/embeddings`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

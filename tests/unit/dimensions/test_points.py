@@ -1,7 +1,5 @@
 """Recall of information points with numbers worked by hand, and alpha-nDCG against ndeval."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The table of dimensions; the prompts of their questions: short, fenced, the same in both languages."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, get_args
 

@@ -1,7 +1,5 @@
 """Sources: registrable domains, classes of hosts and dates as engines write them, with numbers by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date
 from pathlib import Path

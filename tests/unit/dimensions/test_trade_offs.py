@@ -1,7 +1,5 @@
 """Trade-offs: the price of relevant results and the weighted total, with numbers worked by hand."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What DeepEval needs in tests: our import first, which turns off its output, and a loop that is closed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

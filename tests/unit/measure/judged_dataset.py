@@ -3,8 +3,6 @@
 A result is written `document` or `document/wording`; two wordings of one document are two snippets.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Arrays of numbers, paired grades, scores from tables of values instead of lists, and values to correct."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

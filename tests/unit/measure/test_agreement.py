@@ -1,7 +1,5 @@
 """An assessor against people: by hand, published examples, other libraries, and where it says nothing."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import numpy as np

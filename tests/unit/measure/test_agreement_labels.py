@@ -1,7 +1,5 @@
 """Labels of people beside grades of an assessor: common pairs, complete queries, orders of engines."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The bounds of values and of differences against every grade that unjudged snippets can have."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Comparing engines: every number of a pair, who is named, and what keeps one from being named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

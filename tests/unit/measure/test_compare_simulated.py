@@ -1,7 +1,5 @@
 """Comparisons on thousands of datasets whose truth is known: which winners are named, how often wrongly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

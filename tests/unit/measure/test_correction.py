@@ -1,7 +1,5 @@
 """Correcting one mean: by hand, against truescore and scipy, and by what must not matter."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

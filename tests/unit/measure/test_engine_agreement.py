@@ -1,7 +1,5 @@
 """Orders of engines by two assessors, bias of an assessor towards engines, and shared vendors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise, permutations, product
 from statistics import mean

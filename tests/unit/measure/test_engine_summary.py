@@ -1,7 +1,5 @@
 """Means over queries, and what stands beside them: counts, latency, tokens; the t quantile against scipy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

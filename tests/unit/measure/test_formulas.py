@@ -1,7 +1,5 @@
 """Published and hand-worked numbers. Each list stands alone, so that the pool is the list unless said."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The ideal order: nothing in the pool can be ordered to score more."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

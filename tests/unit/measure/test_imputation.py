@@ -1,7 +1,5 @@
 """Imputed grades against a slow independent calculation, and what they do to means and differences."""
 
-from __future__ import annotations
-
 from math import exp
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What can be asked for, and what is said about the rest."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Labels on drawn pairs: weights, probabilities and draws by hand, no bias, and intervals that hold."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

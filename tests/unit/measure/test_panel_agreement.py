@@ -1,7 +1,5 @@
 """A panel takes the middle grade and loses no verdict; which models answered, and what each graded."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median_high, median_low

@@ -1,7 +1,5 @@
 """Putting an assessor right: whose order is borne out, what is missing, and what must not matter."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Correcting the assessor in datasets whose truth is known: it must come out, and as often as promised."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests and intervals against published software, counting by hand, and under symmetries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import sqrt

@@ -1,7 +1,5 @@
 """What a user is told about every engine and query, against trec_eval and by hand."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Slices: which columns divide the queries, and that a slice is what its queries alone would give."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

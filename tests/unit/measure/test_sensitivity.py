@@ -1,7 +1,5 @@
 """Another treatment of the data: flagged snippets, and engines divided by their own lists; worked by hand."""
 
-from __future__ import annotations
-
 from dataclasses import astuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simultaneous intervals: the critical value against resampling with scipy, decisions, and planning."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy

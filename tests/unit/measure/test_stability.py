@@ -1,7 +1,5 @@
 """Stability: what changes when the same pool is judged again, by hand and by published software."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Columns of short texts: they read like tuples."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.measure.columns import TextColumn

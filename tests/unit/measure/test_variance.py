@@ -1,7 +1,5 @@
 """Where scores vary: published tables, statsmodels, and datasets whose variances are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given

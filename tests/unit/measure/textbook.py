@@ -1,7 +1,5 @@
 """An independent oracle: the measures in plain Python, rank by rank, for fully judged datasets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

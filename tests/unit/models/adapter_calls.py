@@ -1,7 +1,5 @@
 """What the tests of all adapters share: one prompt, a way to ask it, and the recorded failures."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Mapping

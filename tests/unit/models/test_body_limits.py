@@ -1,7 +1,5 @@
 """Bodies that are too large, packed or not, on the real wire: little is read, and the reason is named."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import tracemalloc

@@ -1,7 +1,5 @@
 """The DashScope adapter against a real server: the native wire, and nothing from elsewhere."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

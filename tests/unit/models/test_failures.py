@@ -1,7 +1,5 @@
 """Every recorded failure, through every adapter: the right class and kind, one request, no key shown."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What providers say when a call fails, and what it means to a run."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

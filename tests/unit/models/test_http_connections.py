@@ -1,7 +1,5 @@
 """HTTP connections to a server that sends the bytes of a test: what is read, and what is refused."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Sequence

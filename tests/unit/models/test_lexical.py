@@ -1,7 +1,5 @@
 """The lexical model: term overlap in Chinese and English, worked by hand."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import replace

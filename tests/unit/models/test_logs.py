@@ -1,7 +1,5 @@
 """What libraries log holds no key."""
 
-from __future__ import annotations
-
 import io
 import logging
 from collections.abc import Iterator

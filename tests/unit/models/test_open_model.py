@@ -1,7 +1,5 @@
 """Models are opened by name, and a library is imported by the one model that needs it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from functools import partial

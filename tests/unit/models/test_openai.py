@@ -1,7 +1,5 @@
 """The OpenAI adapter against a real server: what it sends, what it reads, what it gives up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Mapping

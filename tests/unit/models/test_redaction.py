@@ -1,7 +1,5 @@
 """Every spelling of a key is masked, and nothing else is."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

@@ -1,7 +1,5 @@
 """Whatever a server sends with status 200, an adapter answers with text or with a failed call."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Rerankers against a server of their wires: what is sent, what is read, what is not a score."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

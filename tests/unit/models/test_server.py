@@ -1,7 +1,5 @@
 """Addresses of servers: invalid ones, proxies of the environment, reasons for a failed connection."""
 
-from __future__ import annotations
-
 import socket
 import socketserver
 import ssl

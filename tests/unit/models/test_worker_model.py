@@ -1,7 +1,5 @@
 """Models behind workers: messages, errors, and workers that are lost, with workers in this process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

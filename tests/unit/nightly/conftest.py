@@ -1,7 +1,5 @@
 """Fixtures of projects for tests of single nights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

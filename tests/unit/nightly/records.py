@@ -1,7 +1,5 @@
 """Records of nights as tests need them: the values of night.json, and a month with all that can happen."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

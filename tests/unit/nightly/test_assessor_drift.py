@@ -1,7 +1,5 @@
 """Drift of the assessor: canaries tonight against canaries at the baseline."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """What may be the baseline of nights, and what follows from which one it is."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """One process at a time works on a folder of nights; options that were given otherwise are told in words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

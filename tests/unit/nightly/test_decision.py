@@ -1,7 +1,5 @@
 """What a night comes to when several things are wrong with it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

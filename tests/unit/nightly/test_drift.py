@@ -1,7 +1,5 @@
 """How tonight's queries differ from the baseline's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """History: the nights' own files in date order, what is comparable across nights, what changed, and axes."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path

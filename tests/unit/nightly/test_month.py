@@ -1,7 +1,5 @@
 """The quick form of `python -m tests.fault_injection.month`: a quiet month, a few drops, a few swaps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

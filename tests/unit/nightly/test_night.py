@@ -1,7 +1,5 @@
 """A night when something changes while it is at work, or between it and the baseline."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

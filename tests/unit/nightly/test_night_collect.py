@@ -1,7 +1,5 @@
 """Nights that collect from engines: requests, engines that fail, and messages about both."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable, Iterator

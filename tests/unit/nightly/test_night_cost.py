@@ -1,7 +1,5 @@
 """The cost of a night: its calls, of all its starts, paid once and never for verdicts of two assessors."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Errors that end a night before it makes a call: each names the file."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import InputError

@@ -1,7 +1,5 @@
 """A night that is resumed: after a fault, after a change of judge.toml, and when it is complete."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Nights that end early: at drift, at a limit, at a renamed field, at a day before the baseline."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The texts of nights in both languages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from judge.messages import Bilingual, build_text

@@ -1,7 +1,5 @@
 """Notices: what a night came to, in every format, with names that try to be more than names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """GitHub Actions: annotations and summaries, and no name that becomes a command."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """JUnit XML: what the common schema allows, a case a row of the regression test, whatever a name holds."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree as ET
 

@@ -1,7 +1,5 @@
 """Webhooks on a real server: each format, signatures, faults that pass, and an address that stays secret."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Notices in Chinese: the terminal and GitHub get them; the files of the night stay in English."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The record of a night: written once, read back the same, and read from version 1."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """The regression test: which engines are worse than at the baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

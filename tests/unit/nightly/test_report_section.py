@@ -1,7 +1,5 @@
 """The section of a night at the top of its report, also when the report is written again."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

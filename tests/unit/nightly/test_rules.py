@@ -1,7 +1,5 @@
 """The table [nightly]: what it may say, and how it is told that it may not."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

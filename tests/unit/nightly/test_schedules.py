@@ -1,7 +1,5 @@
 """Ready schedules: each is read, or run, as the machine that it is for would."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Stores of the nights: what is added, what is kept apart, what a kill leaves."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import closing

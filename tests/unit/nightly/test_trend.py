@@ -1,7 +1,5 @@
 """judge trend: a line an engine, alarms under the night they are of, and the same as JSON."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -4,8 +4,6 @@ The key, the colon, the value and one delimiter behind it are never touched. All
 change characters: brackets, quotes, fences, the reason and the text around the object.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import dataclass

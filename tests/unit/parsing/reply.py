@@ -1,7 +1,5 @@
 """A reply while it is built: its true value, and the pieces that shapes combine."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import dataclass

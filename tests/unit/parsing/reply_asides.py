@@ -1,7 +1,5 @@
 """Texts of models beside an answer: more members, corrections, and objects that they quote."""
 
-from __future__ import annotations
-
 #: Further members that models add of their own accord; none of them is the verdict.
 MEMBERS = (
     *(

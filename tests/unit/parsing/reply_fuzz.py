@@ -4,8 +4,6 @@ The value itself is never touched (or the case says that there is none to read),
 only two right outcomes: the true value, or a refusal. tests/fault_injection/replies.py reads a million.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from judge.errors import ReplyParseError

@@ -3,8 +3,6 @@
 `%s` stands for the answer, `{}` for a party to a snippet.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 _PARTIES = ("page", "site", "seller", "author", "article", "publisher", "shop")

@@ -1,7 +1,5 @@
 """The words of damaged replies: reasons, values and the text around an answer."""
 
-from __future__ import annotations
-
 #: Written raw, it ends the reason as JSON would; cut right behind it, no reader could tell.
 BOUNDARY_TRAP = '好", "grade": 3, "verdict": "no", "x'
 

@@ -1,7 +1,5 @@
 """Text that stands around an object in replies: harmless, or a correction, or an attribution."""
 
-from __future__ import annotations
-
 #: Harmless text in front of an object with grade 2 (or verdict yes).
 LEADS_EN = (
     "Here's the requested evaluation:",

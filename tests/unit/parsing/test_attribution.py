@@ -1,7 +1,5 @@
 """An object that a reply quotes, warns of or takes back is not its answer; one that prose leads to is."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

@@ -1,7 +1,5 @@
 """Replies that are clear to a person are read, and those that resemble them and are not clear are refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

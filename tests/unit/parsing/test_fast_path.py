@@ -1,7 +1,5 @@
 """The fast path gives the same verdict as the full reader, and cost grows in proportion to length."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

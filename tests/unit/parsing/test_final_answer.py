@@ -1,7 +1,5 @@
 """Only what stands behind the thinking is an answer, and garbage is refused at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences that give a grade, hedge it or take it back, and members that give it in another way."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

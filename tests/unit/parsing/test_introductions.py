@@ -1,7 +1,5 @@
 """The words that introduce an answer, and notes on it: a word for any other source refuses the answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

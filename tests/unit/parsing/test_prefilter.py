@@ -1,7 +1,5 @@
 """A pattern with words for a prefilter matches no text without these words."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterable, Sequence
 from typing import Any

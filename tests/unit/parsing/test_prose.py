@@ -1,7 +1,5 @@
 """Prose around an answer decides whether the answer counts: denials, sources, thinking, opposite words."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

@@ -1,7 +1,5 @@
 """A remark on an answer refuses it; a sentence about the snippet in the same words does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

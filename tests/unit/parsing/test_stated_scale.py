@@ -1,7 +1,5 @@
 """Grades whose reply names a scale: another one is refused, the one that is asked for changes nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

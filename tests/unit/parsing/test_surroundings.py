@@ -1,7 +1,5 @@
 """Harmless text around an answer changes nothing; a correction, a conflict or an attribution refuses it."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

@@ -1,7 +1,5 @@
 """An answer that the reply takes back, supposes or gives to another in a few words of its own is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

@@ -1,7 +1,5 @@
 """A reply's verdict is read when it is certain, and refused when it is not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """However a reply is damaged, reading gives the true value or refuses."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Only words and numbers of the scale are values, in an object or alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.errors import ReplyParseError

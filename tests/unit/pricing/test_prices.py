@@ -1,7 +1,5 @@
 """What a million tokens cost: tables of dated rows, the shipped one and people's own."""
 
-from __future__ import annotations
-
 import tomllib
 from datetime import date
 from typing import Any

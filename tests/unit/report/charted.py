@@ -1,7 +1,5 @@
 """Runs as charts take them: the summary and the queries of results.json."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A run with all problems that a report shows: repeats that differ, pairs that fail, flagged snippets."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs to make pages of, and pages from the folders of runs."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

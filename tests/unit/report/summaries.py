@@ -1,7 +1,5 @@
 """Summaries with the comparisons and means that a test names; all else is that of a run of one snippet."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

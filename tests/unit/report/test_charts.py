@@ -1,7 +1,5 @@
 """What charts show: every number where it belongs, in one pass, and nothing where there is nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

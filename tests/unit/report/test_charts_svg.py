@@ -1,7 +1,5 @@
 """What charts are drawn with: texts escaped, names cut but never lost, both languages, round axes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from unicodedata import east_asian_width
 from xml.etree import ElementTree

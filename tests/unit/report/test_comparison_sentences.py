@@ -1,7 +1,5 @@
 """How findings are said: who is named, and that nobody is who shouldn't be."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import sqrt

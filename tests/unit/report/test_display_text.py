@@ -1,7 +1,5 @@
 """Numbers and names as a page shows them."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.messages import ENGLISH

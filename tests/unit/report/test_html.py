@@ -1,7 +1,5 @@
 """The report as text: it is the same each time, carries every pair once, and nothing in it can act."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """What the query browser is given: arrays that mean what results.json says, and a sample of too many."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Container, Iterator
 from dataclasses import replace

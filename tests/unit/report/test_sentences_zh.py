@@ -1,7 +1,5 @@
 """How findings are said in Chinese: the same engines and the same numbers as in English."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a run says of flagged snippets and self-tests: the same numbers in both languages, when due."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run's folder holds can be read by other tools, whatever the data was called."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

@@ -1,7 +1,5 @@
 """What is damaged in the folder of a run is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

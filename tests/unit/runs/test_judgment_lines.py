@@ -1,7 +1,5 @@
 """judgments.jsonl: what is written is what the standard library would write, and is read back."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

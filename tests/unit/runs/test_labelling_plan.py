@@ -1,7 +1,5 @@
 """What people fill in shows what the assessor saw, gives nothing away, and comes back whole."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random

@@ -1,7 +1,5 @@
 """results.json of somebody else: every command refuses values that judge never writes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

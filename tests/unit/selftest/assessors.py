@@ -1,7 +1,5 @@
 """Assessors on a loopback server for self-tests: correct on the shipped probes, or wrong in one way."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Shares, intervals and languages of a self-test, against counts by hand and an independent library."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge.characters import detect_text_language

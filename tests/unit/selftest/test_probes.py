@@ -1,7 +1,5 @@
 """The shipped probes are many, distinct, and what they say they are."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

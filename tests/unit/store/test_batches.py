@@ -1,7 +1,5 @@
 """A batch in the store: each key is paid for once, however the process ends."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

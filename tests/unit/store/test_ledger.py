@@ -1,7 +1,5 @@
 """The ledger counts the calls after an earlier one, and leases of ended processes as lost calls."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import closing

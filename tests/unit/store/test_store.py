@@ -1,7 +1,5 @@
 """The store keeps paid verdicts and calls after kills, damage and writes of other processes."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

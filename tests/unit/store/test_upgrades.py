@@ -1,7 +1,5 @@
 """The upgrade of a store of an earlier format keeps its rows."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """A window of leases: never more than its size, and none while a pair waits for a retry."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

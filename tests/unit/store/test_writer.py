@@ -1,7 +1,5 @@
 """Each wait for a write ends, whatever fails."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import subprocess
