@@ -1,7 +1,9 @@
 """Whether a run is complete: enough pairs have a grade, and enough questions besides an answer."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from judge.analysis.summary import Summary
 from judge.assess.judging import JudgingResult
@@ -11,17 +13,62 @@ from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
 from judge.messages import Message, NameList
 from judge.records import CONTENT_FILTER, Judgment
 
+#: What a run judges: the dataset of a user, that of a night, or the canaries of a night.
+RunKind = Literal["run", "night", "canaries"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    """What a user can do in runs of one kind.
+
+    `changed` is the step after a change of the dataset or of `max_chars`, `filtered` that for pairs which a
+    content filter refused, `refused` that for pairs which the server refuses again, `too_long` that for pairs
+    which are too long.
+    """
+
+    changed: Message
+    filtered: Message
+    refused: Message
+    too_long: Message
+
+
+def _advise_nights(refused: Message) -> _Advice:
+    """Return the advice for nights, in which another model is assessor drift."""
+    return _Advice(
+        changed=Message("run the same command again"),
+        filtered=refused,
+        refused=refused,
+        too_long=Message(
+            "lower --max-chars and run the same command again: stored judgments are not paid again"
+        ),
+    )
+
+
+_ADVICE: Mapping[RunKind, _Advice] = {
+    "run": _Advice(
+        changed=Message("name another --out"),
+        filtered=Message("use another model, another --store to ask again, or a lower --min-coverage"),
+        refused=Message("use another model, or lower --min-coverage"),
+        too_long=Message(
+            "use a model with a longer context, or lower --max-chars and name another --out: stored judgments"
+            " are not paid again"
+        ),
+    ),
+    "night": _advise_nights(Message("lower --min-coverage")),
+    "canaries": _advise_nights(Message("raise max_missing in [nightly]")),
+}
+
 
 def check_run(
-    summary: Summary, judging: JudgingResult, asker: QuestionAsker, least: float, *, of_night: bool = False
+    summary: Summary, judging: JudgingResult, asker: QuestionAsker, least: float, kind: RunKind
 ) -> tuple[RunIncomplete | None, list[str]]:
     """Return why a run is incomplete, None when it is complete, and warnings about what is missing in it.
 
     `asker` has asked the questions of dimensions; `least` is the share of pairs, and of the questions of each
-    dimension, that a complete run has. A run `of_night` can continue with a dataset that changed.
+    dimension, that a complete run has.
     """
     warnings: list[str] = []
-    incomplete = _check_pairs(summary, judging, least, of_night=of_night)
+    incomplete = _check_pairs(summary, judging, least, kind)
     if incomplete is None and asker.stopped is not None:
         message = Message(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
@@ -34,14 +81,14 @@ def check_run(
         else:
             warnings.append(Message("not every pair has a grade{failures}", failures=failures))
     for dimension, questions in asker.questions.items():
-        incomplete = incomplete or check_answers(dimension, questions, least)
+        incomplete = incomplete or check_answers(dimension, questions, least, kind)
         if incomplete is None and questions.failures:
             warnings.append(describe_unanswered_questions(dimension, questions))
     return incomplete, warnings
 
 
 def _check_pairs(
-    summary: Summary, judging: JudgingResult, least: float, *, of_night: bool
+    summary: Summary, judging: JudgingResult, least: float, kind: RunKind
 ) -> RunIncomplete | None:
     """Return why a run is incomplete and what to do, None when enough pairs are judged."""
     members = summary.panel.members if summary.panel else ()
@@ -79,7 +126,7 @@ def _check_pairs(
                 total=of_assessor,
                 least=least,
                 failures=_describe_failures(failures, of_assessor),
-                advice=advise_on_failed_pairs(failures, of_night=of_night),
+                advice=advise_on_failed_pairs(failures, kind),
             )
     if summary.coverage < least:
         return RunIncomplete(
@@ -88,7 +135,7 @@ def _check_pairs(
             coverage=summary.coverage,
             least=least,
             failures=_describe_failures(judging.failures, len(judging.judgments)),
-            advice=advise_on_failed_pairs(judging.failures, of_night=of_night),
+            advice=advise_on_failed_pairs(judging.failures, kind),
         )
     return None
 
@@ -98,13 +145,16 @@ def _make_incomplete(reason: JudgeError, message: Message) -> RunIncomplete:
     return (LimitReached if isinstance(reason, LimitReached) else RunIncomplete)(message)
 
 
-def check_answers(dimension: str, questions: DimensionQuestions, least: float) -> RunIncomplete | None:
+def check_answers(
+    dimension: str, questions: DimensionQuestions, least: float, kind: RunKind = "run"
+) -> RunIncomplete | None:
     """Return why the questions of a dimension have too few answers, None when they have enough."""
     if questions.count - len(questions.failures) >= least * questions.count:
         return None
     return RunIncomplete(
-        "{unanswered}; --min-coverage is {least:.0%}",
+        "{unanswered}; {advice}; --min-coverage is {least:.0%}",
         unanswered=describe_unanswered_questions(dimension, questions),
+        advice=advise_on_failed_pairs(questions.failures, kind),
         least=least,
     )
 
@@ -112,57 +162,48 @@ def check_answers(dimension: str, questions: DimensionQuestions, least: float) -
 def describe_unanswered_questions(dimension: str, questions: DimensionQuestions) -> Message:
     """Return how many questions of a dimension have no answer, and why."""
     return Message(
-        "{dimension}: not every question has an answer{failures}; {advice}",
+        "{dimension}: not every question has an answer{failures}",
         dimension=Message(dimension),
         failures=_describe_failures(questions.failures, questions.count),
-        advice=advise_on_failed_pairs(questions.failures),
     )
 
 
-def advise_on_failed_pairs(failures: Iterable[Judgment], *, of_night: bool = False) -> str:
-    """Return what the user can do to get grades for the pairs that have none.
-
-    The folder of a run is of one dataset and of one `max_chars`; a night can continue with others.
-    """
-    counts = Counter(judgment.error for judgment in failures)
+def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") -> str:
+    """Return what the user can do to get grades for the pairs that have none."""
+    counts, advice = Counter(judgment.error for judgment in failures), _ADVICE[kind]
     kinds = set(counts)
-    again = Message("run the same command again" if of_night else "name another --out")
     if kinds == {TEXT_CUT}:
-        return Message("raise max_chars and {again}: stored judgments are not paid again", again=again)
+        return Message(
+            "raise max_chars and {again}: stored judgments are not paid again", again=advice.changed
+        )
     if kinds <= UNKNOWN_TEXT:
         return Message(
             "add the missing texts to the dataset and {again}: stored judgments are not paid again",
-            again=again,
+            again=advice.changed,
         )
     if kinds == {CONTENT_FILTER}:
-        return Message(
-            "the refusal of a content filter is final: use another model, another --store to ask again, or a"
-            " lower --min-coverage"
-        )
+        return Message("the refusal of a content filter is final: {step}", step=advice.filtered)
     if CONTENT_FILTER in kinds:
         return Message(
             "run the same command again to get the rest, except for {count:,} that a content filter refused:"
-            " for these use another model, or lower --min-coverage",
+            " for these {step}",
             count=counts[CONTENT_FILTER],
+            step=advice.filtered,
         )
     if TEXT_MISSING in kinds:
         return Message(
             "run the same command again to get the rest, except for {count:,} without a text: add the missing"
             " texts to the dataset and {again}",
             count=counts[TEXT_MISSING],
-            again=again,
+            again=advice.changed,
         )
     if kinds == {"bad_request"}:
         return Message(
-            "run the same command again to get the rest; if the server refuses these again, use another"
-            " model, or lower --min-coverage"
+            "run the same command again to get the rest; if the server refuses these again, {step}",
+            step=advice.refused,
         )
     if kinds == {"too_long"}:
-        return Message(
-            "use a model with a longer context, or lower --max-chars and {again}: stored judgments are not"
-            " paid again",
-            again=again,
-        )
+        return advice.too_long
     return Message("run the same command again to get the rest")
 
 

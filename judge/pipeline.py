@@ -22,7 +22,7 @@ from judge.cache import FileCache, make_cache_path
 from judge.characters import estimate_tokens
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
-from judge.completeness import check_run
+from judge.completeness import RunKind, check_run
 from judge.config.run import Config
 from judge.dataset.label_files import read_feedback
 from judge.dataset.labels import LabelSet
@@ -52,15 +52,15 @@ def run(
     progress: ProgressListener | None = None,
     cancel_token: CancelToken | None = None,
     spend_limit: SpendLimit | None = None,
-    of_night: bool = False,
+    kind: RunKind = "run",
 ) -> RunResult:
     """Judge a dataset, score its engines and write the run's folder.
 
     `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
-    `spend_limit`. A run `of_night` leaves report.html to `rewrite_report`. Raises InputError before
-    anything is paid, StoreError when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has
-    `incomplete` set when the account, the budget or the server ended the judging, or too few pairs could be
-    judged: a LimitReached when `max_calls` or `budget` ended it.
+    `spend_limit`. Only a run of the `kind` "run" writes report.html; `rewrite_report` writes that of a night.
+    Raises InputError before anything is paid, StoreError when verdicts cannot be saved, Interrupted after
+    Ctrl-C. A `RunResult` has `incomplete` set when the account, the budget or the server ended the judging,
+    or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
     """
     if config.out:
         with config.source.add_error_context("out"):
@@ -95,8 +95,8 @@ def run(
         spec = replace(judged_run.spec, selftest=selftests, cost=cost)
         cache = FileCache(make_cache_path(store_file))
         judged_run = replace(judged_run, spec=spec, dimensions=dimensions)
-        result = finish_run(folder, judged_run, cache, with_report=not of_night)
-    incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage, of_night=of_night)
+        result = finish_run(folder, judged_run, cache, with_report=kind == "run")
+    incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage, kind)
     if incomplete:  # its message names options: in a file, these are keys
         incomplete.args = (config.source.name_keys_in(incomplete.message),)
     return replace(

@@ -218,7 +218,7 @@ def _judge(
     update_identity(context.folder, identity)
     config = replace(config, store=str(store))
     # The report begins with the decision of the night, which is not known yet.
-    run = pipeline.run(config, progress=progress, spend_limit=spend_limit, of_night=True)
+    run = pipeline.run(config, progress=progress, spend_limit=spend_limit, kind="night")
     missing = [run.incomplete.message] if run.incomplete else []
     return replace(judged_night, run=run, store=store, missing=missing)
 
@@ -235,7 +235,7 @@ def _judge_canaries(
     config = assessor_drift.make_canary_config(context.config, folder.path, repeats)
     if read_config_if_there(folder):
         update_identity(folder, find_identity(config, run_input.load_pooled_dataset(config)))
-    run = pipeline.run(config, progress=progress, spend_limit=spend_limit, of_night=True)
+    run = pipeline.run(config, progress=progress, spend_limit=spend_limit, kind="canaries")
     at_baseline = context.baseline.canaries if context.baseline else None
     return assessor_drift.check_canaries(run, at_baseline, context.rules, has_same_settings=has_same_settings)
 

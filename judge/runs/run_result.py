@@ -159,7 +159,9 @@ def explain_no_grades(run: str | Path, pairs: int, errors: Iterable[str | None])
         "{run}: no pair is judged (0 of {count:,}), so no engine has a value; {advice}",
         run=run,
         count=pairs,
-        advice=Message("add the missing texts to the dataset, and run it in another --out")
+        advice=Message(
+            "add the missing texts to the dataset, and judge it again, with judge run in another --out"
+        )
         if {*errors} == {TEXT_MISSING}
-        else Message("run the judge run command again"),
+        else Message("run the judge run or judge nightly command of this folder again"),
     )

@@ -56,7 +56,7 @@ def test_a_run_without_a_grade_is_incomplete(words: tuple[str, ...], run_without
     assert result.returncode == 3, result.stderr
     assert result.stderr == (
         f"judge: {run_without_grades}: no pair is judged (0 of 6), so no engine has a value;"
-        " run the judge run command again\n"
+        " run the judge run or judge nightly command of this folder again\n"
     )
     assert result.stdout == "" or json.loads(result.stdout)["judged"] == 0
 
@@ -71,7 +71,7 @@ def test_a_run_without_a_grade_is_not_compared_with_another_run(
         assert (result.returncode, result.stdout) == (3, "")
         assert result.stderr == (
             "judge: x: no pair is judged (0 of 6), so no engine has a value;"
-            " run the judge run command again\n"
+            " run the judge run or judge nightly command of this folder again\n"
         )
 
 
@@ -94,7 +94,9 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
     words = "-m", "lexical", "--out", tmp_path / "run"
     assert run_judge("run", write_rows(tmp_path / "d.jsonl", rows), *words).returncode == 3
     line = run_judge("score", tmp_path / "run").stderr
-    assert line.endswith("; add the missing texts to the dataset, and run it in another --out\n")
+    assert line.endswith(
+        "; add the missing texts to the dataset, and judge it again, with judge run in another --out\n"
+    )
 
 
 @check_each(

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from judge.errors import InputError, SetupError
 from judge.nightly import job
 from tests.support.command_line import run_judge
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.collect.engine_calls import write_queries
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze, make_nightly_project, reword_snippets
 from tests.unit.nightly.test_notifications_github import read_printed
@@ -345,6 +347,35 @@ def test_drift_while_the_assessor_is_away_is_gone_on_with(project: NightlyProjec
     project.judge.down = False
     record = project.run_night(day)
     assert (record["finished"], record["coverage"]) == (True, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_refused", "advice"),
+    [
+        (
+            "content_filter",
+            lambda request: "grade=" in request.prompt,
+            "the refusal of a content filter is final: lower min_coverage",
+        ),
+        (
+            "odd",
+            lambda request: request.number % 4 == 0,  # so a quarter of the canaries
+            "if the server refuses these again, raise max_missing in [nightly]",
+        ),
+    ],
+)
+def test_a_night_with_refused_pairs_is_not_told_to_change_its_assessor(
+    code: str, is_refused: Callable[[ChatRequest], bool], advice: str, tmp_path: Path
+) -> None:
+    refusal = Reply(status=400, body=json.dumps({"error": {"code": code, "message": "not this"}}))
+    with make_nightly_project(tmp_path, RULES, queries=2, wire=True) as project:
+        assert isinstance(project.server, LoopbackServer)
+        project.server.make_reply = lambda request: (
+            refusal if is_refused(request) else project.judge.answer(request)
+        )
+        record = project.run_night(project.begin_day())
+    assert record["status"] == "incomplete"
+    assert record["reasons"][0].endswith(advice)
 
 
 @pytest.mark.parametrize(
