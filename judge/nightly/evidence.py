@@ -266,3 +266,16 @@ def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig)
     else:
         why = incomplete.message if incomplete else Message("canaries are missing")
         yield Message("the assessor did not answer the canaries: {why}", why=why)
+
+
+def explain_unjudged_pairs(run: RunResult, check: CanaryCheck | None, rules: NightlyConfig) -> Iterator[str]:
+    """Yield why the run of a night is incomplete; where canaries use up a limit, so does each start."""
+    canary_calls = check.last.calls_made if check else 0
+    if isinstance(run.incomplete, LimitReached) and run.calls_made == canary_calls > 0:
+        yield Message(
+            "max_calls or budget in {file} covers the canaries alone, which each start judges again: raise"
+            " it, or lower canary_repeats in [nightly], then run the same command again",
+            file=rules.source.file,
+        )
+    elif run.incomplete:
+        yield run.incomplete.message

@@ -44,6 +44,7 @@ from judge.nightly.decision import Evidence, decide
 from judge.nightly.evidence import (
     collect_remarks,
     explain_unanswered_canaries,
+    explain_unjudged_pairs,
     find_missing_texts,
     gather_evidence,
 )
@@ -219,7 +220,7 @@ def _judge(
     config = replace(config, store=str(store))
     # The report begins with the decision of the night, which is not known yet.
     run = pipeline.run(config, progress=progress, spend_limit=spend_limit, kind="night")
-    missing = [run.incomplete.message] if run.incomplete else []
+    missing = [*explain_unjudged_pairs(run, check, rules)]
     return replace(judged_night, run=run, store=store, missing=missing)
 
 

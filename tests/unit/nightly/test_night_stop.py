@@ -106,15 +106,34 @@ def test_a_name_is_accepted_only_when_canaries_were_compared() -> None:
     assert len(list(find_assessor_changes(replace(same, unreadable=96), before, rules))) == 2
 
 
-def test_a_limit_that_is_used_up_is_not_an_assessor_that_is_away(project: NightlyProject) -> None:
-    project.configure(RULES, "max_calls = 100")
-    record = project.run_night(project.begin_day())
+@pytest.mark.parametrize(
+    ("limit", "problem"),
+    [
+        (
+            "max_calls = 100",
+            f"is too small for the canaries (100 of {CANARY_CALLS} judged): raise it",
+        ),
+        (
+            f"max_calls = {CANARY_CALLS}",
+            "covers the canaries alone, which each start judges again: raise it",
+        ),
+        (  # a call costs 110 tokens
+            f"budget = {CANARY_CALLS * 0.00011}\nprice = [1.0, 1.0]",
+            "covers the canaries alone, which each start judges again: raise it",
+        ),
+    ],
+)
+def test_a_limit_that_is_used_up_is_not_an_assessor_that_is_away(
+    limit: str, problem: str, small_project: NightlyProject
+) -> None:
+    small_project.configure(RULES, limit)
+    record = small_project.run_night(small_project.begin_day())
     assert (record["status"], record["exit"]) == ("incomplete", 3)
     text = record["reasons"][0]
     assert "did not answer" not in text
     assert text == (
-        f"max_calls or budget in {project.toml} is too small for the canaries (100 of {CANARY_CALLS} judged):"
-        " raise it, or lower canary_repeats in [nightly], then run the same command again"
+        f"max_calls or budget in {small_project.toml} {problem}, or lower canary_repeats in [nightly], then"
+        " run the same command again"
     )
 
 
