@@ -98,7 +98,7 @@ class NightStores:
         """The path of the store for an assessor that had drifted when the night began."""
         return self.nights / f"verdicts{_QUARANTINED}{self.day}.sqlite"
 
-    def find_begun(self, record: NightRecord | None) -> Path:
+    def find_latest(self, record: NightRecord | None) -> Path:
         """Return the store that has the verdicts of earlier starts of the night; `record` is theirs."""
         name = record.quarantined_store if record else self.quarantined.name
         candidates = [self.own, *([self.nights / Path(name).name] if name else [])]

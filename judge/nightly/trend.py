@@ -58,13 +58,13 @@ class TrendValue:
 class History:
     """The records of the nights by date, a sentence for each damaged one, and the days without a record.
 
-    A day is `begun` when its folder holds something: the night was killed, or is running. Its value is the
-    command that resumes it.
+    `resume_commands` has the command that resumes each of these days whose folder holds something: the night
+    was killed, or is running.
     """
 
     nights: tuple[NightRecord, ...]
     damaged: tuple[str, ...]
-    begun: Mapping[str, str] = field(default_factory=dict)
+    resume_commands: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Trend:
     canaries: tuple[float | None, ...]
     left_out: bool
     damaged: tuple[str, ...]
-    begun: Mapping[str, str]
+    resume_commands: Mapping[str, str]
 
 
 def read_history(folder: Path) -> History:
@@ -126,38 +126,38 @@ def read_history(folder: Path) -> History:
                 nights.append(record)
         except InputError as error:
             damaged.append(error.message)
-    begun = {
+    commands = {
         path.name: _make_resume_command(path)
         for path in sorted(folder.glob("????-??-??"))
         if is_day(path.name) and not (path / NIGHT_FILE).exists() and any(path.glob("[!.]*"))
     }
     if not nights and not damaged:
-        if begun:
+        if commands:
             raise InputError(
                 "{folder}: contains no finished night; resume one with: {command}",
                 folder=folder,
-                command=list(begun.values())[-1],
+                command=[*commands.values()][-1],
             )
         raise InputError(
             "{folder}: contains no finished night; make one with: judge nightly FILE (the TOML file of its"
             " options, by default judge.toml)",
             folder=folder,
         )
-    return History(tuple(nights), tuple(damaged), begun)
+    return History(tuple(nights), tuple(damaged), commands)
 
 
 def _make_resume_command(night: Path) -> str:
     """Return the command that resumes the night in a folder, with its file of options.
 
     A night that was killed before it judged has not recorded the file; then it is that of the last night that
-    has.
+    has, or `FILE` where none has.
     """
     other_nights = sorted(night.parent.glob(f"????-??-??/{CONFIG_FILE}"), reverse=True)
-    for file in (*night.glob(f"*/{CONFIG_FILE}"), *other_nights):
-        with suppress(InputError):  # of a damaged file
+    for file in (night / CONFIG_FILE, *night.glob(f"*/{CONFIG_FILE}"), *other_nights):
+        with suppress(InputError):  # of a file that is missing or damaged
             if toml := read_config(RunFolder(file.parent)).options_file:
                 return shlex.join(["judge", "nightly", escape_controls(toml), "--date", night.name])
-    return f"judge nightly judge.toml --date {night.name}"
+    return f"judge nightly FILE --date {night.name}"
 
 
 def describe_unfinished(t: Translator, day: str, command: str) -> str:
@@ -204,7 +204,7 @@ def make_trend(
         canaries=tuple(night.canaries.unchanged if night.canaries else None for night in nights),
         left_out=not all(counted),
         damaged=history.damaged,
-        begun=history.begun,
+        resume_commands=history.resume_commands,
     )
 
 

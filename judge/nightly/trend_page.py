@@ -84,7 +84,7 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         format_number=format_number,
         has_stored=any(text.en == text.zh for night in nights for text in night_texts.shorten_reasons(night)),
         damaged=[build_text(_shorten, sentence) for sentence in history.damaged],
-        unfinished=[build_text(trend.describe_unfinished, *each) for each in history.begun.items()],
+        unfinished=[build_text(trend.describe_unfinished, *each) for each in history.resume_commands.items()],
     )
     return RunFolder(path.parent).write(path.name, text)
 

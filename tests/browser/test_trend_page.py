@@ -152,7 +152,7 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp
     for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "已开始但未完成：")):
         with open_page(browser, make_file_url(path), locale=locale) as result:
             notice = result.page.locator(".notice")
-            expect(notice).to_contain_text(f"2026-05-02 {words}judge nightly judge.toml --date 2026-05-02")
+            expect(notice).to_contain_text(f"2026-05-02 {words}judge nightly FILE --date 2026-05-02")
             assert result.page.locator("table.nights tbody tr").count() == 2
 
 

@@ -149,7 +149,7 @@ def _list_notes(trend: Trend) -> Iterator[str]:
     yield from _list_news(trend.nights[-MAX_NIGHTS_IN_TABLE:])
     for sentence in trend.damaged:
         yield t("left out: {reason}", reason=truncate_with_ellipsis(t(sentence), _REASON_LENGTH))
-    for day, command in trend.begun.items():
+    for day, command in trend.resume_commands.items():
         yield describe_unfinished(t, day, command)
 
 

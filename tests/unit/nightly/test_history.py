@@ -79,12 +79,12 @@ def test_a_night_that_was_begun_and_has_no_record_is_known(tmp_path: Path) -> No
     for name in ("2026-05-02/canaries", "2026-05-03", "2026-5-9/x", "baseline/x", "2026-05-31b/x"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "2026-05-03" / ".lock").touch()  # nothing came of it
-    assert [*trend.read_history(tmp_path).begun] == ["2026-05-02"]
+    assert [*trend.read_history(tmp_path).resume_commands] == ["2026-05-02"]
 
 
 def test_a_folder_in_which_one_night_was_begun_says_how_to_go_on_with_it(tmp_path: Path) -> None:
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
-    words = r"contains no finished night; resume one with: judge nightly judge\.toml --date 2026-05-02"
+    words = r"contains no finished night; resume one with: judge nightly FILE --date 2026-05-02"
     with pytest.raises(InputError, match=words):
         trend.read_history(tmp_path)
 

@@ -305,15 +305,20 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> No
     write_nights(tmp_path, [make_night("2026-05-01")])
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
     result = make_trend(trend.read_history(tmp_path))
-    assert [*result.begun] == ["2026-05-02"]
-    text = "2026-05-02 was begun and not finished: judge nightly judge.toml --date 2026-05-02"
+    assert [*result.resume_commands] == ["2026-05-02"]
+    text = "2026-05-02 was begun and not finished: judge nightly FILE --date 2026-05-02"
     assert render_trend(result)[-1] == text
     # A night records the file of its options before it judges; one that only collected is of the same file.
     config = tmp_path / "2026-05-02" / "canaries" / "config.json"
     config.write_text('{"options_file": "my nights.toml"}', encoding="utf-8")
-    text = text.replace("judge.toml", "'my nights.toml'")
+    text = text.replace("FILE", "'my nights.toml'")
     assert render_trend(make_trend(trend.read_history(tmp_path)))[-1] == text
-    config.rename(tmp_path / "2026-05-01" / "config.json")
+    for day in ("2026-05-02", "2026-05-01"):
+        config = config.rename(tmp_path / day / "config.json")
+        assert render_trend(make_trend(trend.read_history(tmp_path)))[-1] == text
+    write_nights(tmp_path, [make_night("2026-05-03")])
+    (tmp_path / "2026-05-03" / "config.json").write_text('{"options_file": "new.toml"}', encoding="utf-8")
+    config.rename(tmp_path / "2026-05-02" / "config.json")
     assert render_trend(make_trend(trend.read_history(tmp_path)))[-1] == text
 
 
