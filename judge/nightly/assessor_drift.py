@@ -40,7 +40,7 @@ CANARIES_FOLDER = "canaries"
 CANARY_STORE_FILE = "verdicts.sqlite"
 #: With what the canaries of a night are compared: with those of the baseline, or where there is none with
 #: the first ones of the night.
-_BASELINE, _FIRST_START = Message("at the baseline"), Message("at the first start of this night")
+AT_BASELINE, AT_FIRST_START = Message("at the baseline"), Message("at the first start of this night")
 #: The grades of each (query id, snippet id), one per repeat, without those that failed.
 Grades = Mapping[tuple[str, str], Sequence[int]]
 
@@ -159,7 +159,7 @@ def check_canaries(
                 before,
                 rules,
                 has_same_settings=has_same_settings,
-                reference=_BASELINE if at_baseline else _FIRST_START,
+                reference=AT_BASELINE if at_baseline else AT_FIRST_START,
             )
             for grades in (*past, tonight)
         )
@@ -182,7 +182,7 @@ def find_assessor_changes(
     rules: NightlyConfig,
     *,
     has_same_settings: bool = True,
-    reference: Message = _BASELINE,
+    reference: Message = AT_BASELINE,
 ) -> Iterator[str]:
     """Yield why the assessor of this night's canaries is another one than `before`, which is the `reference`.
 
@@ -216,7 +216,7 @@ def find_assessor_changes(
             now=NameList(new),
             before=NameList(sorted(before.served)),
         )
-        names = ", ".join(f'"{name}"' for name in new)
+        names = ", ".join(f'"{name}"' for name in (*rules.accept_names, *new))
         yield (
             Message(
                 "{change}; no canary shows another assessor: to accept the name, set accept_names = [{names}]"
@@ -256,9 +256,7 @@ def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> Gra
     )
 
 
-def find_grade_drift(
-    comparison: GradeComparison, rules: NightlyConfig, reference: Message = _BASELINE
-) -> Iterator[str]:
+def find_grade_drift(comparison: GradeComparison, rules: NightlyConfig, reference: Message) -> Iterator[str]:
     """Yield why the grades are of another assessor; nothing when chance explains what changed.
 
     Two tests share `rules.canary_alpha`: pairs changed more than their own variation and the tolerated

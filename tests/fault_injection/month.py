@@ -26,7 +26,7 @@ import numpy as np
 
 from judge.config.nightly import NightlyConfig
 from judge.nightly import job
-from judge.nightly.assessor_drift import Grades, compare_grades, find_grade_drift
+from judge.nightly.assessor_drift import AT_BASELINE, Grades, compare_grades, find_grade_drift
 from judge.nightly.decision import Evidence, decide
 from judge.nightly.record import RegressionOutcome
 from judge.nightly.regression_test import decide_outcomes
@@ -72,7 +72,7 @@ def list_regressions(result: Sequence[RegressionOutcome]) -> set[str]:
 def find_drift(tonight: Grades, before: Grades) -> tuple[str, ...]:
     """Return the reasons for which the assessor counts as another one."""
     compared = compare_grades(tonight, before, RULES.max_flip_rate)
-    return tuple(find_grade_drift(compared, RULES))
+    return tuple(find_grade_drift(compared, RULES, AT_BASELINE))
 
 
 def simulate_quiet_month(rng: np.random.Generator, queries: int, tally: Tally) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.config.nightly import NightlyConfig
-from judge.nightly.assessor_drift import Grades, compare_grades, find_grade_drift
+from judge.nightly.assessor_drift import AT_BASELINE, Grades, compare_grades, find_grade_drift
 from judge.nightly.record import GradeComparison
 from tests.support.cases import count_examples
 
@@ -37,7 +37,7 @@ def test_the_same_grades_are_no_drift() -> None:
     same = find(STEADY, STEADY)
     assert (same.compared, same.changed, same.shift) == (64, 0, 0.0)
     assert (same.p_changed, same.p_shift) == (1.0, 1.0)
-    assert list(find_grade_drift(same, RULES)) == []
+    assert list(find_grade_drift(same, RULES, AT_BASELINE)) == []
 
 
 @pytest.mark.parametrize(("pairs", "drifts"), [(1, False), (3, False), (8, True), (20, True)])
@@ -45,17 +45,18 @@ def test_a_few_pairs_may_change_and_many_may_not(pairs: int, drifts: bool) -> No
     compared = find(move_grades(pairs, 1), STEADY)
     assert (compared.changed, compared.up, compared.down) == (pairs, pairs, 0)
     assert compared.shift == pytest.approx(pairs / 64)
-    assert any(find_grade_drift(compared, RULES)) == drifts
+    assert any(find_grade_drift(compared, RULES, AT_BASELINE)) == drifts
 
 
 def test_an_assessor_that_became_stricter_is_called_so() -> None:
-    assert "stricter: by 0.31 grades" in [*find_grade_drift(find(move_grades(20, -1), STEADY), RULES)][-1]
-    assert "more generous: by 0.31 grades" in [*find_grade_drift(find(move_grades(20, 1), STEADY), RULES)][-1]
+    for step, words in ((-1, "stricter: by 0.31 grades"), (1, "more generous: by 0.31 grades")):
+        compared = find(move_grades(20, step), STEADY)
+        assert words in [*find_grade_drift(compared, RULES, AT_BASELINE)][-1]
 
 
 def test_the_most_moods_that_may_be_tolerated_hide_no_judge_that_changed_half_of_its_grades() -> None:
     rules = NightlyConfig.load({"max_flip_rate": 0.25})
-    assert any(find_grade_drift(find(move_grades(32, -1), STEADY, rules.max_flip_rate), rules))
+    assert any(find_grade_drift(find(move_grades(32, -1), STEADY, rules.max_flip_rate), rules, AT_BASELINE))
 
 
 def test_unsteady_pairs_may_change_more() -> None:
@@ -63,7 +64,7 @@ def test_unsteady_pairs_may_change_more() -> None:
     other = [[1, 0, 1], [1, 2, 1], [2, 3, 2], [0, 1, 0]] * 4
     compared = find(make_grades(*other), make_grades(*wavering))
     assert compared.changed == 16
-    assert list(find_grade_drift(compared, RULES)) == []
+    assert list(find_grade_drift(compared, RULES, AT_BASELINE)) == []
 
 
 def test_one_pair_by_hand() -> None:
@@ -97,5 +98,5 @@ def test_a_mood_of_the_tolerated_size_is_rarely_an_alarm() -> None:
             [min(3, max(0, row[0] + step))] * 3
             for row, step in zip(STEADY.values(), steps.tolist(), strict=True)
         ]
-        alarms += any(find_grade_drift(find(make_grades(*rows), STEADY), RULES))
+        alarms += any(find_grade_drift(find(make_grades(*rows), STEADY), RULES, AT_BASELINE))
     assert alarms <= 1

@@ -100,8 +100,9 @@ def test_a_name_is_accepted_only_when_canaries_were_compared() -> None:
     before = CanaryGrades(grades, frozenset({"old"}), 192, 192, 0)
     same = replace(before, served=frozenset({"new-1"}))
     assert list(find_assessor_changes(same, before, rules)) == []
-    [change] = find_assessor_changes(same, before, NightlyConfig())
-    assert 'to accept the name, set accept_names = ["new-1"] in [nightly]' in change
+    for accepted, names in (((), '"new-1"'), (("old-*",), '"old-*", "new-1"')):
+        [change] = find_assessor_changes(same, before, NightlyConfig(accept_names=accepted))
+        assert f"to accept the name, set accept_names = [{names}] in [nightly]" in change
     assert len(list(find_assessor_changes(replace(same, grades={}), before, rules))) == 1
     assert len(list(find_assessor_changes(replace(same, unreadable=96), before, rules))) == 2
 
