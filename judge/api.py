@@ -76,7 +76,7 @@ def run(
     from judge.run_input import resolve_source
 
     path, rows = resolve_source(data)
-    settings = Config.load(Path(config) if config else None, data=path, model=model, **options)
+    settings = Config.load(_to_path("config", config) if config else None, data=path, model=model, **options)
     if data is not None:  # takes the place of the dataset of the file, in whatever form
         settings = replace(
             settings,
@@ -134,7 +134,7 @@ def score(
             weights=split_weights(weights or ()),
             diversity_embeddings=embeddings,
             embed=build_embedder(embeddings, cached_beside, base_url) if embeddings else None,
-            feedback=read_feedback(Path(feedback)) if feedback else None,
+            feedback=read_feedback(_to_path("feedback", feedback)) if feedback else None,
         )
     return rescore(folder.path, chosen, dimensions=names, options=options, store=store, save=bool(save))
 
@@ -319,7 +319,10 @@ def decide_order(
     """
     folder = RunFolder(_to_path("run", run))
     path = _to_path("qrels", qrels)
-    files = [_to_path("plans", plan) for plan in ([plans] if isinstance(plans, str | PathLike) else plans)]
+    several: Iterable[object] = [plans]
+    if isinstance(plans, Iterable) and not isinstance(plans, str):
+        several = plans
+    files = [_to_path("plans", plan) for plan in several]
     if not files:
         raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = load_run_without_labels(folder)
@@ -366,7 +369,7 @@ def _list_names(option: str, value: object) -> list[str]:
 
 def _to_path(option: str, value: object) -> Path:
     if not isinstance(value, str | PathLike):
-        raise InputError("{option} is a {type}, not a path", option=option, type=type(value).__name__)
+        raise InputError("{option} is of type {type}, not a path", option=option, type=type(value).__name__)
     return Path(value)
 
 

@@ -35,7 +35,7 @@ from judge.dimensions.dimension import is_readable, make_question_pair, show_sni
 from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
 from judge.measure.resampling import MIN_DIFFERING
-from judge.messages import Message, NameList
+from judge.messages import Message, NameList, OptionName
 from judge.pricing.costs import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
 from judge.records import ListKey, Pair
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -214,7 +214,7 @@ def estimate_comparison(config: Config, path: Path, a: str, b: str) -> QuestionE
 
 
 def _plan(config: Config, path: Path, a: str, b: str) -> tuple[JudgedRun, ListComparison]:
-    check_text_model(config, "sidebyside")
+    check_text_model(config, OptionName("sidebyside"))
     with translate_run_errors(path):
         loaded = load_run(RunFolder(path))
         return loaded, plan_comparison(loaded, a, b)

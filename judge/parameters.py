@@ -16,8 +16,13 @@ _OTHERS: Mapping[str, str] = {
     "--labels-scale": "labels_scale",
     "--plan": "plans",
 }
-#: The same for one function, where its parameter has another name.
-_OF_FUNCTION: Mapping[str, Mapping[str, str]] = {"score": {"--diversity-embeddings": "embeddings"}}
+#: The same for one function, where its parameter has another name, and a command that has another name.
+_OF_FUNCTION: Mapping[str, Mapping[str, str]] = {
+    "score": {"--diversity-embeddings": "embeddings"},
+    "compare_lists": {"sidebyside": "compare_lists"},
+}
+#: What templates have as a TOML file has it.
+_VALUES: Mapping[str, str] = {"true": "True", "false": "False", "{key} = {example}": "{key}={example}"}
 
 
 def name_parameters(function: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -53,7 +58,7 @@ def _list_parameters() -> Mapping[str, str]:
     from judge.config.run import Config
 
     spellings = list_spellings(Config, list_options(Config))
-    return {**{option: _spell(text) for option, text in spellings.items()}, **_OTHERS}
+    return {**{option: _spell(text) for option, text in spellings.items()}, **_OTHERS, **_VALUES}
 
 
 def _spell(text: str) -> str:

@@ -368,7 +368,9 @@ class Config(Options):
                 if cls._raises(error.message, table):
                     raise
             raise InputError(
-                "{file} and the command line: {error}", file=toml, error=source.name_keys_in(error.message)
+                "{file} and the options given with it: {error}",
+                file=toml,
+                error=source.name_keys_in(error.message),
             ) from None
 
     @classmethod

@@ -25,7 +25,7 @@ from judge.dimensions.site_grades import count_site_questions, measure_site_grad
 from judge.dimensions.sources import measure_freshness, measure_sites
 from judge.dimensions.trade_offs import measure_costs, measure_total
 from judge.errors import InputError
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, OptionName, SeparatedNames
 from judge.records import Dataset, Pool
 
 
@@ -76,14 +76,15 @@ def measure_dimensions(
         raise InputError(
             "unknown dimension {name!r}; write one of {names}",
             name=unknown[0],
-            names=SeparatedNames(DIMENSIONS),
+            names=SeparatedNames(map(str, DIMENSIONS)),  # as the reader types them
         )
     results = dict(run.dimensions)
     for name, row in DIMENSIONS.items():
         if name not in names:
             continue
         if row.needs_option and not getattr(options, name):
-            raise InputError("the dimension {name!r} needs the option of its name", name=name)
+            option = OptionName(f"--{name.replace('_', '-')}")
+            raise InputError("the dimension {name!r} needs {option}", name=str(name), option=option)
         if row.count_questions is None:
             results[name] = row.measure(replace(run, dimensions=results), options)
         elif asker is not None and asker.stopped is None:

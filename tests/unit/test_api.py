@@ -191,6 +191,11 @@ def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
             "relevant_from is 7; with scale='graded' it is",
         ),
         (lambda _: judge.run(ROWS, "lexical", depth=0), "depth is 0; it must be at least 1"),
+        (lambda _: judge.run(ROWS, "lexical", points="yes"), "points is 'yes'; it is True or False"),
+        (
+            lambda _: judge.run(ROWS, cast("Any", 5)),
+            'model is 5; it is a text, such as model="openai:NAME"',
+        ),
         (
             lambda _: judge.run(ROWS, "lexical", weights={"diversity": 1}),
             "weights has 'diversity', which needs diversity=True; add diversity=True, or omit 'diversity'",
@@ -214,6 +219,7 @@ def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
             "nDCG@50 needs more ranks than are judged (depth = 10); use @10 at most",
         ),
         (lambda run: judge.compare(run, against="zz"), "against is 'zz'; the run "),
+        (lambda run: judge.compare_lists(run, "a", "b"), "compare_lists asks a language model, and lexical"),
         (
             lambda run: judge.decide_order(run, run / "qrels.txt", "none.csv"),
             "none.json: no such file; judge agree --plan-pairs writes it beside the plan; labels on whole"
@@ -301,14 +307,17 @@ def test_a_value_of_another_type_is_named(tmp_path: Path) -> None:
     judge.run(ROWS, "lexical", out=folder)
     before = (Path(folder) / "summary.json").read_bytes()
     for call, message in (
-        (lambda: api.score(None), "run is a NoneType, not a path"),
-        (lambda: api.agree(folder, pd.DataFrame({"grade": [1]})), "qrels is a DataFrame, not a path"),
-        (lambda: api.agree(None, folder), "run is a NoneType, not a path"),
-        (lambda: api.align(1, "lsa"), "run is a int, not a path"),
-        (lambda: api.compare_lists(None, "a", "b", "lexical"), "run is a NoneType, not a path"),
-        (lambda: api.decide_order(folder, folder, [3]), "plans is a int, not a path"),
-        (lambda: api.compare([folder, folder]), "run is a list, not a path"),
-        (lambda: api.compare(judge.score(folder)), "run is a RunResult, not a path"),
+        (lambda: api.score(None), "run is of type NoneType, not a path"),
+        (lambda: api.agree(folder, pd.DataFrame({"grade": [1]})), "qrels is of type DataFrame, not a path"),
+        (lambda: api.agree(None, folder), "run is of type NoneType, not a path"),
+        (lambda: api.align(1, "lsa"), "run is of type int, not a path"),
+        (lambda: api.compare_lists(None, "a", "b", "lexical"), "run is of type NoneType, not a path"),
+        (lambda: api.decide_order(folder, folder, [3]), "plans is of type int, not a path"),
+        (lambda: api.decide_order(folder, folder, 3), "plans is of type int, not a path"),
+        (lambda: api.run(ROWS, "lexical", config=3), "config is of type int, not a path"),
+        (lambda: api.score(folder, feedback=3), "feedback is of type int, not a path"),
+        (lambda: api.compare([folder, folder]), "run is of type list, not a path"),
+        (lambda: api.compare(judge.score(folder)), "run is of type RunResult, not a path"),
         (lambda: api.score(folder, 5), "measures has 5, not a name"),
         (lambda: api.score(folder, [None]), "measures has None, not a name"),
         (lambda: api.score(folder, dimensions=None), "dimensions has None, not a name"),

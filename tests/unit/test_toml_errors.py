@@ -287,8 +287,8 @@ def test_a_conflict_of_the_file_and_the_command_line_names_both(
     toml.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         Config.load(toml, **given)
-    assert str(caught.value) == f"{toml} and the command line: {english}"
-    assert CHINESE(caught.value.message) == f"{toml} 与命令行：{chinese}"
+    assert str(caught.value) == f"{toml} and the options given with it: {english}"
+    assert CHINESE(caught.value.message) == f"{toml} 与同时指定的选项：{chinese}"
     assert pickle.loads(pickle.dumps(caught.value)).message == caught.value.message  # noqa: S301 - of this test
 
 

@@ -14,6 +14,7 @@ from judge.collect.registry import KNOWN
 from judge.dimensions.dimension import DimensionOptions
 from judge.dimensions.trade_offs import measure_total
 from judge.errors import InputError
+from judge.messages import CHINESE
 from judge.pricing.prices import read_list_prices
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
@@ -190,18 +191,25 @@ def test_the_report_of_a_run_that_is_scored_again_is_the_same(tmp_path: Path) ->
 
 
 @check_each(
-    ("name", "message"),
+    ("name", "message", "chinese"),
     [
-        ("weights", "the dimension 'weights' needs the option of its name"),
-        ("feedback", "needs the option of its name"),
-        ("diversity_embeddings", "needs the option of its name"),
-        ("variety", "unknown dimension 'variety'; write one of diversity, "),
+        ("weights", "the dimension 'weights' needs weights", "维度 'weights' 需要 weights"),
+        ("feedback", "needs feedback", "维度 'feedback' 需要 feedback"),
+        ("diversity_embeddings", "needs embeddings", "维度 'diversity_embeddings' 需要 embeddings"),
+        (
+            "variety",
+            "unknown dimension 'variety'; write one of diversity, ",
+            "未知的维度 'variety'；可用的维度：diversity、diversity_embeddings、",
+        ),
     ],
 )
-def test_a_dimension_is_not_measured_without_its_option(name: str, message: str, tmp_path: Path) -> None:
+def test_a_dimension_is_not_measured_without_its_option(
+    name: str, message: str, chinese: str, tmp_path: Path
+) -> None:
     judge.run(make_ranked_rows(), "expected", out=str(tmp_path / "run"), depth=2)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as caught:
         judge.score(tmp_path / "run", dimensions=[name])
+    assert CHINESE(caught.value.message).startswith(chinese)
 
 
 @check_each(
