@@ -214,7 +214,8 @@ class ConsecutiveFailures:
     def reset(self) -> None:
         """Begin again at 0, because an answer has a verdict."""
         self._failed = self._unreadable = self._only_thinking = 0
-        self._failed_queries = set[str]()
+        #: The query of each refused pair.
+        self._refused = list[str]()
 
     def count(self, failure: Failure, query_id: str) -> RunIncomplete | None:
         """Count `failure` of a pair of a query, and return why the run should stop, None where it goes on.
@@ -222,23 +223,24 @@ class ConsecutiveFailures:
         Where a request was accepted, a refusal concerns its pair. Where none was, the server may refuse all
         pairs of the first queries.
         """
-        can_be_of_pair = failure.error in _PAIR_ERRORS
-        is_of_pair = can_be_of_pair and self._client.availability.has_completion
-        if failure.error in _ADVICE and not is_of_pair:
-            self._failed += 1
-            self._failed_queries.add(query_id)
-        else:
+        is_refusal = failure.error in _PAIR_ERRORS
+        if failure.error not in _ADVICE or (is_refusal and self._client.availability.has_completion):
             self._failed = 0
-            self._failed_queries.clear()
+            self._refused.clear()
+        elif is_refusal:
+            self._refused.append(query_id)
+        else:
+            self._failed += 1
+        count = len(self._refused) if is_refusal else self._failed
         self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if failure.thinking else 0
-        is_of_all = not can_be_of_pair or len(self._failed_queries) >= _MIN_REFUSED_QUERIES
-        if self._failed >= _MAX_FAILED and is_of_all:
+        is_of_all = not is_refusal or len({*self._refused}) >= _MIN_REFUSED_QUERIES
+        if count >= _MAX_FAILED and is_of_all:
             return RunIncomplete(
                 "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"
                 " {advice}, then run the same command again; all judgments are saved",
                 advice=_ADVICE[failure.error],
-                count=self._failed,
+                count=count,
                 error=ErrorKind(failure.error),
                 endpoint=self._client.model.endpoint,
                 detail=Message(failure.detail),

@@ -17,6 +17,7 @@ import pytest
 from judge.assess.assessor import Assessor
 from judge.assess.assignment_plan import AssignmentPlan, list_request_keys
 from judge.assess.judging import JudgingResult, PanelMember, judge_pairs, make_lease_window
+from judge.assess.pair_runner import ConsecutiveFailures
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts
 from judge.client.cancel import CancelToken
@@ -27,7 +28,7 @@ from judge.errors import RequestRejected, RetryableError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
-from judge.store.store import VerdictOrFailure, VerdictStore
+from judge.store.store import Failure, VerdictOrFailure, VerdictStore
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 from tests.support.factories import make_rows
@@ -165,6 +166,19 @@ def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
         result = asyncio.run(judge_pool(MANY, assessor, store, client, NullProgress()))
     assert words in str(result.stopped)
     assert model.calls == result.cost.calls <= most_calls
+
+
+def test_refused_pairs_of_a_first_query_are_not_counted_with_errors_of_the_server() -> None:
+    client = ModelClient(ConstantModel(""), RequestLimits(64, 3, 600, 1), CancelToken())
+    failures = ConsecutiveFailures(client)
+    refused, failed = Failure("bad_request", "no"), Failure("server_error", "down")
+    one_query = [*[refused] * 40, *[failed] * 29]
+    assert [failures.count(failure, "q1") for failure in one_query] == [None] * 69
+    assert "30 requests in a row failed with 'server_error'" in str(failures.count(failed, "q1"))
+    assert failures.count(refused, "q2") is None
+    assert "42 requests in a row failed with 'bad_request'" in str(failures.count(refused, "q3"))
+    failures.reset()
+    assert failures.count(refused, "q4") is failures.count(failed, "q4") is None
 
 
 def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:
