@@ -350,7 +350,7 @@ def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...
             changed["model"] = None
         seen |= {*night.served}
         served = night.served or served
-        if has_drifted and is_known and not is_drift and "baseline" not in changed:
+        if has_drifted and is_known and not is_drift and night.baseline and "baseline" not in changed:
             changed["assessor again"] = None
             replaced: tuple[Change, ...] = ("model", "prompt", "assessor")
             for change in replaced:

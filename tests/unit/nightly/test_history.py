@@ -163,6 +163,8 @@ def test_what_changed_since_the_night_before(given: dict[str, Any], changed: tup
             [("model",), (), ("assessor again",)],
         ),
         ({"served": ["other"]}, [{"depth": 5}], [("model",), ("scale", "assessor again")]),
+        # Canaries of a night without a baseline are compared with its own first ones.
+        ({"served": ["other"], "baseline": None}, [{"baseline": None}], [("baseline", "model"), ("model",)]),
     ],
 )
 def test_a_night_after_drift_is_of_the_baselines_assessor_again(
