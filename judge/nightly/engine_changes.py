@@ -81,13 +81,20 @@ def find_without_text(
             )
 
 
-def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
-    """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
+def find_dropped(
+    tonight: Collection[str], baseline: Collection[str], command: str, *, collected: bool
+) -> Iterator[str]:
+    """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that.
+
+    The dataset is `collected` by the night, or a file of the user.
+    """
+    step = Message("add it to [collect]" if collected else "add its results")
     for engine in sorted({*baseline} - {*tonight}, key=make_natural_key):
         yield Message(
-            "{engine}: is in the baseline and not in this night's dataset; add its results, then run the"
-            " same command again; if it was removed permanently, make this night the baseline: {command}",
+            "{engine}: is in the baseline and not in this night's dataset; {step}, then run the same command"
+            " again; if it was removed permanently, make this night the baseline: {command}",
             engine=engine,
+            step=step,
             command=command,
         )
 

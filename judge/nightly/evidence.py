@@ -110,15 +110,16 @@ def _compare(
             )
         elif check.compares_with_baseline and not later_models:
             suspect_store = str(choose_store_path(context.config))
-    errors = _find_frequent_errors(run)
-    unavailable = find_unavailable(run.summary.engines, baseline.engines, rules.max_missing, errors)
+    errors, engines = _find_frequent_errors(run), run.summary.engines
+    unavailable = find_unavailable(engines, baseline.engines, rules.max_missing, errors)
+    collected = context.collection.engine_settings is not None
     evidence = replace(
         evidence,
         to_accept=to_accept,
         assessor_changes=changes,
         query_changes=query_changes,
         unavailable=_add_next_step(context, unavailable, errors),
-        dropped=tuple(find_dropped(run.summary.engines, baseline.engines, command)),
+        dropped=tuple(find_dropped(engines, baseline.engines, command, collected=collected)),
         query_drift=query_drift,
         suspect_store=suspect_store,
     )
