@@ -331,7 +331,8 @@ def find_baseline_change(
 def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...]:
     """Return what differs on each night from the last night that has the fact: nothing on the first.
 
-    A night without drift is of its baseline's assessor, also after nights of drift.
+    A night without drift is of its baseline's assessor, also after nights of drift. A night without a
+    baseline is compared with nothing, so it has no change of the baseline.
     """
     changes, last = list[tuple[Change, ...]](), dict[tuple[Change, str], object]()
     seen: set[str] = set()
@@ -339,6 +340,8 @@ def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...
     has_drifted = False
     for night, assessor in zip(nights, _identify_assessors(nights), strict=True):
         facts: dict[tuple[Change, str], object] = dict(_list_facts(night))
+        if last and not night.baseline:
+            del facts["baseline", ""]
         is_drift = night.status == "assessor drift"
         is_known = is_drift or night.judgments is not None  # no canary shows another one
         if is_known:

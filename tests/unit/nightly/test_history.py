@@ -140,7 +140,7 @@ def test_the_change_of_a_night_from_the_baseline_is_from_the_one_in_force() -> N
         ({"repeats": 3}, ("scale",)),
         ({"scale": "binary", "relevant_from": 1, "assessor": "openai:fake/binary"}, ("scale",)),
         ({"assessor": "openai:fake"}, ()),  # of a night that ended before anybody was asked
-        ({"baseline": None, "query_drift": None}, ("baseline",)),
+        ({"baseline": None, "query_drift": None}, ()),  # it is compared with nothing
         ({"queries": 90}, ("queries",)),
         ({"queries": 0, "query_drift": None}, ()),
         ({"query_drift": {**make_night("2026-05-02")["query_drift"], "new": 4, "gone": 4}}, ("queries",)),
@@ -163,8 +163,7 @@ def test_what_changed_since_the_night_before(given: dict[str, Any], changed: tup
             [("model",), (), ("assessor again",)],
         ),
         ({"served": ["other"]}, [{"depth": 5}], [("model",), ("scale", "assessor again")]),
-        # Canaries of a night without a baseline are compared with its own first ones.
-        ({"served": ["other"], "baseline": None}, [{"baseline": None}], [("baseline", "model"), ("model",)]),
+        ({"served": ["other"]}, [{"baseline": None, "query_drift": None}], [("model",), ("model",)]),
     ],
 )
 def test_a_night_after_drift_is_of_the_baselines_assessor_again(
@@ -186,6 +185,14 @@ def test_a_new_baseline_is_no_change_of_the_queries() -> None:
     after["baseline"] = {**after["baseline"], "id": "another"}
     after["query_drift"] |= {"new": 3, "gone": 1}
     assert trend.find_changes(make_nights(make_night("2026-05-01"), after)) == ((), ("baseline",))
+
+
+def test_the_first_night_with_a_baseline_is_marked_and_none_without_one() -> None:
+    """The second and the last night have the same baseline, the others have none."""
+    alone = {"baseline": None, "query_drift": None}
+    given = [alone, {}, alone, {}]
+    nights = [make_night(f"2026-05-0{day}", **facts) for day, facts in enumerate(given, start=1)]
+    assert trend.find_changes(make_nights(*nights)) == ((), ("baseline",), (), ())
 
 
 def test_who_regressed() -> None:
