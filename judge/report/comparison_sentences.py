@@ -29,6 +29,15 @@ def warn_few_queries(t: Translator, summary: Summary) -> str:
     counts = [
         comparison.n for comparison in summary.select_comparisons(summary.deciding_measure) if comparison.n
     ]
+    few = [n for n in counts if n < _FEW_QUERIES]
+    if 0 < len(few) < len(counts):
+        return t(
+            "Intervals of pairs with fewer than {few} shared queries ({count:,} of {pairs:,} pairs of"
+            " engines) are approximate and show only large differences.",
+            few=_FEW_QUERIES,
+            count=len(few),
+            pairs=len(counts),
+        )
     means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
     if min(counts or (mean.n for mean in means if mean.ci95), default=_FEW_QUERIES) >= _FEW_QUERIES:
         return ""

@@ -216,6 +216,15 @@ def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_we
     means = {engine: {"P@5": make_mean(0.5, 50)} for engine in "abc"}
     pairs = make_comparison(n=50), make_comparison(b="c", n=0)
     assert warn_few_queries(t, make_summary(means, *pairs)) == ""
+    # One pair of two shares few queries, although the run has many.
+    pairs = make_comparison(n=50), make_comparison(b="c", n=9)
+    assert warn_few_queries(t, make_summary(means, *pairs)) == t(
+        "Intervals of pairs with fewer than {few} shared queries ({count:,} of {pairs:,} pairs of engines)"
+        " are approximate and show only large differences.",
+        few=10,
+        count=1,
+        pairs=2,
+    )
 
 
 def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None:
