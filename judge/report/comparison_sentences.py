@@ -69,8 +69,8 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     decimals = max(2, 1 - floor(log10(doubled))) if doubled else 2
     return t(
         "With {queries} that two engines share, a test detects a true difference of about {detectable}"
-        " between them in 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (all three are"
-        " medians over the pairs of engines, by {measure})."
+        " between them in 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled} (medians"
+        " over the pairs of engines, by {measure})."
         if len(comparisons) > 1
         else "With {queries} that the two engines share, a test detects a true difference of about"
         " {detectable} by {measure} between them in 4 of 5 cases; with {doubled_n:,} queries, one of about"

@@ -57,7 +57,7 @@ def list_page_warnings(t: Translator, summary: Summary, least: float = MIN_COVER
     yield from list_warnings(t, summary, least)
     if errors := {name: f"{engine.errors:,}" for name, engine in summary.engines.items() if engine.errors}:
         yield t(
-            "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
+            "The means and comparisons of an engine leave out the queries on which it failed: {counts}.",
             counts=_join_by_engine(t, summary, errors),
         )
     yield from (translate_remark(t, remark) for remark in summary.remarks)

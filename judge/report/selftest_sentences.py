@@ -37,7 +37,7 @@ def describe_selftests(t: Translator, summary: Summary, run: str = "") -> Iterat
     for group in [alike, *groups] if alike else groups:
         yield t(
             "There is no self-test of {names} with the options of this run{similar}. To add one, run judge"
-            " selftest -m {model} with the same options, then judge score {run} --save.",
+            " selftest -m {model} --out {run} with the same options, then judge score {run} --save.",
             names=t.join(group),
             similar=_describe_similar(t, missing[group[0]]),
             run=run or t("FOLDER_OF_THIS_PAGE"),

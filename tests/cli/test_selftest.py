@@ -191,8 +191,8 @@ def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None
     (name, row), *_ = to_json(before.summary)["selftest"].items()
     assert (name, row["figures"]) == ("lexical/graded", None)
     shown = render_terminal(before)
-    notice = f"run judge selftest -m lexical with the same options, then judge score {out} --save.\n"
-    assert notice in shown
+    command = f"judge selftest -m lexical --out {out} with the same options, then judge score {out} --save."
+    assert f"run {command}\n" in shown
     assert shown.index(" one, two: ") < shown.index("There is no self-test of lexical/graded")
     assert "judge selftest -m lexical" in (out / "report.html").read_text(encoding="utf-8")
 

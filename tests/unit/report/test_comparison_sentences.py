@@ -235,8 +235,8 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     result = replace(BASE, comparisons=(*pairs, make_comparison(n=4, detectable=None)))
     assert describe_power(ENGLISH, result) == (
         "With 50 queries that two engines share, a test detects a true difference of about 0.100 between"
-        " them in 4 of 5 cases; with 100 queries, one of about 0.071 (all three are medians over the pairs"
-        " of engines, by P@5)."
+        " them in 4 of 5 cases; with 100 queries, one of about 0.071 (medians over the pairs of engines,"
+        " by P@5)."
     )
     assert describe_power(CHINESE, result) == (
         "两个引擎共有的 50 条查询能以 80% 的概率检出约 0.100 的真实差异；100 条查询能检出约 0.071 的差异"

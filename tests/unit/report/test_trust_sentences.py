@@ -170,15 +170,17 @@ def test_a_bad_self_test_is_a_warning_that_names_the_bad_shares_alone() -> None:
 def test_a_missing_self_test_is_told_with_the_command_and_what_a_similar_one_has() -> None:
     missing = SelfTestEntry("x", None, {"base_url": "http://a/v1", "scale": "graded", "top_p": "0.9"})
     (sentence,) = describe_selftests(ENGLISH, add_selftests(missing), "runs/a")
-    command = "judge selftest -m openai:m0 with the same options, then judge score runs/a --save."
+    command = "selftest -m openai:m0 --out runs/a with the same options, then judge score runs/a --save."
     assert sentence == (
-        "There is no self-test of openai:m0/graded with the options of this run. To add one, run " + command
+        "There is no self-test of openai:m0/graded with the options of this run. To add one, run judge "
+        + command
     )
     similar = replace(missing, similar={"base_url": "http://b/v1", "top_p": ""})
     (sentence,) = describe_selftests(ENGLISH, add_selftests(similar), "runs/a")
     assert sentence == (
         "There is no self-test of openai:m0/graded with the options of this run; there is one with --base-url"
-        " http://b/v1 (this run: http://a/v1) and --top-p unset (this run: 0.9). To add one, run " + command
+        " http://b/v1 (this run: http://a/v1) and --top-p unset (this run: 0.9). To add one, run judge "
+        + command
     )
     # Each scale has prompts of its own.
     scaled = replace(missing, similar={"scale": "binary", "prompts": "en-binary-1"})
