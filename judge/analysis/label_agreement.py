@@ -284,7 +284,7 @@ def run_from_labels(
 
     With `is_complete`, a query that an engine has no row for is an empty list; a warning counts these
     queries. The pool is what either side graded. A document that an engine returned and neither side graded
-    has grade 0 in the second value, as in trec_eval. Raises InputError when the two share no query.
+    has grade 0 in the second value, as in trec_eval. Raises InputError when the two share no pair.
     """
     query_ids = {query_id for query_id, _ in assessor.grades} & {query_id for query_id, _ in people.grades}
     if not query_ids:
@@ -292,6 +292,18 @@ def run_from_labels(
             "{assessor} and {people} have no query in common; name two files about the same queries",
             assessor=assessor.source,
             people=people.source,
+        )
+    if assessor.grades.keys().isdisjoint(people.grades):
+        first = min(query_ids)
+        raise InputError(
+            "{assessor} and {people} have no pair of query and document in common: for query {query!r},"
+            " {assessor} has {document!r} and {people} has {other!r}; name the documents alike in"
+            " both files, or compare labels of snippets with their run: judge agree RUN --qrels FILE",
+            assessor=assessor.source,
+            people=people.source,
+            query=first,
+            document=min(document for query, document in assessor.grades if query == first),
+            other=min(document for query, document in people.grades if query == first),
         )
     graded = sorted({key for key in (*assessor.grades, *people.grades) if key[0] in query_ids})
     lists = [

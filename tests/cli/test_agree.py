@@ -247,7 +247,7 @@ def test_a_guess_at_the_encoding_of_labels_is_a_warning(plain_run: Path, tmp_pat
     with path.open("a", encoding="gb18030") as file:
         file.write("问题,没有,1\n")
     warning = f"{path}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong"
-    for run in (plain_run, plain_run / "qrels.txt"):
+    for run in (plain_run, path):
         assert warning in " ".join(run_agree(run, "--qrels", path).split())
     assert read_agreement(plain_run)["warnings"] == [warning]
     run_agree(plain_run, "--qrels", plain_run / "qrels.txt")

@@ -197,10 +197,17 @@ def test_people_s_scale_can_be_said(tmp_path: Path) -> None:
         agree_label_files(files[1], files[0], [], 10, labels_scale="binary")
 
 
-def test_files_about_different_queries_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        (("r", "a"), "gpt and human have no query in common"),
+        (("q", "0f3a"), "for query 'q', gpt has 'a' and human has '0f3a'; name the documents alike"),
+    ],
+)
+def test_files_without_a_pair_in_common_are_refused(key: tuple[str, str], says: str) -> None:
     side = LabelSet({("q", "a"): 1}, GRADED, "gpt")
-    other = LabelSet({("r", "a"): 1}, GRADED, "human")
-    with pytest.raises(InputError, match="gpt and human have no query in common"):
+    other = LabelSet({key: 1}, GRADED, "human")
+    with pytest.raises(InputError, match=says):
         run_from_labels(side, other, (), 10, parse_measures("P@1"))
 
 
