@@ -161,7 +161,8 @@ def parse_object(location: str, text: str) -> dict[str, Any]:
     value = None if is_cut else parse_json(location, text)
     if not isinstance(value, dict):
         raise InputError(
-            "{place}: is {text!r}, not an object {{…}}; write one whole object in each line",
+            "{place}: is {text!r}, not an object {{…}}; write one whole object in each line; the name of a"
+            " dataset that is one list of objects ends in .json",
             place=location,
             text=text[:60],
         )
@@ -184,7 +185,7 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
             where=where,
             error=Message(error.msg),
             column=error.colno,
-            text=text[:60],
+            text=error.doc[max(0, error.pos - 40) :][:60],
         ) from None
     except RecursionError:
         raise InputError("{place}: cannot be read as JSON: it nests too deep", place=location) from None

@@ -430,7 +430,13 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
     ("content", "words"),
     [
         ('{"query": "q", "snippet": "s"}\n{"query": "q", \n', "d.jsonl:2: is not JSON"),
-        ("[1, 2]\n", "d.jsonl:1: is '[1, 2]', not an object {…}; write one whole object in each line"),
+        (
+            "[1, 2]\n",
+            "d.jsonl:1: is '[1, 2]', not an object {…}; write one whole object in each line; the name of a"
+            " dataset that is one list of objects ends in .json",
+        ),
+        # The excerpt is the text around the error.
+        ('{"query": "q", "snippet": "' + "s" * 90 + '"},\n', "(column 120): '" + "s" * 38 + "\"},'"),
         ('{\n"query": "q",\n"snippet": "s"}\n', "d.jsonl:1: is '{', not an object"),
         ('{"query": "q", "snippet": "s", "engines": {"a": []}}', "has 'engines' and 'snippet'; the engines"),
         ('{"query": "q", "engine": "b", "engines": {"a": []}}', "has 'engines' and 'engine'; the engines"),
