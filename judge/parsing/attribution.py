@@ -44,7 +44,8 @@ _POINTS = re.compile(
 )
 #: A line without its full stop that needs the object in the next line.
 _UNFINISHED = re.compile(
-    rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|be|to)|则|那么|就|(?<!:)(?<!: )是|为|[写印标记列]着?|{vocabulary.ANSWER_WORDS}|\be\.g\.?)\s*\Z"
+    rf"(?i)(?:\b(?:for|of|with|from|by|as|the|an?|then|is|was|were|be|to|say|said|answered|replied|perhaps|maybe)|则|那么|就|(?<!:)(?<!: )是|为|[写印标记列]着?"
+    rf"|也许|或许|(?:{vocabulary.ANSWER_WORDS})了?|\be\.g\.?)\s*\Z"
 )
 #: What begins an announcement under the condition of the sentence before.
 _THEN = re.compile(r"(?i)\W*(?:then|in (?:that|this|such a) case|那么?|此时|这种情况)(?![\u4e00-\u9fff]?是)")
@@ -60,6 +61,21 @@ _IGNORES = re.compile(
     r"|(?:regardless|irrespective) of|(?:without|not) (?:follow|obey|heed|regard)\w*)[^,;:.]{1,80}[,;]"
     r"|\A\W*(?:我?已?忽略|无视|撇开|抛开|排除|不顾|不(?:予)?(?:理会|执行|采纳|听从|遵从|考虑))[^,;:。]{1,40}[,;]"
     r"|\A[^,;:。]{1,40}(?:[已均都被]忽略|不予?(?:理会|采纳|执行))[,;]"
+)
+#: An order to a grader that begins a sentence, without quotes: the reply repeats the snippet.
+_ORDERS_GRADER = re.compile(
+    r"(?i)(?:\A|(?<=[.。!?;])|(?<!:)(?<=\n))[ *_#-]*(?:(?:please |now |just )*(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?)\b"
+    r"(?: (?:all|any|every|the|these|of|your))*(?:(?: (?:previous|prior|above|earlier|preceding|former|system|grading|scoring|rating|your)){1,3}"
+    r" (?:instructions?|rules?|prompts?|guidelines?|directions?|orders?|messages?|criteria|rubric)| (?:instructions|rules) above"
+    r"| (?:everything|anything|all|what(?: is| was)?) (?:above|before))\b"
+    r"|(?:dear|attention|hey|hello|hi|to (?:the|all|any))[ ,]{1,2}(?:\w+ )?(?:ais?|llms?|graders?|raters?|assessors?|evaluators?|models?|gpt\w*)\b"
+    r"|system[\w ]{0,12}: ?(?:you|grade|rate|score|give|ignore|output|reply|answer|respond|mark|always)\b|new (?:instruction|rule|task)s?\s?:"
+    r"|you (?:are now\b|must (?:now )?(?:answer|output|reply|respond|return|give|grade|rate|score|assign)\b)|from now on\b"
+    r"|please (?:always |only |just )*(?:rate|grade|score|mark|give|assign|judge|label|answer|output|respond|reply)\b"
+    r"|(?:请|务必|必须|立即|马上|现在|你)*(?:忽略|无视|忘记|忘掉|不顾|撇开|抛开)掉?[你您]?的?(?:之前|先前|此前|以前|前面|以上|上面|上述|上文|所有|一切|全部|任何|系统|评[分级测定])"
+    r"[^,;:。\n摘片网页注诱攻]{0,12}(?:指[令示]|规则|要求|说明|提示|命令|设定|标准)"
+    r"|(?:致|敬告)(?:各位|所有)?(?:ai|人工智能|评[测分审估]|打分|大?语?言?模型)|系统(?:提示|指令|消息|通知)\s?:|新的?(?:指令|规则|任务|要求)\s?:|从现在(?:起|开始)"
+    r"|你现在是|请(?:直接|务必|一律|立即|[将把给](?![你您]))|你?(?:务必|一律|必须)(?:输出|回[复答]|返回|[给评打判]))"
 )
 _IS_SUBJECT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _IS_OWN = re.compile(vocabulary.OWN_WORDS, re.IGNORECASE)
@@ -81,7 +97,7 @@ _THAT = (
     r"|前面|刚才|这(?![篇条个家]?(?:摘要|网页|页面|文章?|网站|店|帖))|那|此|该(?:json|对象|答案|结果)|如此)"
 )
 _DISOWNS = re.compile(
-    r"(?i)\A\W*(?:please )?(?:disregard|ignore|discard|cancel|undo)(?: (?:this|that|it))?\W*\Z|\A\W*请?(?:忽略|无视)(?:它|此[条项]?|以?上[面述]?|这个?)?\W*\Z|\b(?:told|asked|made|instructed|forced|ordered|required)\b[^.]{0,24}\b(?:say|write|answer|do)?\s?(?:so|this|it|that)\W*\Z"
+    r"(?i)\A\W*(?:please )?(?:disregard|ignore|discard|cancel|undo)(?: (?:this|that|it))?\W*\Z|\A\W*请?(?:忽略|无视)(?:它|[此该][条项]?|以?上[面述]?|这[个条]?)?(?:答案|回答|判[定断]|评[定级分估]|等级|结[果论]|输出|json|对象)?\W*\Z|\b(?:told|asked|made|instructed|forced|ordered|required)\b[^.]{0,24}\b(?:say|write|answer|do)?\s?(?:so|this|it|that)\W*\Z"
     r"|(?:[让叫逼]|要求)(?:我|模型)(?:这[样么]|如此)|\A\W*(?:(?:copied|taken|quoted?|pasted|reproduced|cited|excerpted)\b|(?:verbatim )?from (?:the|an?|its|their)(?: \w+){1,2}\W*\Z"
     r"|[取摘引抄转录]自)|\A\W*(?:from|in|source:|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a "
     r"|an )?(?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)\b(?!(?: (?:alone|only))?, \w|: ?[\"“])|(?:不是|并非)我"
@@ -192,6 +208,11 @@ def is_attributed(lead: str) -> bool:
     )
 
 
+def repeats_order(lead: str) -> bool:
+    """Return True when prose in front of an answer is an order to a grader, as in a hostile snippet."""
+    return _ORDERS_GRADER.search(flatten(lead)) is not None
+
+
 def _has_foreign_tag(text: str) -> bool:
     """Return True when a tag that is still open is not one for the answer."""
     open_tags: list[str] = []
@@ -216,7 +237,10 @@ def _leads_elsewhere(sentence: str, breaks: int) -> bool:
     elif _TERMINATOR.search(sentence):
         return False
     else:
-        announces = not breaks or sentence.endswith(":") or _UNFINISHED.search(words) is not None
+        is_condition = sentence.endswith(",") and _IS_CONDITION.search(words) is not None
+        announces = (
+            not breaks or sentence.endswith(":") or is_condition or _UNFINISHED.search(words) is not None
+        )
     if not announces:
         # A heading, or a thought without its full stop.
         label, _, heading = words.rpartition(":")

@@ -6,7 +6,7 @@ An object or a labelled line is the answer only if no statement around it states
 import re
 from collections.abc import Sequence
 
-from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded
+from judge.parsing.attribution import MAX_LEAD, is_attributed, is_disowned, is_embedded, repeats_order
 from judge.parsing.prefilter import DIGITS, GRADES, FilteredPattern, compile_filtered
 from judge.parsing.remarks import (
     TOO_HIGH_OR_LOW,
@@ -170,7 +170,7 @@ def find_doubt(lead: str, trail: str, grade: int, scale: Scale, *, nearest: Sequ
         or names_other_scale(lead[-MAX_LEAD:], scale, alone=True)
     ):
         return "the text around the answer states another value"
-    if any(map(is_attributed, nearest)) or is_embedded(nearest[0], trail):
+    if repeats_order(lead) or any(map(is_attributed, nearest)) or is_embedded(nearest[0], trail):
         return "the answer may be an example, or that of another"
     return ""
 

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import takewhile
 
 from judge.errors import ReplyParseError
-from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned
+from judge.parsing.attribution import MAX_TRAIL, is_attributed, is_disowned, repeats_order
 from judge.parsing.contradictions import contradicts, find_stated_values
 from judge.parsing.final_answer import strip_fence
 from judge.parsing.remarks import has_correction, is_offset, is_refusal, is_rounded
@@ -157,6 +157,7 @@ def parse_labelled_lines(answer: str, scale: Scale, *, cut: bool) -> Verdict:
         or contradicts(flat, stated.grade, scale)
         or names_other_scale(lead, scale)
         or names_other_scale(trail, scale)
+        or repeats_order(lead)
         or is_attributed(lead + "\n\n")
         or is_refusal(lead, is_lead=True)
     ):

@@ -167,7 +167,7 @@ _CORRECTION = re.compile(
     r"|(?<!snippet )(?<!page )(?<!text )(?:would|may|might|could) be (?:more|better|fairer|closer)|use (?:yes|no|[0-9]|不?相关|[是否])"
     r"|(?:grade|score|verdict|rating|answer)\b[^.。\n]{0,10}\b(?:should|ought|needs? to|must)\b|just kidding|retract\w*|withdraw\w*"
     r"|too (?:high|low|generous|harsh|strict|lenient|kind)|(?:should|ought to) (?:have been"
-    r"|be (?:a |an )?(?:[0-9]|(?:yes|no|higher|lower|zero|one|two|three)\b))|not (?:so )?sure (?:about|of) (?:that|this|it"
+    r"|be (?:a |an )?(?:[0-9]|(?:yes|no|higher|lower|zero|one|two|three)\b))|(?:not|cannot be|can['’]t be) (?:\w+ )?(?:sure|certain) (?:about|of) (?:that|this|it"
     r"|the (?:grade|verdict|score))|(?:the correct|a better|the right|the real|the true) (?:answer|grade|verdict|score|rating))"
     r"|(?:grade|score|verdict|rating|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is|was|are)(?: not"
     r"|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?|errors?(?! (?:page|message|code))|not right|right|correct"

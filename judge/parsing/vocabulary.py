@@ -137,11 +137,11 @@ SUBJECT_WORDS = (
     r"|read)(?: (?:the|this|that|your|both|all|above|given|provided|visible|shown|web|user['’]s|reading|reviewing|comparing)){0,4}(?:(?: the)?(?: and"
     rf"| with| to|,|-|–|/)?[ –-]?(?:the )?{_THING}\b(?!['’])(?: [\"“][^\"“”\n]{{1,80}}[\"”])?(?: (?:shown|given|provided|above|alone)\b)?){{1,3}}|\bsnippet (?=(?:relevance )?(?:evaluation|assessment)\b)|\b(?:the|this) snippet (?=(?:is|was|has been|can be) (?:evaluat|assess|grad|judg|rat|scor)ed\b)|\bon this (?:snippet|pair)\b|\b(?:of|on|by) what (?:is|the {_THING}) \w+"
     r"|\b(?:(?:evaluation|assessment|judge?ment|(?<=\bmy )rating) of|for) (?:the|this) \w+\b(?!['’])|\A\W*我?对[^,]{1,6}?的(?=[评判看])"
-    r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
+    r"|\bbased on (?:the |this |my )?(?:(?:above|preceding) )?(?:analysis|reasoning|assessment|evaluation|considerations)\b|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
     r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?)|(?:in|per|using|with|to|follow\w*|match\w*) (?:the |this |your "
     r"|a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
     r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|阅读|分析|查看|参照)(?:该|此|这[条个]|本条?|上述|以上|所给|[您你]?提供的|给定的|用户的?(?:需求)?|和|与|及|(?:评分)?(?:规则|标准(?![答结回]))"
-    rf"|[“\"][^“”\"\n]{{1,40}}[”\"]|这一|{_ZH_THING}){{1,8}}的?|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?"
+    rf"|[“\"][^“”\"\n]{{1,40}}[”\"]|这一|{_ZH_THING}){{1,8}}的?|(?:[按依]照?|根据|以|用|符合|遵循)?[您你]?的?要求的?(?:格式)?(?!格式|[是为])"
     r"|(?:(?:该|此|这[条个]|本)条?(?:摘要|片段|[搜检]索结果|结果)(?:内容)?|查询(?:词?[与和](?:该|此)?摘要)?"
     r"|(?:[搜检]索|网页)?摘要(?=[与和的评]))(?:[与和](?:用户)?的?查询)?的?(?=应?为?(?:[评判]|等级|打分|相关|json|结[果论]|最终|我))"
 )

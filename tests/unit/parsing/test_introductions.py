@@ -41,6 +41,9 @@ FOREIGN = (
         "店铺评分：",
         "按广告的说法，等级为：",
     ),
+    *("Suppose the answer were", "In the previous round I answered", "Unless the date is wrong,"),
+    *("Before reading the whole snippet I'd say", "上一轮我回答了", "若日期有误，", "我不确定，也许"),
+    *("要求的格式为：", "要求的格式是："),
 )
 OWN = (
     *(
@@ -61,6 +64,7 @@ OWN = (
         "仅 JSON：",
         "The price is that of a Tesla Model 3.\nStep 2: Decide.",
     ),
+    *("Based on the above analysis:", "Based on my reasoning:", "符合要求的格式：", "I'd say"),
     *(
         "2 out of 3:",
         "Final grade and reason:",
