@@ -9,7 +9,10 @@ import re
 #: A quotation behind words that introduce an example of a text.
 _MENTION = re.compile(
     r"(?:\b(?:such as|like|e\.g\.|for example|(?:the|a) (?:phrase|sentence|string|text|line|words?)"
-    r"|phrases?|reads?|called|named|wrote|means)\b|(?:写[入着有上了]|[会常]写|例如|比如|譬如|诸如|类似|插入|藏[有着]|一[句段]|所谓|意思)(?:的?话)?)[^\n.。\"“'‘「]{0,16}[:：,，]?\s?"
+    r"|phrases?|reads?|called|named|wrote|means"
+    r"|(?:attackers?|hackers?|adversar(?:y|ies)|scammers?|people|they) (?:\w+ )?"
+    r"(?:writes?|says?|adds?|inserts?|hides?|types?|puts?|plants?))\b"
+    r"|(?:写[入着有上了]|[会常]写|例如|比如|譬如|诸如|类似|插入|藏[有着]|一[句段]|所谓|意思)(?:的?话)?)[^\n.。\"“'‘「]{0,16}[:：,，]?\s?"
     r"(?:\"[^\"\n]{4,200}\"|“[^”\n]{4,200}”|'[^'\n]{4,200}'|‘[^’\n]{4,200}’|「[^」\n]{4,200}」)"
 )
 _OBJECT = re.compile(r"\{[^{}]{1,600}\}")
