@@ -19,8 +19,6 @@ from judge.records import Scale
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
-#: Values, and means of values, that are closer than this differ by rounding alone.
-TIE = 1e-12
 #: Digits of a mean that order engines; means that are equal in theory differ by rounding.
 _ORDERING_DIGITS = 9
 #: Ranks of an ideal list in memory at once.

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure.formulas import TIE, Bools, Floats, Ints, apply_formula, compute_gains
-from judge.measure.measures import Measure
+from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains
+from judge.measure.measures import TIE, Measure
 from judge.measure.resampling import Interval
 from judge.records import Scale, ScaleName
 

@@ -18,7 +18,8 @@ from typing import Literal
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure.formulas import TIE, Bools, Floats, divide
+from judge.measure.formulas import Bools, Floats, divide
+from judge.measure.measures import TIE
 from judge.measure.resampling import ALPHA, MIN_DIFFERING, Interval
 from judge.messages import Message
 

@@ -12,7 +12,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from judge.measure.formulas import TIE, Bools, Floats, divide
+from judge.measure.formulas import Bools, Floats, divide
+from judge.measure.measures import TIE
 from judge.messages import Message
 
 RESAMPLES = 10_000

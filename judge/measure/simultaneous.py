@@ -20,7 +20,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from judge.measure.formulas import TIE, Bools, Floats, divide
+from judge.measure.formulas import Bools, Floats, divide
+from judge.measure.measures import TIE
 from judge.measure.resampling import LEVEL, MIN_DIFFERING, RESAMPLES, SEED, draw_queries, round_to_grid
 
 #: Above this number of values (queries × columns) fewer resamples are drawn.

@@ -11,18 +11,20 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from markupsafe import Markup, escape
 
-from judge.analysis.summary import Summary
 from judge.characters import HAN, count_columns, escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
-from judge.measure.compare import Outcome
-from judge.measure.formulas import TIE
-from judge.measure.resampling import CountedShare, Interval
+from judge.measure.measures import TIE
 from judge.messages import Translator
-from judge.pricing.costs import Cost
+
+if TYPE_CHECKING:  # numpy takes longer to import than a command that only prints counts
+    from judge.analysis.summary import Summary
+    from judge.measure.compare import Outcome
+    from judge.measure.resampling import CountedShare, Interval
+    from judge.pricing.costs import Cost
 
 T = TypeVar("T")
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.

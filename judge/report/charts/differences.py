@@ -12,8 +12,7 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
-from judge.measure.formulas import TIE
-from judge.measure.measures import name_mean
+from judge.measure.measures import TIE, name_mean
 from judge.messages import Bilingual, build_text, make_text
 from judge.report import display_text
 from judge.report.charts import plot, svg

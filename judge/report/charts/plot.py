@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 from markupsafe import Markup
 
 from judge.characters import count_columns
-from judge.measure.formulas import TIE
+from judge.measure.measures import TIE
 from judge.messages import make_text
 from judge.report.charts import svg
 from judge.report.display_text import set_minus_signs
