@@ -21,8 +21,8 @@ from judge.messages import Message, NameList, OptionName, SeparatedNames
 from judge.records import EXPECTED
 from judge.run_identity import choose_store_path
 
-#: Reading smaller files, in bytes, takes less than a second and is not cached.
-_MIN_CACHED = 1_000_000
+#: Smaller files, in bytes, are not cached: reading them takes no longer than hashing the code of judge.
+_MIN_CACHED = 200_000
 #: A dataset in this process instead of a file: one mapping per result.
 DatasetRows = Iterable[Mapping[str, Any]]
 

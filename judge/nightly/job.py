@@ -18,6 +18,7 @@ from judge.client.budget import SpendLimit
 from judge.config.environment import copy_environment
 from judge.config.option_types import is_day
 from judge.config.toml_file import read_section
+from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError, StoreError
 from judge.finished_run import rewrite_report
 from judge.measure.measures import parse_measure
@@ -177,14 +178,13 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
     pooled = run_input.load_pooled_dataset(context.config)
-    identity, missing_texts = find_identity(context.config, pooled), find_missing_texts(context, pooled)
-    del pooled  # the run reads it again
+    identity = find_identity(context.config, pooled)
     night_stores = stores.NightStores.from_context(context)
     # Record what an earlier start of this night spent, before a store of it is removed.
     ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
     if context.baseline and (name := context.baseline.pointer.quarantined_store):
         night_stores.promote(name)
-    judged_night = _judge(context, identity, missing_texts, listeners)
+    judged_night = _judge(context, identity, pooled, listeners)
     paid = ledger.count_night_calls(context.folder, context.config, context.rules.canary_repeats)
     judged_night = replace(judged_night, served=paid.served)
     evidence = gather_evidence(context, judged_night)
@@ -198,12 +198,12 @@ def _judge_night(context: NightContext, listeners: _Listeners) -> NightRecord:
 
 
 def _judge(
-    context: NightContext, identity: RunIdentity, missing_texts: Sequence[str], listeners: _Listeners
+    context: NightContext, identity: RunIdentity, pooled: PooledDataset, listeners: _Listeners
 ) -> JudgedNight:
     """Judge the canaries, then the pool, unless texts or answers are missing or the assessor has drifted."""
     config, rules, baseline = context.config, context.rules, context.baseline
     setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
-    if missing_texts:
+    if missing_texts := find_missing_texts(context, pooled):
         return JudgedNight(setting_changes, missing_texts)
     canary_progress, progress = listeners
     # The limits are for the canaries and the pool together.
@@ -219,7 +219,7 @@ def _judge(
     update_identity(context.folder, identity)
     config = replace(config, store=str(store))
     # The report begins with the decision of the night, which is not known yet.
-    run = pipeline.run(config, progress=progress, spend_limit=spend_limit, kind="night")
+    run = pipeline.run(config, pooled=pooled, progress=progress, spend_limit=spend_limit, kind="night")
     missing = [*explain_unjudged_pairs(run, check, rules)]
     return replace(judged_night, run=run, store=store, missing=missing)
 
