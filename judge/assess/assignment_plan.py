@@ -142,7 +142,7 @@ class AssignmentPlan:
         # Whole keys are compared only where these parts of them are equal.
         parts = np.frombuffer(self._keys, np.int64)[:: _KEY_SIZE // 8][indices]
         in_order = np.sort(parts)
-        repeated = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
+        repeated = in_order[1:][in_order[1:] == in_order[:-1]]
         first_indices: dict[str, int] = {}
         others: dict[int, list[int]] = {}
         for index in indices[np.isin(parts, repeated)].tolist():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains
+from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains, list_distinct
 from judge.measure.measures import TIE, Measure
 from judge.measure.resampling import Interval
 from judge.records import Scale, ScaleName
@@ -227,7 +227,7 @@ def estimate_difference(draw: LabelledDraw) -> EstimatedDifference:
         _estimate(draw, predicted, np.where(open_units, end, gain), groups)
         for end in (worst, draw.top - worst)
     )
-    by_label = by_query[np.unique(draw.query[labelled])]
+    by_label = by_query[list_distinct(draw.query[labelled])]
     return EstimatedDifference(
         float(by_query.mean()),
         (float(low.mean()), float(high.mean())),

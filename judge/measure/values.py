@@ -328,7 +328,7 @@ class IncompleteLists:
         counts = np.bincount(topic, minlength=seen.shape[1])
         number = np.arange(topic.size) - (np.cumsum(counts) - counts)[topic]
         defined = mark_always_defined(measure, lists, self.scale)
-        for count in np.unique(counts).tolist():
+        for count in sorted(set(counts.tolist())):
             if levels**count > _MAX_COMBINATIONS:
                 return
             chosen = defined & (counts == count)
