@@ -85,7 +85,7 @@ def run(
             docs=settings.docs if options.get("docs") else None,
             trec_runs=settings.trec_runs if options.get("trec_runs") else (),
         )
-    return _run_outside_loop(lambda token: pipeline.run(settings, rows=rows, cancel_token=token))
+    return _run_outside_loop(lambda token: pipeline.run(settings, dataset=rows, cancel_token=token))
 
 
 def score(

@@ -48,8 +48,7 @@ from judge.store.store import VerdictStore
 def run(
     config: Config,
     *,
-    rows: run_input.DatasetRows | None = None,
-    pooled: PooledDataset | None = None,
+    dataset: run_input.DatasetRows | PooledDataset | None = None,
     progress: ProgressListener | None = None,
     cancel_token: CancelToken | None = None,
     spend_limit: SpendLimit | None = None,
@@ -57,17 +56,17 @@ def run(
 ) -> RunResult:
     """Judge a dataset, score its engines and write the run's folder.
 
-    `pooled` is the dataset of `config` where it is read already. `cancel_token` lets another thread cancel
-    the judging. Several runs of one execution can share a `spend_limit`. Only a run of the `kind` "run"
-    writes report.html; `rewrite_report` writes that of a night. Raises InputError before anything is paid,
-    StoreError when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has `incomplete` set
-    when the account, the budget or the server ended the judging, or too few pairs could be judged: a
-    LimitReached when `max_calls` or `budget` ended it.
+    `dataset`, rows or one that is read already, takes the place of the files that `config` names.
+    `cancel_token` lets another thread cancel the judging. Several runs of one execution can share a
+    `spend_limit`. Only a run of the `kind` "run" writes report.html; `rewrite_report` writes that of a night.
+    Raises InputError before anything is paid, StoreError when verdicts cannot be saved, Interrupted after
+    Ctrl-C. A `RunResult` has `incomplete` set when the account, the budget or the server ended the judging,
+    or too few pairs could be judged: a LimitReached when `max_calls` or `budget` ended it.
     """
     if config.out:
         with config.source.add_error_context("out"):
             RunFolder(Path(config.out)).check_free()  # before a large dataset is read
-    prepared = _prepare(config, rows, pooled)
+    prepared = _prepare(config, dataset)
     cancel_token = cancel_token or CancelToken()
     spend_limit = spend_limit or SpendLimit(config.max_calls, config.budget)
     panel = factory.build_panel(config, prepared.assessors, cancel_token, spend_limit)
@@ -124,14 +123,15 @@ class _PreparedRun:
 
 def _prepare(
     config: Config,
-    rows: run_input.DatasetRows | None = None,
-    pooled: PooledDataset | None = None,
+    dataset: run_input.DatasetRows | PooledDataset | None = None,
     *,
     needs_key: bool = True,
 ) -> _PreparedRun:
     """Return what a run works with; without `needs_key` its models open without one. Raises as `run` does."""
     measures = run_input.choose_measures(config)
-    pooled = pooled or run_input.load_pooled_dataset(config, rows)
+    pooled = dataset
+    if not isinstance(pooled, PooledDataset):
+        pooled = run_input.load_pooled_dataset(config, pooled)
     _check_engine_prices(config, pooled)
     with config.source.name_keys_in_errors():
         labels = run_input.load_run_labels(config, pooled)

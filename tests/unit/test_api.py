@@ -265,7 +265,7 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
         config = Config(
             model="openai:m", base_url=server.openai_url, concurrency=2, out=str(tmp_path / "r" / "x")
         )
-        running = aside.submit(pipeline.run, config, rows=make_rows(5, 1, 10), cancel_token=cancel_token)
+        running = aside.submit(pipeline.run, config, dataset=make_rows(5, 1, 10), cancel_token=cancel_token)
         while len(server.requests) < 6:
             time.sleep(0.01)
         cancel_token.cancel_from_thread(judge.Interrupted("enough"))
@@ -274,7 +274,7 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
         paid = len(server.requests)
         assert paid < 50  # a machine that is busy stops a little later
         server.make_reply = reply_with_grade
-        outcome = pipeline.run(config, rows=make_rows(5, 1, 10))
+        outcome = pipeline.run(config, dataset=make_rows(5, 1, 10))
         assert outcome.calls_made == 50 - paid
 
 
