@@ -237,7 +237,7 @@ class ConsecutiveFailures:
         is_of_all = not is_refusal or len({*self._refused}) >= _MIN_REFUSED_QUERIES
         if count >= _MAX_FAILED and is_of_all:
             return RunIncomplete(
-                "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"
+                "{count:,} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"
                 " {advice}, then run the same command again; all judgments are saved",
                 advice=_ADVICE[failure.error],
                 count=count,
@@ -247,14 +247,14 @@ class ConsecutiveFailures:
             )
         if self._only_thinking >= _MAX_ONLY_THINKING:
             return RunIncomplete(
-                "{count} requests in a row to {model} have no answer: {advice}",
+                "{count:,} requests in a row to {model} have no answer: {advice}",
                 count=_MAX_ONLY_THINKING,
                 model=self._client.model.name,
                 advice=failure.advice,
             )
         if self._unreadable >= _MAX_FAILED:
             return RunIncomplete(
-                "{count} replies in a row from {model} cannot be parsed, {reply}; {advice}",
+                "{count:,} replies in a row from {model} cannot be parsed, {reply}; {advice}",
                 model=self._client.model.name,
                 count=_MAX_FAILED,
                 reply=_describe_reply(failure),

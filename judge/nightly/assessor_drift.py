@@ -197,7 +197,7 @@ def find_assessor_changes(
     if share - share_before > rules.max_missing:
         moved.append(
             Message(
-                "{count:,} of {replies:,} replies to the canaries have no verdict, {reference}"
+                "{count:,} of {replies:,} replies to the canaries have no verdict; {reference}:"
                 " {count_before:,} of {replies_before:,}",
                 reference=reference,
                 count=tonight.unreadable,

@@ -100,6 +100,26 @@ def test_each_template_is_recognised_in_its_text() -> None:
         Message("not in the baseline, so not compared: {engines}", engines=SeparatedNames(["a", "b"])),
         Message("{name}: {value}", name="x", value=Message("canaries are missing")),
         Message(
+            "stopped with {missing:,} of {total:,} unjudged: {reason}",
+            missing=9,
+            total=9,
+            reason=Message(
+                "{count:,} requests in a row to {model} have no answer: {advice}",
+                count=5,
+                model="m",
+                advice="x",
+            ),
+        ),
+        Message(
+            "{count:,} of {replies:,} replies to the canaries have no verdict; {reference}:"
+            " {count_before:,} of {replies_before:,}",
+            count=3,
+            replies=9,
+            reference=Message("at the baseline"),
+            count_before=1,
+            replies_before=9,
+        ),
+        Message(
             "{engines} returned no result for any query; correct its settings, or leave it out",
             engines=NameList(["a", "b", "c"]),
         ),
