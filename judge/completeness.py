@@ -21,24 +21,24 @@ RunKind = Literal["run", "night", "canaries"]
 class _Advice:
     """What a user can do in runs of one kind.
 
-    `changed` is the step after a change of the dataset or of `max_chars`, `filtered` that for pairs which a
-    content filter refused, `refused` that for pairs which the server refuses again, `too_long` that for pairs
+    `on_change` is the step after a change of the dataset or of `max_chars`, `on_filter` that for pairs which
+    a content filter refused, `on_refusal` for pairs which the server refuses again, `on_length` for pairs
     which are too long.
     """
 
-    changed: Message
-    filtered: Message
-    refused: Message
-    too_long: Message
+    on_change: Message
+    on_filter: Message
+    on_refusal: Message
+    on_length: Message
 
 
-def _advise_nights(refused: Message) -> _Advice:
+def _advise_nights(on_refusal: Message) -> _Advice:
     """Return the advice for nights, in which another model is assessor drift."""
     return _Advice(
-        changed=Message("run the same command again"),
-        filtered=refused,
-        refused=refused,
-        too_long=Message(
+        on_change=Message("run the same command again"),
+        on_filter=on_refusal,
+        on_refusal=on_refusal,
+        on_length=Message(
             "lower --max-chars and run the same command again: stored judgments are not paid again"
         ),
     )
@@ -46,10 +46,10 @@ def _advise_nights(refused: Message) -> _Advice:
 
 _ADVICE: Mapping[RunKind, _Advice] = {
     "run": _Advice(
-        changed=Message("name another --out"),
-        filtered=Message("use another model, another --store to ask again, or a lower --min-coverage"),
-        refused=Message("use another model, or lower --min-coverage"),
-        too_long=Message(
+        on_change=Message("name another --out"),
+        on_filter=Message("use another model, another --store to ask again, or a lower --min-coverage"),
+        on_refusal=Message("use another model, or lower --min-coverage"),
+        on_length=Message(
             "use a model with a longer context, or lower --max-chars and name another --out: stored judgments"
             " are not paid again"
         ),
@@ -174,36 +174,36 @@ def advise_on_failed_pairs(failures: Iterable[Judgment], kind: RunKind = "run") 
     kinds = set(counts)
     if kinds == {TEXT_CUT}:
         return Message(
-            "raise max_chars and {again}: stored judgments are not paid again", again=advice.changed
+            "raise max_chars and {again}: stored judgments are not paid again", again=advice.on_change
         )
     if kinds <= UNKNOWN_TEXT:
         return Message(
             "add the missing texts to the dataset and {again}: stored judgments are not paid again",
-            again=advice.changed,
+            again=advice.on_change,
         )
     if kinds == {CONTENT_FILTER}:
-        return Message("the refusal of a content filter is final: {step}", step=advice.filtered)
+        return Message("the refusal of a content filter is final: {step}", step=advice.on_filter)
     if CONTENT_FILTER in kinds:
         return Message(
             "run the same command again to get the rest, except for {count:,} that a content filter refused:"
             " for these {step}",
             count=counts[CONTENT_FILTER],
-            step=advice.filtered,
+            step=advice.on_filter,
         )
     if TEXT_MISSING in kinds:
         return Message(
             "run the same command again to get the rest, except for {count:,} without a text: add the missing"
             " texts to the dataset and {again}",
             count=counts[TEXT_MISSING],
-            again=advice.changed,
+            again=advice.on_change,
         )
     if kinds == {"bad_request"}:
         return Message(
             "run the same command again to get the rest; if the server refuses these again, {step}",
-            step=advice.refused,
+            step=advice.on_refusal,
         )
     if kinds == {"too_long"}:
-        return advice.too_long
+        return advice.on_length
     return Message("run the same command again to get the rest")
 
 

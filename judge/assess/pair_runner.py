@@ -215,7 +215,7 @@ class ConsecutiveFailures:
         """Begin again at 0, because an answer has a verdict."""
         self._failed = self._unreadable = self._only_thinking = 0
         #: The query of each refused pair.
-        self._refused = list[str]()
+        self._refused_queries = list[str]()
 
     def count(self, failure: Failure, query_id: str) -> RunIncomplete | None:
         """Count `failure` of a pair of a query, and return why the run should stop, None where it goes on.
@@ -226,15 +226,15 @@ class ConsecutiveFailures:
         is_refusal = failure.error in _PAIR_ERRORS
         if failure.error not in _ADVICE or (is_refusal and self._client.availability.has_completion):
             self._failed = 0
-            self._refused.clear()
+            self._refused_queries.clear()
         elif is_refusal:
-            self._refused.append(query_id)
+            self._refused_queries.append(query_id)
         else:
             self._failed += 1
-        count = len(self._refused) if is_refusal else self._failed
+        count = len(self._refused_queries) if is_refusal else self._failed
         self._unreadable = self._unreadable + 1 if failure.error in PARSE_ERROR_KINDS else 0
         self._only_thinking = self._only_thinking + 1 if failure.thinking else 0
-        is_of_all = not is_refusal or len({*self._refused}) >= _MIN_REFUSED_QUERIES
+        is_of_all = not is_refusal or len({*self._refused_queries}) >= _MIN_REFUSED_QUERIES
         if count >= _MAX_FAILED and is_of_all:
             return RunIncomplete(
                 "{count:,} requests in a row failed with {error!r} at {endpoint}, the last one: {detail};"

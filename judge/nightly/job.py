@@ -264,8 +264,8 @@ def _choose_canary_folder(context: NightContext) -> Path:
         store_files.remove_store(store)
         return last.path
     # Another assessor can only judge pairs that have no verdict yet.
-    of_pool = stores.NightStores.from_context(context).find_latest(read_night(context.folder))
-    estimate = pipeline.estimate(replace(context.config, store=str(of_pool)))
+    pool_store = stores.NightStores.from_context(context).find_latest(read_night(context.folder))
+    estimate = pipeline.estimate(replace(context.config, store=str(pool_store)))
     are_pairs_left = any(expected.calls for expected in estimate.assessors.values())
     return night / f"{assessor_drift.CANARIES_FOLDER}-{len(past) + 1}" if are_pairs_left else last.path
 
