@@ -220,8 +220,8 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int], *, waiting: b
     """Return the advice on the failed pairs, by the kinds of their failures; others are `waiting`."""
     if not waiting and set(failures) <= {TEXT_MISSING, TEXT_CUT}:
         return t(
-            " No model was asked about these, because their texts are missing; add them to the dataset, and"
-            " judge it again, with judge run in another --out."
+            " No model was asked about these, because their texts are missing; add them to the dataset and"
+            " judge it again; judge run needs another --out."
         )
     if not waiting and set(failures) <= {TEXT_MISSING, TEXT_CUT, CONTENT_FILTER}:
         return t(" The refusals of a content filter are final; another model may judge these pairs.")

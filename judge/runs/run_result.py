@@ -160,7 +160,7 @@ def explain_no_grades(run: str | Path, pairs: int, errors: Iterable[str | None])
         run=run,
         count=pairs,
         advice=Message(
-            "add the missing texts to the dataset, and judge it again, with judge run in another --out"
+            "add the missing texts to the dataset and judge it again; judge run needs another --out"
         )
         if {*errors} == {TEXT_MISSING}
         else Message("run the judge run or judge nightly command of this folder again"),

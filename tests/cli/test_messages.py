@@ -95,7 +95,7 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
     assert run_judge("run", write_rows(tmp_path / "d.jsonl", rows), *words).returncode == 3
     line = run_judge("score", tmp_path / "run").stderr
     assert line.endswith(
-        "; add the missing texts to the dataset, and judge it again, with judge run in another --out\n"
+        "; add the missing texts to the dataset and judge it again; judge run needs another --out\n"
     )
 
 
