@@ -18,6 +18,7 @@ from judge.dataset.query_builder import QueryBuilder
 from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, RowFormat
 from judge.errors import InputError
+from judge.messages import Message
 from judge.records import Query, Ranking
 
 
@@ -80,7 +81,8 @@ def open_dataset(
     if isinstance(source, Path):
         rows = read_rows(source, row_format, warnings.append)
         return QueryReader(str(source), source.name, rows, options, warnings=warnings)
-    return QueryReader("the dataset", "the dataset", row_format.read_mappings(source), options)
+    name = Message("the dataset")
+    return QueryReader(name, name, row_format.read_mappings(source), options)
 
 
 def open_trec_dataset(topics: Path, docs: Path, runs: Sequence[Path], options: TextOptions) -> QueryReader:

@@ -100,6 +100,9 @@ def test_each_template_is_recognised_in_its_text() -> None:
         Message("not in the baseline, so not compared: {engines}", engines=SeparatedNames(["a", "b"])),
         Message("{name}: {value}", name="x", value=Message("canaries are missing")),
         Message(
+            "{count:,} results have no text or title in {source}", count=2, source=Message("the dataset")
+        ),
+        Message(
             "stopped with {missing:,} of {total:,} unjudged: {reason}",
             missing=9,
             total=9,
