@@ -46,8 +46,7 @@ def check_together(config: Config) -> None:
         raise InputError(
             "--check takes a sample of labelled pairs; name their file with --qrels, or omit --check"
         )
-    if config.ray_address is not None and config.on != "ray":
-        raise InputError("--ray-address is that of a Ray cluster; add --on ray, or omit --ray-address")
+    _check_place(config)
     _check_prompts(config)
     _check_expected(config)
     if config.assessor == "deepeval":
@@ -57,6 +56,14 @@ def check_together(config: Config) -> None:
     for name in ("site_grades", "points", "answers", "failures", "explain"):
         if getattr(config, name):
             check_text_model(config, _name_option(name))
+
+
+def _check_place(config: Config) -> None:
+    """Raise InputError for options about a Ray cluster without one, or with one that is not used."""
+    if config.ray_address is not None and config.on != "ray":
+        raise InputError("--ray-address is that of a Ray cluster; add --on ray, or omit --ray-address")
+    if config.batch and config.on == "ray":
+        raise InputError("a batch runs at the provider, not on Ray; omit --batch or --on ray")
 
 
 def find_unfit_options(models: Iterable[str], options: Container[str], ignored: Container[str]) -> set[str]:

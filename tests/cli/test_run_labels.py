@@ -183,6 +183,7 @@ def test_other_labels_are_another_run(tmp_path: Path) -> None:
     [
         (("--check", "5"), "check takes a sample of labelled pairs; name their file with --qrels"),
         (("--ray-address", "ray://there"), "--ray-address is that of a Ray cluster; add --on ray"),
+        (("--batch", "--on", "ray"), "a batch runs at the provider, not on Ray; omit --batch or --on ray"),
         (("--qrels", "absent.txt"), "absent.txt"),
         (("--qrels", "{labels}"), "none of the rows (1) is about this run"),
     ],

@@ -316,6 +316,7 @@ def test_a_value_of_another_type_is_named(tmp_path: Path) -> None:
         (lambda: api.decide_order(folder, folder, 3), "plans is of type int, not a path"),
         (lambda: api.run(ROWS, "lexical", config=3), "config is of type int, not a path"),
         (lambda: api.score(folder, feedback=3), "feedback is of type int, not a path"),
+        (lambda: api.score(folder, embeddings=3), "there are no embeddings 3; write openai:NAME"),
         (lambda: api.compare([folder, folder]), "run is of type list, not a path"),
         (lambda: api.compare(judge.score(folder)), "run is of type RunResult, not a path"),
         (lambda: api.score(folder, 5), "measures has 5, not a name"),
