@@ -30,7 +30,7 @@ CHANGE_TEXTS: Mapping[Change, tuple[str, Bilingual]] = {
     "prompt": ("P", make_text("another prompt")),
     "scale": ("S", make_text("another scale, depth or number of repeats")),
     "assessor": ("A", make_text("another assessor")),
-    "assessor again": ("A", make_text("the baseline's assessor again")),
+    "assessor again": ("R", make_text("the baseline's assessor again")),
     "baseline": ("B", make_text("first night compared with a new baseline")),
     "queries": ("Q", make_text("other queries")),
 }

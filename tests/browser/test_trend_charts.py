@@ -49,7 +49,7 @@ def test_what_the_lines_are_is_said_as_they_are_drawn(browser: Browser, trend: P
     with open_page(browser, make_file_url(trend), locale="en-US") as result:
         first = result.page.locator("figcaption p").first
         expect(first).to_contain_text(
-            "Dotted lines: M = another model, A = the baseline's assessor again,"
+            "Dotted lines: M = another model, R = the baseline's assessor again,"
             " B = first night compared with a new baseline."
         )
         assert result.page.locator("svg.chart .changed").first.evaluate(DASHES) == "2px, 3px"

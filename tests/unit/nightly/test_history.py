@@ -174,6 +174,11 @@ def test_a_night_after_drift_is_of_the_baselines_assessor_again(
     assert trend.find_changes(make_nights(make_night("2026-05-01"), *records)) == ((), *changes)
 
 
+def test_each_change_has_a_letter_of_its_own() -> None:
+    letters = [letter for letter, _ in trend.CHANGE_TEXTS.values()]
+    assert len({*letters}) == len(letters)
+
+
 def test_what_is_unknown_for_a_night_is_held_against_the_last_that_knew() -> None:
     down = make_night("2026-05-02", served=[], queries=0, query_drift=None)
     after = make_night("2026-05-03", served=["other"])
