@@ -189,7 +189,7 @@ def _check_header(location: str, header: list[str], row_format: RowFormat) -> No
             queries := row_format.explain_missing_snippets(location, names)
         ):
             raise InputError(queries)
-        advice = row_format.advise_rename(missing)
+        advice = row_format.advise_rename(missing, names)
         listed = NameList(map(repr, missing.values()))
         raise make_header_error(location, listed, header, advice, wanted=missing.values())
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import starmap
 from math import isfinite
 from numbers import Real
 from typing import Any, TypeVar
@@ -23,6 +24,8 @@ FIELDS = frozenset(
 )
 #: Fields that `--columns` can rename. Without `-m expected`, `expected` is an extra column like any other.
 COLUMN_FIELDS = tuple(sorted({*FIELDS, "expected"}))
+#: The name of a column that needs no quotation marks in `--columns`.
+_PLAIN_NAME = re.compile(r"[^\s,='\"]+")
 #: Fields of the query in a nested record; the other ones belong to a result.
 _QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})
 #: Fields of a flat row that a nested record has within 'engines' only.
@@ -97,13 +100,22 @@ class RowFormat:
         """Return the name of the field `name` in the file."""
         return self.columns.get(name, name)
 
-    def advise_rename(self, missing: Iterable[str]) -> Message:
-        """Return what to do about the `missing` fields of a file."""
+    def advise_rename(self, missing: Collection[str], names: Collection[str]) -> Message:
+        """Return what to do about the `missing` fields of a file, which has columns called `names`.
+
+        The option names all columns that differ from a field in upper and lower case only.
+        """
         if not self.is_of_dataset:
             return Message("Rename the one that holds it (case and spaces matter)")
+        columns = dict.fromkeys(missing, "NAME")
+        for name in map(str, names):
+            field = name.casefold()
+            is_field = field in missing or (field in COLUMN_FIELDS and field not in (*names, *self.columns))
+            if is_field and _PLAIN_NAME.fullmatch(name):
+                columns[field] = name
         return Message(
             "Rename the one that holds it (case and spaces matter), or name it: {option}",
-            option=OptionName(f"--columns {','.join(f'{field}=NAME' for field in missing)}"),
+            option=OptionName(f"--columns {','.join(starmap('{}={}'.format, columns.items()))}"),
         )
 
     def explain_missing_snippets(self, location: str, names: Collection[str]) -> Message | None:
@@ -211,7 +223,7 @@ class RowFormat:
                 place=location,
                 name=column,
                 fields=list(record)[:20],
-                advice=self.advise_rename([name]),
+                advice=self.advise_rename([name], record),
             )
 
     def _expand_nested(self, parent: str, record: Mapping[str, Any]) -> Iterator[InputRow]:

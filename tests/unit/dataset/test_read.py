@@ -448,6 +448,10 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
             " snippet=NAME",
         ),
         (
+            '{"Query": "q", "Snippet": "s", "query_id": "i", "Query_ID": "j", "Rank": 1, "My Url": "u"}\n',
+            "--columns query=Query,snippet=Snippet,rank=Rank",
+        ),
+        (
             '{"query": "q", "text": "s"}\n',
             "d.jsonl:1: there is no field 'snippet', only 'query', 'text'. If one of them holds the texts of"
             " results, name it: --columns snippet=NAME. If the file holds queries only, get their results"
@@ -457,7 +461,7 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
             '{"Query": "q", "snippet": "s"}\n',
             "d.jsonl:1: field 'query' is missing; the row has the fields ['Query', 'snippet']. Rename"
             " the one that holds it (case and spaces matter), or name it: --columns"
-            " query=NAME",
+            " query=Query",
         ),
         ('{"query": null, "snippet": "s"}\n', "field 'query' is missing; every row needs the query's text"),
         ("", "holds no rows"),
