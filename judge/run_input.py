@@ -130,7 +130,7 @@ def _make_row_format(config: Config) -> RowFormat:
             if not column:
                 example = f"{name}=COLUMN" if name in COLUMN_FIELDS else "snippet=text"
                 raise InputError(
-                    "--columns is {option!r}; it is FIELD=COLUMN, such as {example}",
+                    "--columns is {option!r}; it must be FIELD=COLUMN, such as {example}",
                     option=option,
                     example=example,
                 )

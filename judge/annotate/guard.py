@@ -55,7 +55,7 @@ def make_policy(host: str, port: int, token: str) -> Policy:
     cannot hold.
     """
     if not _NAME.fullmatch(host) or (":" in host and _parse_address(host) is None):
-        raise InputError("--host is {host!r:.80}; it is a name or an address without a port", host=host)
+        raise InputError("--host is {host!r:.80}; it must be a name or an address without a port", host=host)
     if not _TOKEN.fullmatch(token):
         raise InputError("--token has 8 to 200 letters, digits, '-', '.', '_' and '~'")
     plain = _parse_address(host)

@@ -164,7 +164,7 @@ def apply_language_option(arguments: Sequence[str]) -> list[str]:
         else:
             language = value if equals else next(rest, "")
             if language not in UI_LANGUAGES:
-                raise InputError("--ui-lang is {language!r:.80}; it is en or zh", language=language)
+                raise InputError("--ui-lang is {language!r:.80}; it must be en or zh", language=language)
             _language.set(UI_LANGUAGES[language])
     if _language.get().lacks_catalogue:
         line = "messages are in English, because judge/messages/zh.mo is missing; install judge to make it"

@@ -100,7 +100,7 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
         options = config.engine_tables.get(class_name, {}).get("options", {})
         if not isinstance(options, Mapping):
             raise InputError(
-                "[collect.engines.{name}] options is {value!r:.80}; it is a table",
+                "[collect.engines.{name}] options is {value!r:.80}; it must be a table",
                 name=class_name,
                 value=options,
             )
@@ -218,7 +218,7 @@ def _check_request(place: str, table: EngineTable) -> None:
     """Raise InputError when the method or a header is none of HTTP; the text of a header may be secret."""
     if table.method and not _TOKEN.fullmatch(table.method):
         raise InputError(
-            "{place} method is {value!r:.80}; it is an HTTP method such as GET or POST",
+            "{place} method is {value!r:.80}; it must be an HTTP method such as GET or POST",
             place=place,
             value=table.method,
         )
@@ -242,7 +242,7 @@ def _find_placeholders(*templates: object) -> set[str]:
 def _split_address(place: str, url: str) -> tuple[str, str]:
     """Return the server in `url`, which --base-url may replace, and the rest."""
     invalid = InputError(
-        "{place} url is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}",
+        "{place} url is {url!r:.80}; it must be like https://host/search?q={{query}}&n={{count}}",
         place=place,
         url=url,
     )

@@ -159,7 +159,9 @@ def _describe_invalid(
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
         option, value = f"{key}.{detail['loc'][1]}", detail["input"]
-        requirement = Message("it is {expected}", expected=_EXPECTED[detail["type"].removesuffix("_type")])
+        requirement = Message(
+            "it must be {expected}", expected=_EXPECTED[detail["type"].removesuffix("_type")]
+        )
     else:
         value = values[name]
     return Message(
@@ -193,7 +195,7 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> M
     inside = (part for option in get_args(field.annotation) for part in getattr(option, "__metadata__", ()))
     for part in (field, *(part for part in inside if isinstance(part, FieldInfo))):
         if part.description:
-            return Message("it is {expected}", expected=part.description)
+            return Message("it must be {expected}", expected=part.description)
     context = detail.get("ctx", {})
     if "ge" in context:
         return Message("it must be at least {least}", least=context["ge"])
@@ -205,10 +207,10 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo, key: str) -> M
         example = extra["option"].example if isinstance(extra, dict) else ""  # type: ignore[union-attr]
         if example and kind in _SHOWN_BY_EXAMPLE:
             return Message(
-                "it is {expected}, such as {key} = {example}",
+                "it must be {expected}, such as {key} = {example}",
                 expected=_EXPECTED[kind],
                 key=key,
                 example=example,
             )
-        return Message("it is {expected}", expected=_EXPECTED[kind])
+        return Message("it must be {expected}", expected=_EXPECTED[kind])
     return Message(detail["msg"])

@@ -114,7 +114,7 @@ def split_prices(value: object) -> tuple[str, ...]:
         name, _, price = text.rpartition("=")
         if text != "list" and (not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip())):
             raise InputError(
-                "--costs is {value!r}; it is {form} per 1,000 queries, or list",
+                "--costs is {value!r}; it must be {form} per 1,000 queries, or list",
                 value=text if isinstance(value, Mapping | Sequence) else value,
                 form=OptionName("--costs ENGINE=USD"),
             )
@@ -133,8 +133,8 @@ def split_weights(value: object) -> tuple[str, ...]:
         is_number = re.fullmatch(r"[0-9]*\.?[0-9]+", weight) and float(weight) > 0
         if name not in WEIGHTED_DIMENSIONS or name in names[:number] or not is_number:
             raise InputError(
-                "--weights is {value!r}; it is {form} with weights above 0, each of these names at most once:"
-                " {names}",
+                "--weights is {value!r}; it must be {form} with weights above 0, each of these names at most"
+                " once: {names}",
                 value=text if isinstance(value, Mapping | Sequence) else value,
                 form=OptionName("--weights NAME=WEIGHT"),
                 names=SeparatedNames(WEIGHTED_DIMENSIONS),
@@ -158,7 +158,7 @@ def _read_addresses(value: object) -> object:
         name, _, url = str(text).partition("=")
         if not (name and url):
             raise InputError(
-                "--base-url is {value!r:.80}; it is NAME=URL, e.g. searxng=http://localhost", value=text
+                "--base-url is {value!r:.80}; it must be NAME=URL, e.g. searxng=http://localhost", value=text
             )
     return dict(str(text).split("=", 1) for text in value)
 

@@ -32,9 +32,11 @@ def check_together(config: Config) -> None:
             "a model is named twice in {names!r}; name each member of a panel once", names=[*models]
         )
     if config.as_of is not None and not is_day(config.as_of):
-        raise InputError("--as-of is {value!r}; it is a day such as 2026-05-01", value=config.as_of)
+        raise InputError("--as-of is {value!r}; it must be a day such as 2026-05-01", value=config.as_of)
     if config.out is not None and Path(config.out).name in ("", ".."):
-        raise InputError("--out is {value!r}; it is a run's own folder, such as runs/one", value=config.out)
+        raise InputError(
+            "--out is {value!r}; it must be a run's own folder, such as runs/one", value=config.out
+        )
     if not 1 <= config.grading.relevant_from <= config.grading.top:
         raise InputError(
             "--relevant-from is {value!r}; with {scale} it is 1 to {top}",

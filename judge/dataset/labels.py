@@ -253,7 +253,7 @@ def choose_label_scale(
     scale, and for yes where the grade 1 is not relevant.
     """
     if name not in (None, "graded", "binary"):
-        raise InputError("--labels-scale is {value!r}; it is graded or binary", value=name)
+        raise InputError("--labels-scale is {value!r}; it must be graded or binary", value=name)
     top, labels = max(grades), tuple(labels)
     fits = run is not None and top <= run.top and not any(label.word for label in labels)
     name = name or (run.name if run and fits else "graded" if top > 1 else "binary")

@@ -77,7 +77,7 @@ class NightContext:
 def load_context(toml: Path, day: str) -> NightContext:
     """Return what `toml` asks for on `day`; raise InputError when an option or `day` is wrong."""
     if not is_day(day):
-        raise InputError("--date is {day!r}; it is a day such as 2026-05-01", day=day)
+        raise InputError("--date is {day!r}; it must be a day such as 2026-05-01", day=day)
     if not toml.exists():
         raise InputError("{file}: no such file; {advice}", file=toml, advice=_FIRST_TOML)
     rules, config = NightlyConfig.load(read_section(toml, "nightly"), toml), Config.load(toml)

@@ -40,7 +40,7 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     """
     if kind not in KINDS:
         kinds = SeparatedNames(KINDS)
-        raise InputError("--print-schedule is {kind!r}; it is one of {kinds}", kind=kind, kinds=kinds)
+        raise InputError("--print-schedule is {kind!r}; it must be one of {kinds}", kind=kind, kinds=kinds)
     here = Path.cwd()
     language = ["--ui-lang", t.language] if t.language != ENGLISH.language else []
     words = (sys.executable, "-m", "judge", "nightly", str(toml), *language)

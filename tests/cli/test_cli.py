@@ -246,7 +246,7 @@ def write_results(folder: Path, text: str) -> None:
         (["run", example.find_dataset(), "-m", "lexical", "--repeats", 0], "--repeats is 0;"),
         (["run", example.find_dataset(), "-m", "lexical", "--costs", "a=x"], "--costs is 'a=x';"),
         (["run", example.find_dataset(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
-        (["run", example.find_dataset(), "-m", "lexical", "--price", "cheap"], "--price is 'cheap'; it is"),
+        (["run", example.find_dataset(), "-m", "lexical", "--price", "cheap"], "--price is 'cheap'; it must"),
         (["run", example.find_dataset(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),
         (["run", example.find_dataset(), example.find_dataset(), "-m", "lexical"], "a run has one"),
         (["run", "--run", "x.run", "-m", "lexical"], "--topics"),
@@ -299,8 +299,8 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
     toml.write_text('modle = "lexical"\n', "utf-8-sig")
     assert "did you mean 'model'" in run_judge("run", example.find_dataset(), "--config", toml).stderr
     for line, text in {
-        'depth = "ten"': "depth is 'ten'; it is a whole number",
-        "columns = false": 'columns is false; it is a table such as {snippet = "text"}',
+        'depth = "ten"': "depth is 'ten'; it must be a whole number",
+        "columns = false": 'columns is false; it must be a table such as {snippet = "text"}',
     }.items():
         toml.write_text(f'model = "lexical"\n{line}\n')
         stderr = run_judge("run", example.find_dataset(), "--config", toml).stderr

@@ -78,14 +78,17 @@ def test_the_option_overrides_the_locale() -> None:
     ("arguments", "value"), [("--ui-lang fr demo", "'fr'"), ("demo --ui-lang", "''"), ("--ui-lang=", "''")]
 )
 def test_an_unknown_language_is_a_mistake_in_the_arguments(arguments: str, value: str) -> None:
-    with use_locale_language({}), pytest.raises(InputError, match=f"^--ui-lang is {value}; it is en or zh$"):
+    with (
+        use_locale_language({}),
+        pytest.raises(InputError, match=f"^--ui-lang is {value}; it must be en or zh$"),
+    ):
         apply_language_option(arguments.split())
 
 
 def test_commands_take_the_option(tmp_path: Path) -> None:
     result = run_judge("--ui-lang", "xx", "measures")
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == "judge: --ui-lang is 'xx'; it is en or zh\n"
+    assert result.stderr == "judge: --ui-lang is 'xx'; it must be en or zh\n"
     assert run_judge("report", tmp_path / "none", "--ui-lang", "en").returncode == 2
     for words in ((), ("run",), ("baseline",), ("baseline", "set")):
         assert "--ui-lang <en|zh>" in run_judge(*words, "--help").stdout

@@ -102,9 +102,9 @@ def test_a_run_whose_texts_are_all_missing_needs_them(tmp_path: Path) -> None:
 @check_each(
     ("words", "expected"),
     [
-        (("--as-of", "nonsense"), "--as-of is 'nonsense'; it is a day such as 2026-05-01"),
-        (("--columns", "snippet"), "--columns is 'snippet'; it is FIELD=COLUMN, such as snippet=COLUMN"),
-        (("--columns", "nonsense"), "--columns is 'nonsense'; it is FIELD=COLUMN, such as snippet=text"),
+        (("--as-of", "nonsense"), "--as-of is 'nonsense'; it must be a day such as 2026-05-01"),
+        (("--columns", "snippet"), "--columns is 'snippet'; it must be FIELD=COLUMN, such as snippet=COLUMN"),
+        (("--columns", "nonsense"), "--columns is 'nonsense'; it must be FIELD=COLUMN, such as snippet=text"),
         (("--columns", "snipet=text"), "a field is one of date, docno, "),
         (
             ("--columns", "snippet=text,query=text"),

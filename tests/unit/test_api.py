@@ -177,7 +177,7 @@ def test_data_that_is_no_dataset_is_refused_with_what_to_give() -> None:
 def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
     run = tmp_path / "x"
     judge.run(ROWS, model="lexical", out=str(run))
-    with pytest.raises(judge.InputError, match=r"^labels_scale is 'five'; it is graded or binary"):
+    with pytest.raises(judge.InputError, match=r"^labels_scale is 'five'; it must be graded or binary"):
         judge.agree(run, run / "qrels.txt", cast("Any", "five"))
     with pytest.raises(judge.InputError, match="no plan was named"):
         judge.decide_order(run, run / "qrels.txt", [])

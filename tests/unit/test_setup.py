@@ -95,7 +95,7 @@ def test_a_grade_above_the_scale_is_refused(
 
 @check_each("out", ["", ".", "./", "..", "runs/.."])
 def test_a_run_has_a_folder_of_its_own(out: str) -> None:
-    with pytest.raises(InputError, match=r"^--out is '.*'; it is a run's own folder, such as runs/one"):
+    with pytest.raises(InputError, match=r"^--out is '.*'; it must be a run's own folder, such as runs/one"):
         Config(out=out)
 
 
@@ -113,7 +113,7 @@ def test_numbers_of_numpy_become_those_of_python() -> None:
     assert repr(config) == repr(Config(**counts, top_p=0.5))
     others: list[Any] = [True, np.True_, 2.0, np.float64(2), np.array([2]), "2"]
     for value in others:
-        with pytest.raises(InputError, match=r"^--depth is .*; it is a whole number$"):
+        with pytest.raises(InputError, match=r"^--depth is .*; it must be a whole number$"):
             Config(depth=value)
 
 

@@ -50,25 +50,25 @@ def describe(text: str) -> str:
     ("line", "words"),
     [
         ("depth = -1", "depth is -1; it must be at least 1"),
-        ("depth = true", "depth is true; it is a whole number"),
-        ("temperature = nan", "temperature is nan; it is a number such as 0.5"),
-        ("seed = 'a'", "seed is 'a'; it is a whole number, such as seed = 1"),
-        ("topics = 3", 'topics is 3; it is a text, such as topics = "topics.tsv"'),
-        ("panel = 3", 'panel is 3; it is a list of texts, such as panel = ["dashscope:NAME"]'),
+        ("depth = true", "depth is true; it must be a whole number"),
+        ("temperature = nan", "temperature is nan; it must be a number such as 0.5"),
+        ("seed = 'a'", "seed is 'a'; it must be a whole number, such as seed = 1"),
+        ("topics = 3", 'topics is 3; it must be a text, such as topics = "topics.tsv"'),
+        ("panel = 3", 'panel is 3; it must be a list of texts, such as panel = ["dashscope:NAME"]'),
         (
             "price = [1]",
-            "price is [1]; it is the price of input, output and, as a third number, cached tokens in USD per"
-            " million: price = [0.4, 1.2]",
+            "price is [1]; it must be the price of input, output and, as a third number, cached tokens in USD"
+            " per million: price = [0.4, 1.2]",
         ),
         (
             "costs = 'tavily'",
-            "costs is 'tavily'; it is costs = { tavily = 8.0, own = 0.3 } per 1,000 queries, or list",
+            "costs is 'tavily'; it must be costs = { tavily = 8.0, own = 0.3 } per 1,000 queries, or list",
         ),
         ("columns = { snipet = 'text' }", "columns has the field 'snipet'; a field is one of "),
-        ("measures = 5", 'measures is 5; it is a list of measures such as ["nDCG@10", "AP@10"]'),
+        ("measures = 5", 'measures is 5; it must be a list of measures such as ["nDCG@10", "AP@10"]'),
         ("measures = ['AP@50']", "measures: AP@50 needs more ranks than are judged (depth = 10); use @10 at"),
         ("measures = ['nope']", "measures: there is no measure 'nope'"),
-        ("as_of = 2026-05-01T10:00:00", "as_of is 2026-05-01 10:00:00; it is a day such as"),
+        ("as_of = 2026-05-01T10:00:00", "as_of is 2026-05-01 10:00:00; it must be a day such as"),
         ("prompts = 'nodir'", "prompts: nodir/zh/graded.jinja: no such prompt"),
         (
             "budget = 1.0",
@@ -83,13 +83,13 @@ def describe(text: str) -> str:
         ("source = 'x'", "unknown option 'source'; did you mean 'store'?"),
         ("[nightly]\nsource = 'x'", "[nightly] unknown option 'source'"),
         ("repeats = 1001", "repeats is 1001; it must be at most 100"),
-        ('out = "a\\u0000b"', "out is 'a\\x00b'; it is a text without the character NUL"),
+        ('out = "a\\u0000b"', "out is 'a\\x00b'; it must be a text without the character NUL"),
         ("[nightly]\nmeasures = ['nope']", "[nightly] measures: there is no measure 'nope'"),
         (
             "[nightly]\nfolder = 'q.txt'",
             "[nightly] folder: q.txt: is a file, not a folder; name another one",
         ),
-        ("[nightly]\nmin_drop = true", "[nightly] min_drop is true; it is a share from 0 to 1"),
+        ("[nightly]\nmin_drop = true", "[nightly] min_drop is true; it must be a share from 0 to 1"),
         (
             "[nightly]\nwebhook = {url_env = 'NO_HOOK'}",
             "[nightly] webhook: the environment variable 'NO_HOOK'",
@@ -157,9 +157,9 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
             '"nowhere',
             "[collect] 'nowhere127.0.0.1:9' is not the address of a server; give one such as https",
         ),
-        ('"q.txt"', '"q.txt"\nout = 3', "[collect] out is 3; it is a text"),
+        ('"q.txt"', '"q.txt"\nout = 3', "[collect] out is 3; it must be a text"),
         ('queries = "q.txt"\n', "", "[collect] queries is missing; add it"),
-        ('["searxng"]', "['http:a']\nengines.a.url = 3", "[collect.engines.a] url is 3; it is a text"),
+        ('["searxng"]', "['http:a']\nengines.a.url = 3", "[collect.engines.a] url is 3; it must be a text"),
         (
             '["searxng"]',
             "['http:a']\nengines.a.result = 'items'",

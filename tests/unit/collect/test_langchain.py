@@ -255,7 +255,7 @@ def test_what_is_wrong_with_options_is_said_without_their_values(
 
 def test_options_are_a_table(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    with pytest.raises(InputError, match="options is 3; it is a table"):
+    with pytest.raises(InputError, match="options is 3; it must be a table"):
         collect_wrapped(tmp_path, "Hosted", 3)
 
 

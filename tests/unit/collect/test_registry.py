@@ -39,16 +39,16 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ),
         ("brave", {"base_urls": {"brave": "ftp://x"}}, "is not the address of a server"),
         ("brave", {"base_urls": {"brave": "http://me:word@localhost"}}, "user or password"),
-        ("http:mine", {"engine_tables": {"mine": {**TABLE, "url": "mine"}}}, "url is 'mine'; it is"),
+        ("http:mine", {"engine_tables": {"mine": {**TABLE, "url": "mine"}}}, "url is 'mine'; it must be"),
         (
             "http:mine",
             {"engine_tables": {"mine": {**TABLE, "url": "https://{query}/x"}}},
-            "it is like https",
+            "it must be like https",
         ),
         (
             "http:mine",
             {"engine_tables": {"mine": {**TABLE, "url": "https://[x/?q={query}"}}},
-            "it is like https",
+            "it must be like https",
         ),
         (
             "http:mine",
@@ -68,25 +68,33 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         (
             "http:mine",
             {"engine_tables": {"mine": {"url": TABLE["url"]}}},
-            "results is missing; it is the path",
+            "results is missing; it must be the path",
         ),
         (
             "http:mine",
             {"engine_tables": {"mine": {**TABLE, "colour": "red"}}},
             "unknown option 'colour'",
         ),
-        ("http:mine", {"engine_tables": {"mine": {**TABLE, "page": True}}}, "page is true; it is a whole"),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "page": True}}},
+            "page is true; it must be a whole",
+        ),
         ("http:mine", {"engine_tables": {"mine": {**TABLE, "page": 0}}}, "page is 0; it must be at least 1"),
         (
             "http:mine",
             {"engine_tables": {"mine": {**TABLE, "fields": {"rank": "x"}}}},
             "unknown option 'rank'",
         ),
-        ("http:mine", {"engine_tables": {"mine": {**TABLE, "fields": {"url": 3}}}}, "url is 3; it is a path"),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "fields": {"url": 3}}}},
+            "url is 3; it must be a path",
+        ),
         (
             "http:mine",
             {"engine_tables": {"mine": {**TABLE, "headers": {"X": 3}}}},
-            "headers.X is 3; it is",
+            "headers.X is 3; it must be",
         ),
         ("langchain:DuckDuckGoSearchAPIWrapper", {}, "its order measures no engine"),
         ("langchain:ddgs:DDGS", {}, "sorts results on this machine"),
@@ -109,14 +117,14 @@ def test_a_wrong_header_is_named_without_the_others_which_may_hold_a_key() -> No
     headers = {"Authorization": "Bearer canary-5b1d9f", "X-Limit": 3}
     with pytest.raises(InputError) as caught:
         open_names("http:mine", engine_tables={"mine": {**TABLE, "headers": headers}})
-    assert str(caught.value) == "[collect.engines.mine] headers.X-Limit is 3; it is a text"
+    assert str(caught.value) == "[collect.engines.mine] headers.X-Limit is 3; it must be a text"
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"method": "GET NOW"}, "method is 'GET NOW'; it is an HTTP method such as GET or POST"),
-        ({"method": "得到"}, "method is '得到'; it is an HTTP method such as GET or POST"),
+        ({"method": "GET NOW"}, "method is 'GET NOW'; it must be an HTTP method such as GET or POST"),
+        ({"method": "得到"}, "method is '得到'; it must be an HTTP method such as GET or POST"),
         ({"headers": {"X Limit": "3"}}, "headers: 'X Limit' is not the name of a header"),
         ({"headers": {"": "3"}}, "headers: '' is not the name of a header"),
         ({"headers": {"A": "1", "X-Limit": "3\r\nX: 4"}}, "headers.X-Limit has a line break or another"),
@@ -173,12 +181,15 @@ def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -
         ("", "queries is missing; add it"),
         ('queries = "q.txt"', "engine is missing; add it"),
         ('queries = "q.txt"\nengine = []\nout = "d"', "no engine was named"),
-        ('queries = "q.txt"\nengine = "brave"', "engine is 'brave'; it is a list of texts"),
-        ("queries = 3", "queries is 3; it is a text"),
+        ('queries = "q.txt"\nengine = "brave"', "engine is 'brave'; it must be a list of texts"),
+        ("queries = 3", "queries is 3; it must be a text"),
         ("dept = 3", "did you mean 'depth'"),
-        ("depth = true", "depth is true; it is a whole number"),
+        ("depth = true", "depth is true; it must be a whole number"),
         ('queries = "q"\nengine = ["brave"]\nout = "d"\nrate = 0', "rate is 0"),
-        ('queries = "q"\nengine = ["brave"]\nout = "d"\ntimeout = inf', "timeout is inf; it is a number"),
+        (
+            'queries = "q"\nengine = ["brave"]\nout = "d"\ntimeout = inf',
+            "timeout is inf; it must be a number",
+        ),
     ],
 )
 def test_bad_options_are_named(table: str, expected: str, tmp_path: Path) -> None:

@@ -207,11 +207,11 @@ def open_webhook(table: dict[str, Any], environ: Mapping[str, str]) -> Webhook:
     [
         (
             {"kind": "pager", "url_env": "HOOK"},
-            "kind is 'pager'; it is json, feishu, dingtalk, wecom or",
+            "kind is 'pager'; it must be json, feishu, dingtalk, wecom or",
         ),
         ({"kind": "slack"}, "url_env is missing"),
         ({"url_env": "HOOK", "url": "https://x.example/secret"}, "unknown option 'url'"),
-        ({"url_env": 3}, "url_env is 3; it is the name of the environment variable"),
+        ({"url_env": 3}, "url_env is 3; it must be the name of the environment variable"),
         ({"url_env": "https://x.example/s"}, "url_env is not a name such as MY_KEY .its value"),
         ({"url_env": "HOOK", "secret_env": "SEC" + 64 * "0"}, "secret_env is not a name"),
         ({"url_env": "NONE"}, "the environment variable 'NONE' is not set"),

@@ -113,7 +113,7 @@ def test_every_place_is_filled_in(kind: str) -> None:
 
 
 def test_an_unknown_kind_and_a_path_that_breaks_the_line_are_refused() -> None:
-    with pytest.raises(InputError, match="'launchd'; it is one of cron, systemd, github"):
+    with pytest.raises(InputError, match="'launchd'; it must be one of cron, systemd, github"):
         make_schedule("launchd", Path("judge.toml"))
     with pytest.raises(InputError, match="control character"):
         make_schedule("cron", Path("a\n* * * * * rm"))
