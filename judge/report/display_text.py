@@ -163,6 +163,8 @@ def _rename(value: Any, names: Mapping[str, DisplayName], *, holds_engines: bool
 _NAME = re.compile(f"{ISOLATE}(.*?){END}", re.DOTALL)
 #: A hyphen that is the sign of a number: nothing, a space or a bracket stands before it.
 _SIGN = re.compile(r"(?<![^\s(（\[，：；])-(?=\d)")
+#: An option of a command, as a group.
+_OPTION = re.compile(r"(?<![\w-])(--?[a-z][a-z-]*)")
 
 
 def set_minus_signs(text: str) -> str:
@@ -190,9 +192,16 @@ def _mark_parts(text: str, mark_name: Callable[[str], Markup]) -> Markup:
     # The odd parts are the names.
     parts = enumerate(_NAME.split(text))
     return Markup("").join(
-        mark_name(part) if at % 2 else escape(" − " if part == " - " else set_minus_signs(part))
+        mark_name(part) if at % 2 else _mark_options(" − " if part == " - " else set_minus_signs(part))
         for at, part in parts
     )
+
+
+def _mark_options(text: str) -> Markup:
+    """Return the text escaped, with options such as `--save` that no line breaks behind a hyphen."""
+    parts = enumerate(_OPTION.split(text))
+    mark_option = Markup('<span class="whole">{}</span>').format
+    return Markup("").join(mark_option(part) if at % 2 else escape(part) for at, part in parts)
 
 
 def _mark_name(name: str) -> Markup:

@@ -194,7 +194,8 @@ def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None
     command = f"judge selftest -m lexical --out {out} with the same options, then judge score {out} --save."
     assert f"run {command}\n" in shown
     assert shown.index(" one, two: ") < shown.index("There is no self-test of lexical/graded")
-    assert "judge selftest -m lexical" in (out / "report.html").read_text(encoding="utf-8")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert 'judge selftest <span class="whole">-m</span> lexical' in page
 
     # A file with the options of a run can have batch = true; the model has no Batch API.
     tested = run_selftest(Config.load(model="lexical", out=str(out), batch=True))

@@ -69,6 +69,13 @@ def test_names_keep_their_hyphens_and_a_hyphen_between_two_is_a_minus() -> None:
     assert mark_names(sentence) == "<bdi>-5 &lt;b&gt;</bdi> − <bdi>b -6</bdi>: −0.5"
 
 
+def test_no_line_breaks_behind_the_hyphens_of_an_option() -> None:
+    assert mark_names("a well-known run: judge selftest -m a-b --max-calls 5") == (
+        'a well-known run: judge selftest <span class="whole">-m</span> a-b'
+        ' <span class="whole">--max-calls</span> 5'
+    )
+
+
 def test_a_name_in_a_column_breaks_behind_marks_and_a_long_word_is_shortened() -> None:
     assert mark_row_name("bing_cn_2026") == '<bdi class="whole">bing_cn_2026</bdi>'
     assert mark_row_name("internal_hybrid & reranker") == (
