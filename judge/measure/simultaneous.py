@@ -37,6 +37,9 @@ MIN_GROUP_SIZE = 10
 MIN_QUERIES, MIN_SHARE = 20, 0.75
 #: A variance below this share of the largest squared difference is rounding.
 _NO_VARIANCE = 1e-12
+#: How the error of a bounded mean is divided among the bounds by its least value, its second least one and so
+#: on: a column that lacks variance in many resamples has few values that are not equal.
+_ERROR_SHARES = (0.8, 0.1, 0.05, 0.05)
 #: The standard normal quantile of 0.8, the power that planning asks for.
 _POWER_QUANTILE = NormalDist().inv_cdf(0.8)
 
@@ -212,19 +215,27 @@ def _bound_means(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the low and high ends and the p-values of the means of (queries, columns) differences.
 
-    They hold for any distribution. With probability (1 - q)^n, more than the share q of all differences lie
-    below the least of n. So, with q at 5% divided by two sides and the number of `tests`, the mean is at
-    least (1 - q)·least - q·`limit`, and likewise above (Wilks 1941, tolerance limits). p is the level at
-    which the interval begins to contain 0.
+    They hold for any distribution. The share of all differences that lie below the j-th least of n is at most
+    q with the probability that a binomial(n, q) is j or more. Then the mean is at least
+    (1 - q)·that difference - q·`limit`, and likewise above (Wilks 1941, tolerance limits). The error is 5%
+    divided by two sides, the number of `tests`, and among the differences by `_ERROR_SHARES`. The narrowest
+    of these bounds counts. p is the level at which the interval begins to contain 0.
     """
+    from scipy.special import bdtr, betaincinv  # takes longer to import than a small run takes to score
+
     count = (~np.isnan(differences)).sum(0)
-    share = ((1 - LEVEL) / 2 / tests) ** (1 / count)
-    least, most = np.nanmin(differences, axis=0), np.nanmax(differences, axis=0)
-    below, above = widening
-    low = share * least - (1 - share) * limit - below
-    high = share * most + (1 - share) * limit + above
-    distance = np.maximum((limit + least) / (limit + below), (limit - most) / (limit + above))
-    return low, high, np.minimum(1.0, 2 * tests * np.maximum(1.0, distance) ** -count)
+    ends, levels = [], []
+    for sign, wider in zip((1.0, -1.0), widening, strict=True):
+        ascending = np.sort(sign * differences, axis=0)
+        bounds = []
+        for rank, error_share in enumerate(_ERROR_SHARES):
+            value = ascending[rank]
+            share = betaincinv(rank + 1, count - rank, 1 - (1 - LEVEL) / 2 / tests * error_share)
+            bounds.append((1 - share) * value - share * limit)
+            share_at_0 = np.maximum(divide(value - wider, value + limit, 0.0), 0.0)
+            levels.append(bdtr(rank, count, share_at_0) / error_share)
+        ends.append(sign * (np.max(bounds, axis=0) - wider))
+    return ends[0], ends[1], np.minimum(1.0, 2 * tests * np.min(levels, axis=0))
 
 
 def compute_detectable_difference(sd: float, queries: int, critical: float) -> float:

@@ -215,16 +215,34 @@ def test_a_column_without_variance_in_many_resamples_leaves_the_critical_value_t
 
 
 def test_a_column_that_is_not_tested_has_bounds_from_its_extreme_values() -> None:
-    """Of 19 differences from .5 to .9, in a family of 2, with a largest possible difference of 1."""
+    """Of 19 differences from .5 to .9, in a family of 2, with a largest possible difference of 1.
+
+    Four fifths of the error of 5% are for the extreme values.
+    """
     differences = np.full((100, 2), np.nan)
     differences[:, 0] = np.random.default_rng(9).normal(0.2, 1.0, 100)
     differences[:19, 1] = np.linspace(0.5, 0.9, 19)
     test = compare_means(differences[:, None], largest_values=np.array([1.0]))[0]
-    share = (0.05 / 4) ** (1 / 19)
+    share = (0.04 / 4) ** (1 / 19)
     assert test.low[1] == pytest.approx(share * 0.5 - (1 - share))
     assert test.high[1] == pytest.approx(share * 0.9 + (1 - share))
-    assert test.p[1] == pytest.approx(4 / 1.5**19)
+    assert test.p[1] == pytest.approx(4 / 0.8 / 1.5**19)
     assert (test.low[1] > 0) == (test.p[1] < 0.05)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("others", "error_share"), [([0.0], 0.1), ([0.0, -1.0], 0.05)])
+def test_few_other_values_do_not_hide_that_nearly_all_differences_are_equal(
+    others: list[float], error_share: float, sign: int
+) -> None:
+    """The limit of Clopper and Pearson is the largest share of queries that may be like the others."""
+    differences = sign * np.append(np.full(31 - len(others), 1.0), others)
+    test = compare_means(differences[:, None, None], largest_values=np.array([1.0]))[0]
+    limit = scipy.stats.binomtest(len(others), 31, alternative="less").proportion_ci(1 - 0.025 * error_share)
+    assert not test.tested[0]
+    assert sign * (test.low, test.high)[sign < 0][0] == pytest.approx(1 - 2 * limit.high)
+    at_half = scipy.stats.binom.cdf(len(others), 31, 0.5)
+    assert test.p[0] == pytest.approx(2 * at_half / error_share)
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=6, max_size=19), st.floats(0, 0.3), st.sampled_from([-1.0, 1.0]))
