@@ -18,7 +18,7 @@ from judge.parsing.remarks import (
 from judge.parsing.stated_scale import BINARY_RUBRIC, RUBRIC, names_other_scale
 from judge.parsing.stated_values import EXPLAINS, find_values
 from judge.parsing.tolerant_json import simplify_prose
-from judge.parsing.vocabulary import ANY_WORD, REASON_LABELS, build_label_pattern, is_contrary
+from judge.parsing.vocabulary import ANY_WORD, LABEL_LEAD, REASON_LABELS, build_label_pattern, is_contrary
 from judge.records import Scale
 
 #: A grade that prose says the snippet asks for.
@@ -122,9 +122,14 @@ _HELPS_NOT = compile_filtered(
     rf"|没有?(?:任何)?有用的?(?:信息|内容)){_CLAUSE_END}",
     "回答|无|有用|没|满足|解决|answer|content|help|information|useful",
 )
-#: A line that is nothing but a verdict, or that begins with one and explains it.
+#: A line that is nothing but a verdict, or that begins with one and explains it; with a label, on either scale.
 _VERDICT_LINE = re.compile(
     rf"(?m)^(?:[^\w\n]|_){{0,8}}(?P<value>(?:{ANY_WORD})(?=(?:[^\w\n]|_){{0,8}}$|{EXPLAINS})|[01](?=[^\w\n.)、]{{0,8}}$))"
+)
+_LABELLED_LINE = compile_filtered(
+    rf"(?m)^(?:[^\w\n]|_){{0,8}}{LABEL_LEAD}(?:verdict|judge?ment|decision|conclusion|relevan(?:t|ce)|grade|score|rating|判定|结论|判断|(?:是否)?相关性?|等级|评[分级]|得?分数?)"
+    rf"[^\w\n]{{0,4}}[:=](?:[^\w\n]|_){{0,8}}(?P<value>{ANY_WORD}|[0-9])(?=(?:[^\w\n]|_){{0,8}}$)",
+    "verdict|judgment|judgement|decision|conclusion|relevan|grade|score|rating|判定|结论|判断|相关|等级|评|分",
 )
 _MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=|[0-9])|\s?[:=])"
 _TOP = compile_filtered(
@@ -196,7 +201,11 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
         or (scale.name == "graded" and str(grade) in denied)
         or bool(find_values(stated, scale) - {grade})
         or (scale.name == "graded" and is_rounded(text))
-        or any(is_contrary(match["value"], grade, scale) for match in _VERDICT_LINE.finditer(flat))
+        or any(
+            is_contrary(match["value"], grade, scale)
+            for lines in (_VERDICT_LINE, _LABELLED_LINE)
+            for match in lines.finditer(flat)
+        )
         or (scale.name == "binary" and _states((_HELPS, _HELPS_NOT)[grade], _DENIES_HELP, flat))
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
         or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))

@@ -511,6 +511,35 @@ def test_the_opposite_in_the_words_of_the_prompt_is_refused(verdict: str, beside
 
 
 @check_each(
+    ("line", "conflicting", "agreeing"),
+    [
+        ("Verdict: no", (2, 3), (0, 1)),
+        ("Relevant: yes", (0,), (1, 2, 3)),
+        ("- **Conclusion:** No.", (2, 3), (0, 1)),
+        ("结论：否", (2, 3), (0, 1)),
+        ("是否相关：是", (0,), (1, 2, 3)),
+    ],
+)
+def test_a_labelled_verdict_beside_a_grade_must_agree(
+    line: str, conflicting: tuple[int, ...], agreeing: tuple[int, ...]
+) -> None:
+    for grade in (*conflicting, *agreeing):
+        for answer in (f'{{"reason": "r", "grade": {grade}}}', f"Grade: {grade}", f"等级：{grade}"):
+            expected = grade if grade in agreeing else None
+            assert parse_grade(f"{answer}\n{line}", GRADED) == expected
+            assert parse_grade(f"{line}\n{answer}", GRADED) == expected
+
+
+@check_each(("line", "verdict"), [("Grade: 0", 0), ("Score: 3", 1), ("等级：0", 0), ("评分：2", 1)])
+def test_a_labelled_grade_beside_a_verdict_must_agree(line: str, verdict: int) -> None:
+    for value, word in enumerate(("no", "yes")):
+        for answer in (f'{{"reason": "r", "verdict": "{word}"}}', f"Verdict: {word}"):
+            expected = value if value == verdict else None
+            assert parse_grade(f"{answer}\n{line}", BINARY) == expected
+            assert parse_grade(f"{line}\n{answer}", BINARY) == expected
+
+
+@check_each(
     "lead", ["Your format:", "The format you asked for is:", "The JSON must look like:", "回复应如下："]
 )
 def test_the_format_of_an_answer_is_no_answer(lead: str) -> None:
