@@ -209,8 +209,7 @@ def agree_label_files(
     """Return how far two files of grades agree, and what that means for the engines of the TREC `runs`.
 
     `labels_scale` is that of `labels`. With `is_complete`, a query that an engine has no row for is an empty
-    list. Raises InputError when a file cannot be read, or the two files of
-    grades have no query in common.
+    list. Raises InputError when a file cannot be read, or the two files of grades have no query in common.
     """
     given, people = load_label_file(assessor), load_label_file(labels, labels_scale)
     warnings = [*given.warnings, *people.warnings]
@@ -264,8 +263,8 @@ def compare_lists(
 
     `model` None takes the first model of the run, at the address `base_url` if the run names one; `options`
     are those of `judge.Config`. The result becomes a dimension of the run, in its files. Raises InputError
-    for a folder that cannot be read, and RunIncomplete when asking stopped or too few
-    questions have an answer.
+    for a folder that cannot be read, and RunIncomplete when asking stopped or too few questions have an
+    answer.
     """
     from judge import list_comparison
     from judge.config.run import Config

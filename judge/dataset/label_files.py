@@ -12,7 +12,14 @@ from judge.dataset import clean, csv_tables
 from judge.dataset.cells import unescape_candidates
 from judge.dataset.clean import RawSnippet, TextOptions
 from judge.dataset.injection_patterns import INJECTION_FLAGS
-from judge.dataset.labels import Label, LabelSet, choose_label_scale, describe_assumed_scale, match_labels
+from judge.dataset.labels import (
+    Label,
+    LabelSet,
+    check_same_grade,
+    choose_label_scale,
+    describe_assumed_scale,
+    match_labels,
+)
 from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.query_builder import choose_language
 from judge.dataset.readers import read_rows
@@ -184,19 +191,9 @@ def _drop_duplicates(labels: Iterable[Label]) -> Iterator[Label]:
     first_labels: dict[tuple[str, str], Label] = {}
     for label in labels:
         first = first_labels.setdefault((label.query_id, label.item), label)
+        check_same_grade(label, first)
         if first is label:
             yield label
-        elif first.grade != label.grade:
-            raise InputError(
-                "{place}: field 'grade' of {item!r:.240} for query {query_id!r} is {grade} here and"
-                " {other_grade} at {other_place}; keep one",
-                place=label.location,
-                item=label.item,
-                query_id=label.query_id,
-                grade=label.grade,
-                other_grade=first.grade,
-                other_place=first.location,
-            )
 
 
 #: The kinds of user feedback: thumbs and clicks. They are not labels of people who graded.

@@ -93,18 +93,23 @@ def match_labels(
 ) -> LabelSet:
     """Return the labels by pair of `pool`, in its order, on the scale that `choose_label_scale` returns.
 
-    An item is the id of a snippet or the name of a document, as it is or as the TREC files and
-    spreadsheets of the run write it. The label of a document applies to every snippet of the
-    query that shows it. The label of a snippet has priority over that of its document; of several documents
-    with one snippet the highest grade counts. Raise InputError when no label matches a pair.
+    A query is named by its id or its exact text. An item is the id of a snippet or the name of a document, as
+    it is or as the TREC files and spreadsheets of the run write it. The label of a document applies to every
+    snippet of the query that shows it. The label of a snippet has priority over that of its document; of
+    several documents with one snippet the highest grade counts. Raise InputError when no label matches a
+    pair, and for two grades of one item of a query that is named by its id and by its text.
     """
     names = _collect_names(dataset, pool)
     own: dict[PairKey, int] = {}
     inherited: dict[PairKey, int] = {}
     unmatched = []
     conflicting: dict[PairKey, None] = {}
+    first_labels: dict[tuple[str, str], Label] = {}
     for label in labels:
-        pairs, is_own = _find_pairs(label, names)
+        query_id = _find_query(label, names)
+        if query_id is not None:
+            check_same_grade(label, first_labels.setdefault((query_id, label.item), label))
+        pairs, is_own = _find_pairs(query_id, label.item, names)
         grades_of_kind = own if is_own else inherited
         for pair in pairs:
             if grades_of_kind.get(pair, label.grade) != label.grade:
@@ -140,7 +145,7 @@ def select_unknown_texts(pool: Pool) -> tuple[Pair, ...]:
 def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
     """Return the names of a run; a name as it is has priority over its form in TREC files.
 
-    A query without such a name has its text as one, unless other queries have the same text.
+    The text of a query is a further name of it, unless other queries have the same text.
     """
     snippet_ids: dict[tuple[str, str], set[str]] = {}
     for ranking in dataset.rankings:
@@ -161,17 +166,35 @@ def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
     )
 
 
-def _find_pairs(label: Label, names: _RunNames) -> tuple[list[PairKey], bool]:
-    """Return the pairs of a label, and True when it names a snippet."""
+def check_same_grade(label: Label, first: Label) -> None:
+    """Raise InputError where a label has another grade than the `first` one of its item."""
+    if first.grade != label.grade:
+        raise InputError(
+            "{place}: field 'grade' of {item!r:.240} for query {query_id!r} is {grade} here and {other_grade}"
+            " at {other_place}; keep one",
+            place=label.location,
+            item=label.item,
+            query_id=label.query_id,
+            grade=label.grade,
+            other_grade=first.grade,
+            other_place=first.location,
+        )
+
+
+def _find_query(label: Label, names: _RunNames) -> str | None:
     matching = (names.queries[name] for name in unescape_candidates(label.query_id) if name in names.queries)
-    query_id = next(matching, None)
+    return next(matching, None)
+
+
+def _find_pairs(query_id: str | None, item: str, names: _RunNames) -> tuple[list[PairKey], bool]:
+    """Return the pairs of an item of a query, and True when it is a snippet."""
     if query_id is None:
         return [], False
-    for item in unescape_candidates(label.item):
-        if (query_id, item) in names.snippets:
-            return [(query_id, item)], True
-        if (query_id, item) in names.documents:
-            return [(query_id, snippet_id) for snippet_id in names.documents[query_id, item]], False
+    for name in unescape_candidates(item):
+        if (query_id, name) in names.snippets:
+            return [(query_id, name)], True
+        if (query_id, name) in names.documents:
+            return [(query_id, snippet_id) for snippet_id in names.documents[query_id, name]], False
     return [], False
 
 

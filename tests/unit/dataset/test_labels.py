@@ -367,6 +367,10 @@ def test_the_text_of_one_query_is_its_name_where_no_id_is() -> None:
         " '贫血', and the run '1', '2', '3', for example; write the ids of the run, or the exact texts of its"
         " queries. Is the file of another run?"
     )
+    both = [label("1", "D", 1), label("贫血 症状", "D", 1)]
+    assert list(match_labels(both, data, pool).grades.values()) == [1]
+    with pytest.raises(InputError, match="field 'grade' of 'D' for query '贫血 症状' is 2 here and 1 at"):
+        match_labels([both[0], label("贫血 症状", "D", 2)], data, pool)
 
 
 def test_yes_is_no_grade_of_the_graded_scale(tmp_path: Path) -> None:
