@@ -355,8 +355,8 @@ def find_changes(nights: Sequence[NightRecord]) -> tuple[tuple[Change, ...], ...
         served = night.served or served
         if has_drifted and is_known and not is_drift and night.baseline and "baseline" not in changed:
             changed["assessor again"] = None
-            replaced: tuple[Change, ...] = ("model", "prompt", "assessor")
-            for change in replaced:
+            causes: tuple[Change, ...] = ("model", "prompt", "assessor")
+            for change in causes:
                 changed.pop(change, None)
         elif not _OF_ASSESSOR.isdisjoint(changed):
             changed.pop("assessor", None)

@@ -156,8 +156,8 @@ def _list_notes(trend: Trend) -> Iterator[str]:
 def _list_news(nights: Sequence[NightTrend]) -> Iterator[str]:
     """Yield a line for each night that is not fine, has drops to look at, or on which something changed."""
     for night in nights:
-        named = _NAMED_CHANGES.get(night.status, ())
-        parts = [t(CHANGE_TEXTS[change][1].en) for change in night.changed if change not in named]
+        in_status = _NAMED_CHANGES.get(night.status, ())
+        parts = [t(CHANGE_TEXTS[change][1].en) for change in night.changed if change not in in_status]
         if EXIT_CODES[night.status]:
             if night.regressed:
                 engines = t.join(map(fit_on_line, night.regressed))
