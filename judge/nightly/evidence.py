@@ -255,17 +255,25 @@ def explain_unanswered_canaries(check: CanaryCheck | None, rules: NightlyConfig)
     """Yield why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.is_available(rules):
         return
-    incomplete = check.last.incomplete
+    incomplete, grades = check.last.incomplete, check.canary_grades
     if isinstance(incomplete, LimitReached):  # the next start judges all canaries again
         yield Message(
             "max_calls or budget in {file} is too small for the canaries ({grades.judged:,} of"
             " {grades.requested:,} judged): raise it, or lower canary_repeats in [nightly], then run the same"
             " command again",
             file=rules.source.file,
-            grades=check.canary_grades,
+            grades=grades,
         )
     else:
-        why = incomplete.message if incomplete else Message("canaries are missing")
+        # A run can be complete although more requests failed than `max_missing` allows.
+        too_many = Message(
+            "{count:,} of {requests:,} requests failed, more than max_missing {most:.0%}; run the same"
+            " command again, or raise max_missing in [nightly]",
+            count=grades.requested - grades.judged - grades.unreadable,
+            requests=grades.requested,
+            most=rules.max_missing,
+        )
+        why = incomplete.message if incomplete else too_many
         yield Message("the assessor did not answer the canaries: {why}", why=why)
 
 

@@ -98,7 +98,7 @@ def test_each_template_is_recognised_in_its_text() -> None:
         Message("{name}: {value}", name=MeasureName("perfect"), value="Paris"),
         Message("{name}: {value}", name=MeasureName("missing"), value="Paris – it is"),
         Message("not in the baseline, so not compared: {engines}", engines=SeparatedNames(["a", "b"])),
-        Message("{name}: {value}", name="x", value=Message("canaries are missing")),
+        Message("{name}: {value}", name="x", value=Message("the prompts changed")),
         Message(
             "{count:,} results have no text or title in {source}", count=2, source=Message("the dataset")
         ),

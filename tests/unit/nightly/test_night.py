@@ -350,25 +350,35 @@ def test_drift_while_the_assessor_is_away_is_gone_on_with(project: NightlyProjec
 
 
 @pytest.mark.parametrize(
-    ("code", "is_refused", "advice"),
+    ("code", "min_coverage", "is_refused", "advice"),
     [
         (
             "content_filter",
+            0.99,
             lambda request: "grade=" in request.prompt,
             "the refusal of a content filter is final: lower min_coverage",
         ),
         (
             "odd",
+            0.99,
             lambda request: request.number % 4 == 0,  # so a quarter of the canaries
             "if the server refuses these again, raise max_missing in [nightly]",
+        ),
+        (
+            "odd",
+            0.5,
+            lambda request: request.number % 4 == 0,
+            "32 of 128 requests failed, more than max_missing 10%; run the same command again, or raise"
+            " max_missing in [nightly]",
         ),
     ],
 )
 def test_a_night_with_refused_pairs_is_not_told_to_change_its_assessor(
-    code: str, is_refused: Callable[[ChatRequest], bool], advice: str, tmp_path: Path
+    code: str, min_coverage: float, is_refused: Callable[[ChatRequest], bool], advice: str, tmp_path: Path
 ) -> None:
     refusal = Reply(status=400, body=json.dumps({"error": {"code": code, "message": "not this"}}))
-    with make_nightly_project(tmp_path, RULES, queries=2, wire=True) as project:
+    rules = {**RULES, "min_coverage": min_coverage}
+    with make_nightly_project(tmp_path, rules, queries=2, wire=True) as project:
         assert isinstance(project.server, LoopbackServer)
         project.server.make_reply = lambda request: (
             refusal if is_refused(request) else project.judge.answer(request)
