@@ -10,7 +10,7 @@ from judge.assess.judging import JudgingResult
 from judge.assess.question_assessor import DimensionQuestions, QuestionAsker
 from judge.errors import ErrorKind, JudgeError, LimitReached, RunIncomplete
 from judge.flags import TEXT_CUT, TEXT_MISSING, UNKNOWN_TEXT
-from judge.messages import Message, NameList
+from judge.messages import Message, NameList, join_messages
 from judge.records import CONTENT_FILTER, Judgment
 
 #: What a run judges: the dataset of a user, that of a night, or the canaries of a night.
@@ -153,14 +153,21 @@ def check_answers(
         return None
     return RunIncomplete(
         "{unanswered}; {advice}; --min-coverage is {least:.0%}",
-        unanswered=describe_unanswered_questions(dimension, questions),
+        unanswered=_describe_unanswered(dimension, questions),
         advice=advise_on_failed_pairs(questions.failures, kind),
         least=least,
     )
 
 
 def describe_unanswered_questions(dimension: str, questions: DimensionQuestions) -> Message:
-    """Return how many questions of a dimension have no answer, and why."""
+    """Return how many questions of a dimension have no answer, and why, where enough of them have one."""
+    unanswered = _describe_unanswered(dimension, questions)
+    if all(failure.error == CONTENT_FILTER for failure in questions.failures):
+        return unanswered
+    return join_messages([unanswered, Message("run the same command again to get the rest")])
+
+
+def _describe_unanswered(dimension: str, questions: DimensionQuestions) -> Message:
     return Message(
         "{dimension}: not every question has an answer{failures}",
         dimension=Message(dimension),

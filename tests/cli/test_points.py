@@ -86,6 +86,8 @@ def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path
     # 2 queries and 6 relevant results are asked about; both results "AB" have no answer.
     assert "points: 2 of 8 questions have no answer: the means can be over different queries." in run.stdout
     assert "points: not every question has an answer (2 of 8 failed with 'malformed'" in run.stdout
+    assert "); run the same command again to get the rest\n" in run.stdout
+    assert "--min-coverage" not in run.stdout  # the run has enough answers
     engines = read_summary(out)["dimensions"]["points"]["engines"]
     assert engines["y"]["all@10"] == {"mean": None, "ci95": None, "queries": 0}
     assert engines["x"]["all@10"]["queries"] == 2
