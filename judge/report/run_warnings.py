@@ -224,7 +224,9 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int], *, waiting: b
             " judge it again; judge run needs another --out."
         )
     if not waiting and set(failures) <= {TEXT_MISSING, TEXT_CUT, CONTENT_FILTER}:
-        return t(" The refusals of a content filter are final; another model may judge these pairs.")
+        return t(
+            " The refusals of a content filter are final; a run with another model may judge these pairs."
+        )
     exceptions = t("; no_text needs the missing texts") if TEXT_MISSING in failures else ""
     if CONTENT_FILTER in failures or "no_quorum" in failures:  # a filter may have refused the members
         exceptions += t("; the refusals of a content filter are final")
