@@ -19,6 +19,7 @@ from typing import Literal
 
 import numpy as np
 
+from judge.characters import make_natural_key
 from judge.measure.formulas import Floats, Ints, convert_non_finite, rank_engines
 from judge.measure.measures import TIE
 from judge.measure.resampling import MIN_DIFFERING, Interval, hide_whole_range, make_finite_interval
@@ -133,9 +134,10 @@ def compare_engines(
     measure the pairs are sorted by the means of their engines: best against second first.
     """
     indexes = [index for index, measure in enumerate(scores.measures) if measure.compares_engines]
+    order = sorted(range(len(scores.engines)), key=lambda index: make_natural_key(scores.engines[index]))
     engine_pairs = [
         (one, two)
-        for one, two in combinations(range(len(scores.engines)), 2)
+        for one, two in combinations(order, 2)
         if among is None or {scores.engines[one], scores.engines[two]} in among
     ]
     if not engine_pairs:

@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from judge.characters import make_natural_key
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, divide
 from judge.measure.measures import TIE
@@ -218,7 +219,7 @@ def correct_engines(
     Raise `InputError` when fewer than `MIN_LABELLED` queries are labelled, fewer than `MIN_VALUES` of them
     have a value by labels for an engine or a pair of engines, or no query has one by the assessor.
     """
-    order = sorted(range(len(engines)), key=engines.__getitem__)
+    order = sorted(range(len(engines)), key=lambda index: make_natural_key(engines[index]))
     samples = [
         LabelledSample(
             (engines[index],), human[index, labelled], assessor[index, labelled], assessor[index, ~labelled]

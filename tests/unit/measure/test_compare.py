@@ -375,6 +375,9 @@ def test_engines_that_never_differ_are_not_separated() -> None:
     assert (pair.difference, pair.sd, pair.p_adjusted) == (0, 0, 1)
     assert (pair.d_z, pair.detectable, pair.at_least_queries) == (None, None, None)
     assert (pair.ties, pair.outcome) == (3, "not separated")
+    # As everywhere, the numbers in their names sort engines with equal means.
+    pair = compare_two([0.3, 0.7, 0.1], [0.3, 0.7, 0.1], engines=("b10", "b2"))
+    assert (pair.a, pair.b) == ("b2", "b10")
 
 
 @pytest.mark.parametrize("step", [0.25, 0.1])
