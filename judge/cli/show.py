@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from judge.characters import make_natural_key
 from judge.cli.render.tables import escape_line
 from judge.cli.terminal import t
 from judge.errors import JUDGMENT_ERRORS, InputError
@@ -86,7 +87,7 @@ def _search(
             query=query,
             examples=SeparatedNames(ids_of_text[:3]),
         )
-    return by_id or by_text, texts, sorted(engines)
+    return by_id or by_text, texts, sorted(engines, key=make_natural_key)
 
 
 def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:

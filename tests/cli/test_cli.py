@@ -137,8 +137,8 @@ def test_show_takes_the_text_of_a_query(demo: Path) -> None:
 
 def test_show_says_which_engine_has_no_row_for_the_query(tmp_path: Path) -> None:
     rows = [
-        {"query": "first", "engines": {"b": [{"snippet": "first text"}], "a": [], "c": {"error": "down"}}},
-        {"query": "second", "engines": {"b": [{"snippet": "second text"}]}},
+        {"query": "first", "engines": {"e2": [{"snippet": "first text"}], "a": [], "e10": {"error": "down"}}},
+        {"query": "second", "engines": {"e2": [{"snippet": "second text"}]}},
     ]
     write_rows(tmp_path / "d.jsonl", rows)
     out = tmp_path / "run"
@@ -146,10 +146,10 @@ def test_show_says_which_engine_has_no_row_for_the_query(tmp_path: Path) -> None
     shown = {query: run_judge("show", out, "--query", query).stdout for query in ("first", "second")}
     assert "no row" not in shown["first"]
     lines = shown["second"].splitlines()
-    assert [line for line in lines if line.startswith(("a", "b", "c"))] == [
+    assert [line for line in lines if line.startswith(("a", "e"))] == [
         "a  no row for this query",
-        "b  " + lines[4].removeprefix("b  "),
-        "c  no row for this query",
+        "e2  " + lines[4].removeprefix("e2  "),
+        "e10  no row for this query",
     ]
 
 
