@@ -125,14 +125,21 @@ def list_return_columns(summary: Summary, counts: Iterable[str]) -> Iterator[Ret
 
 
 def make_engines_table(summary: Summary) -> PageTable:
-    """Return one row for each engine, best first: means with intervals, and the number of queries."""
+    """Return one row for each engine, best first: means with intervals, and the number of queries.
+
+    It is that of the main measure; a mean of another measure has its own where that differs.
+    """
     measures = (Bilingual.repeat(name_mean(measure)) for measure in summary.measures)
     head = (make_text("engine"), *measures, make_text("queries"))
     rows = []
     for engine in summary.sort_engines(summary.main_measure):
         means = summary.engines[engine].measures
-        cells = [_format_mean(means[measure]) for measure in summary.measures]
-        cells.append(_make_cell(means[summary.main_measure].n, ","))
+        queries = means[summary.main_measure].n
+        cells = [
+            _format_mean(mean, None if mean.n == queries else mean.n)
+            for mean in map(means.__getitem__, summary.measures)
+        ]
+        cells.append(_make_cell(queries, ","))
         rows.append((engine, tuple(cells)))
     return PageTable(make_text("Engines: means with 95% interval"), head, rows)
 
@@ -149,14 +156,10 @@ def make_returns_table(summary: Summary) -> PageTable:
     return PageTable(make_text("What came back"), (make_text("engine"), *titles), rows, remarks=notes)
 
 
-def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
-    return _make_cell(mean.mean, under=format_range(mean.ci95, ".4f") if mean.ci95 else "")
-
-
-def _format_mean_and_queries(mean: DimensionMean) -> Cell:
-    cell = _format_mean(mean)
-    parts = filter(None, (cell.under, f"n = {mean.queries:,}"))
-    return cell if mean.mean is None else cell._replace(under=", ".join(parts))
+def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean, queries: int | None = None) -> Cell:
+    """Return the cell of a mean, with its interval and, where it is given, its number of queries."""
+    parts = (format_range(mean.ci95, ".4f") if mean.ci95 else "", f"n = {queries:,}" if queries else "")
+    return _make_cell(mean.mean, under=", ".join(filter(None, parts)) if mean.mean is not None else "")
 
 
 def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
@@ -219,12 +222,12 @@ def list_dimensions(summary: Summary) -> Iterator[PageTable]:
         rows = []
         for engine in (name for name in order if name in dimension.engines):
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
-            rows.append((engine, tuple(map(_format_mean_and_queries, means))))
+            rows.append((engine, tuple(_format_mean(mean, mean.queries) for mean in means)))
         remarks = [build_text(translate_remark, remark) for remark in dimension.remarks]
         caption = build_text(name_dimension, name)
         notes = [(note, Bilingual(*map(fit_on_line, make_text(note.text)))) for note in dimension.notes]
         yield PageTable(caption, head, rows if dimension.measures else (), 0, remarks, notes)
         for measure, pairs in dimension.group_pairs(order).items():
-            rows = [(f"{pair.a} / {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs]
+            rows = [(f"{pair.a} / {pair.b}", (_format_mean(pair.mean, pair.mean.queries),)) for pair in pairs]
             head = (make_text("engines"), build_text(Translator.name_measure, measure))
             yield PageTable(caption, head, rows)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.cli.render.run_tables import list_mean_cells, list_return_cells, make_engine_table
-from judge.cli.render.tables import Part, escape_line, make_table
+from judge.cli.render.tables import Part, escape_line, explain_brackets, make_table
 from judge.cli.terminal import t
 from judge.measure.compare import PairComparison
 from judge.measure.formulas import rank_engines
@@ -67,7 +67,10 @@ def _list_tables(summary: Summary, measures: Sequence[str], max_pairs: int) -> I
     """Yield the tables behind the answer by `measures`, and sentences on segments and repeats."""
     main = summary.main_measure
     yield make_engine_table(t("what came back"), summary, list_return_cells(summary, COUNT_COLUMNS))
-    yield make_engine_table(t("mean"), summary, list_mean_cells(summary, measures or [main]))
+    means = list(list_mean_cells(summary, measures or [main]))
+    yield make_engine_table(t("mean"), summary, means)
+    if legend := explain_brackets(cell for _, cells in means for cell in cells):
+        yield Text(legend, style="dim")
     for measure in measures:
         yield from _list_comparisons(summary, measure, max_pairs)
     yield from _describe_segments(summary, measures[0] if measures else main)
@@ -85,8 +88,8 @@ def _explain_tables(tables: Iterable[Table], outcomes: Collection[str], measures
     cells = {cell for column in columns for cell in column.cells if isinstance(cell, str)}
     lines = {
         t("95% interval"): t(
-            "95% interval: with a probability of 95%, all intervals of a measure together contain the"
-            " true differences."
+            "95% interval: that of a mean contains the true mean with a probability of 95%; those of all"
+            " differences by a measure together contain the true differences with this probability."
         )
         if outcomes
         else t("95% interval: with a probability of 95%, the interval contains the true mean."),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from judge.analysis.dimension_summary import DimensionMean, DimensionSummary
-from judge.cli.render.tables import Part, escape_line, make_table
+from judge.cli.render.tables import Part, escape_line, explain_brackets, format_mean, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.report.display_text import format_plain_number, format_plain_range, name_dimension
@@ -36,12 +37,14 @@ def list_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence
     if dimension.measures:
         main, *others = map(t.name_measure, dimension.measures)
         table = make_table(title, main, t("95% interval"), t("queries"), *others)
-        for engine, (first, *rest) in rows.items():
-            cells = (_format_other(other, first) for other in rest)
-            table.add_row(escape_line(engine), *_format_mean(first), *cells)
+        cells = {
+            engine: [format_mean(other.mean, other.queries, first.queries) for other in rest]
+            for engine, (first, *rest) in rows.items()
+        }
+        for engine, (first, *_) in rows.items():
+            table.add_row(escape_line(engine), *_format_mean(first), *cells[engine])
         yield table
-        if any(_has_other_queries(other, first) for first, *rest in rows.values() for other in rest):
-            legend = t("in brackets: the number of queries of a mean, where it is not that of the first one")
+        if legend := explain_brackets(chain.from_iterable(cells.values())):
             yield Text(legend, style="dim")
     for measure, pairs in dimension.group_pairs(order).items():
         table = make_table(t("engines"), t.name_measure(measure), t("95% interval"), t("queries"))
@@ -58,16 +61,6 @@ def list_dimension_parts(name: str, dimension: DimensionSummary, order: Sequence
         )
     if len(dimension.notes) > _NOTES:
         yield t("  … and {count:,} more in report.html", count=len(dimension.notes) - _NOTES)
-
-
-def _has_other_queries(mean: DimensionMean, first: DimensionMean) -> bool:
-    return mean.mean is not None and mean.queries != first.queries
-
-
-def _format_other(mean: DimensionMean, first: DimensionMean) -> str:
-    """Return the mean, with its number of queries where that is not that of the `first` one."""
-    number = format_plain_number(mean.mean, ".4f")
-    return f"{number} ({mean.queries:,})" if _has_other_queries(mean, first) else number
 
 
 def _format_mean(mean: DimensionMean) -> tuple[str, str, str]:

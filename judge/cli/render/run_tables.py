@@ -8,7 +8,7 @@ from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.cli.render.dimension_tables import list_dimension_parts
-from judge.cli.render.tables import Part, escape_line, make_table
+from judge.cli.render.tables import Part, escape_line, explain_brackets, format_mean, make_table
 from judge.cli.terminal import t
 from judge.measure.measures import name_mean
 from judge.pricing.costs import RunCost
@@ -48,13 +48,18 @@ def list_return_cells(summary: Summary, counts: Iterable[str]) -> Iterator[tuple
 def list_mean_cells(summary: Summary, detailed: Container[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the title and the cells, best engine first, of each measure.
 
-    A `detailed` one is followed by its intervals and over how many queries its means are.
+    A `detailed` one is followed by its intervals and over how many queries its means are. Means of another
+    one have their number of queries in brackets where it is not that of the main measure.
     """
     rows = [summary.engines[name].measures for name in summary.sort_engines(summary.main_measure)]
     for measure in summary.measures:
         means = [row[measure] for row in rows]
-        yield name_mean(measure), [format_plain_number(mean.mean, ".4f") for mean in means]
-        if measure in detailed:
+        if measure not in detailed:
+            queries = (row[summary.main_measure].n for row in rows)
+            cells = [format_mean(mean.mean, mean.n, n) for mean, n in zip(means, queries, strict=True)]
+            yield name_mean(measure), cells
+        else:
+            yield name_mean(measure), [format_plain_number(mean.mean, ".4f") for mean in means]
             yield t("95% interval"), [format_plain_range(t, mean.ci95, ".4f") for mean in means]
             yield t("queries"), [format_plain_number(mean.n, ",") for mean in means]
 
@@ -153,6 +158,8 @@ def _list_engine_tables(summary: Summary) -> Iterator[Part]:
         yield whole, of_means, make_engine_table(t("what came back"), summary, came_back)
     else:
         yield of_means
+    if legend := explain_brackets(cell for _, cells in means for cell in cells):
+        yield Text(legend, style="dim")
     titles = {title for title, _ in came_back}
     yield from (Text(t(COLUMN_NOTES[title].en), style="dim") for title in _EXPLAINED if t(title) in titles)
 

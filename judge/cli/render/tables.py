@@ -11,7 +11,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from judge.cli.terminal import make_console, t
-from judge.report.display_text import escape_hidden
+from judge.report.display_text import escape_hidden, format_plain_number
 
 #: A line of text, which is escaped when it is printed; a line with a style; a table; a table and those that
 #: replace it where it is too wide; a group, whose tables are never split.
@@ -66,6 +66,19 @@ def _take_columns(columns: Sequence[Column]) -> Table:
     for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*row)
     return table
+
+
+def format_mean(mean: float | None, queries: int, main_queries: int) -> str:
+    """Return a mean, with its number of queries in brackets where that is not the one of the main measure."""
+    number = format_plain_number(mean, ".4f")
+    return number if mean is None or queries == main_queries else f"{number} ({queries:,})"
+
+
+def explain_brackets(means: Iterable[str]) -> str:
+    """Return what the brackets of `format_mean` mean; empty where no cell has them."""
+    if not any(mean.endswith(")") for mean in means):
+        return ""
+    return t("in brackets: the number of queries of a mean, where it is not that in the column queries")
 
 
 def escape_line(text: str) -> Text:

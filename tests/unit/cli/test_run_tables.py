@@ -21,7 +21,7 @@ from judge.cli.render.tables import print_parts
 from judge.cli.terminal import use_locale_language
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
-from judge.report.page_tables import list_dimensions, make_returns_table
+from judge.report.page_tables import list_dimensions, make_engines_table, make_returns_table
 from judge.report.run_warnings import list_page_warnings, list_warnings, warn_without_results
 from judge.runs.run_result import RunResult
 
@@ -173,9 +173,28 @@ def test_the_demo_has_no_english_word_in_chinese(demo: RunResult) -> None:
     file = io.StringIO()
     with use_locale_language({"LANG": "zh"}):
         print_parts(list_run_parts(demo), Console(file=file, width=1000, highlight=False))
-    names = r"lexical(?:/graded)?|judge selftest -m|judge score \S+ --save|lantern|compass|magpie|：/.*"
+    commands = r"judge selftest -m|--out [^，]+|judge score \S+ --save"
+    names = rf"lexical(?:/graded)?|{commands}|lantern|compass|magpie|：/.*"
     text = re.sub(names, "", file.getvalue())
     assert set(re.findall("[A-Za-z]+", text)) == {"nDCG", "MAP", "P", "RR", "sDCG", "token"}
+
+
+def test_a_mean_over_other_queries_than_the_main_measure_has_their_number(demo: RunResult) -> None:
+    lantern = demo.summary.engines["lantern"]
+    of_nine = replace(lantern.measures["AP@10"], n=9)
+    lantern = replace(lantern, measures={**lantern.measures, "AP@10": of_nine})
+    summary = replace(demo.summary, engines={**demo.summary.engines, "lantern": lantern})
+    file = io.StringIO()
+    parts = list_comparison_parts(summary, Path("run"), None, 1)
+    print_parts(parts, Console(file=file, width=1000, highlight=False))
+    assert re.search(r"^lantern +0\.8181 .* 12 +0\.7125 \(9\) +0\.5000 ", file.getvalue(), re.MULTILINE)
+    assert "\nin brackets: the number of queries of a mean, where it is not" in file.getvalue()
+    cells = dict(make_engines_table(summary).rows)["lantern"]
+    assert [cell.under for cell in cells[:3]] == [
+        "0.7491 … 0.8870",
+        "0.5590 … 0.8660, n = 9",
+        "0.3516 … 0.6484",
+    ]
 
 
 def test_the_share_of_judged_results_is_in_the_table_at_0_too(demo: RunResult) -> None:
