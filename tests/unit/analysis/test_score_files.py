@@ -173,7 +173,7 @@ def test_topics_without_a_row_of_an_engine_are_left_out_or_empty_lists(tmp_path:
     # By trec_eval -c, topic r of the run two has P@1 = 0.
     assert shared.orders["P@1"].people == {"one": 1, "two": 1}
     assert complete.orders["P@1"].people == complete.orders["P@1"].assessor == {"one": 1, "two": 0.5}
-    counts = "number of queries that have no row of an engine, of 2: 'two' (1);"
+    counts = "some of the 2 queries have no row of these engines (in brackets: how many): 'two' (1);"
     assert [text.startswith(counts) for text in (*shared.warnings, *complete.warnings)] == [True, True]
 
 

@@ -741,8 +741,8 @@ def test_with_complete_an_engine_without_a_row_returned_nothing() -> None:
     complete = load(rows, is_complete=True)
     assert list_rankings(complete) == list_rankings(load(nested))
     assert complete.warnings == (
-        "number of queries that have no row of an engine, of 2: 'a' (1), 'b' (1), 'c' (1); with the option"
-        " complete, they count as empty lists, which score 0",
+        "some of the 2 queries have no row of these engines (in brackets: how many): 'a' (1), 'b' (1), 'c'"
+        " (1); with the option complete, they count as empty lists, which score 0",
     )
     (warning,) = load(rows).warnings
     assert "run again with the option complete: they then count as empty lists" in warning
@@ -760,7 +760,7 @@ def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
     ]
     text = " | ".join(load(rows).warnings)
     # One message for all engines, with the one that lacks most first.
-    assert "number of queries that have no row of an engine, of 3: 'b' (2), 'c' (1); the engine" in text
+    assert "3 queries have no row of these engines (in brackets: how many): 'b' (2), 'c' (1); such" in text
     assert text.count("no row") == 1
     assert "engine 'a': the ranks of lists skip numbers, first for query 'q-" in text
 
